@@ -1,0 +1,55 @@
+"""From batches of cells to indices of record types."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.universe import Universe
+
+
+@final
+class BatchEncoder:
+    """Encodes the columns k0, k1, … of batches; remembers the words it has met."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
+
+    def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
+        """For each attribute the codes of its column, ``OUTSIDE`` where a cell is missing or no value."""
+        return [
+            _codes_of_numbers(attribute, batch.column(f"k{k}"))
+            if attribute.numeric
+            else _codes_of_words(attribute, batch.column(f"k{k}"), self._met[k])
+            for k, attribute in enumerate(self._universe.attributes)
+        ]
+
+    def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The record type of each row, ``OUTSIDE`` where any of its codes is."""
+        flat = np.zeros(len(codes[0]), dtype=np.int64)
+        outside = np.zeros(len(codes[0]), dtype=np.bool_)
+        for attribute, column in zip(self._universe.attributes, codes, strict=True):
+            flat = flat * attribute.size + column
+            outside |= column == OUTSIDE
+        return np.where(outside, OUTSIDE, flat)
+
+
+def _codes_of_numbers(attribute: Attribute, column: Any) -> NDArray[np.int64]:
+    return attribute.encode(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64))
+
+
+def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int]) -> NDArray[np.int64]:
+    coded = column.dictionary_encode(null_encoding="encode")
+    words: list[str | None] = coded.dictionary.to_pylist()
+    new = [word for word in words if word and word not in met]
+    code_of = {word: int(code) for word, code in zip(new, attribute.encode(new), strict=True)}
+    # Only true values are remembered: there are few of them, whatever the table holds.
+    met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
+    codes = np.array([met.get(word, OUTSIDE) for word in words], dtype=np.int64)
+    places: NDArray[np.int32] = coded.indices.to_numpy(zero_copy_only=False)
+    return codes[places]

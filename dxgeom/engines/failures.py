@@ -1,0 +1,61 @@
+"""What libraries raise while reading a table, said plainly."""
+
+from __future__ import annotations
+
+import csv
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+import ibis
+import pyarrow as pa
+
+from dxgeom.errors import DataError
+
+_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+
+
+@contextmanager
+def plain_errors(described: str) -> Iterator[None]:
+    """Turns what DuckDB, Ibis, Arrow and the operating system raise into DataError about ``described``."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(f"{described} is not text in UTF-8; save it as UTF-8") from error
+    except csv.Error as error:
+        raise DataError(f"the header of {described} cannot be read as comma- or tab-separated text") from error
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{described} is damaged: its compressed text ends too early or is garbled") from error
+    except FileNotFoundError as error:
+        raise DataError(f"{described} does not exist") from error
+    except OSError as error:
+        # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
+        reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
+        raise DataError(reason) from error
+    except (duckdb.Error, ibis.IbisError, pa.ArrowException) as error:
+        raise DataError(_reason(described, error)) from error
+
+
+def _reason(described: str, error: Exception) -> str:
+    text = str(error)
+    line = _LINE.search(text)
+    where = f"{described}, line {line[1]}" if line else described
+    columns = _COLUMNS.search(text)
+    if columns:
+        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}"
+    if "unterminated quote" in text:
+        return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
+    if "utf-8" in text.lower() or "unicode" in text.lower():
+        return f"{where}: not text in UTF-8; save the file as UTF-8"
+    if "Out of Memory" in text:
+        return f"{described} needs more memory to read than is allowed; shorten its longest cells"
+    if "state machine" in text:
+        return f"{where}: line endings or quotes are mixed; write the file anew with one kind of line ending"
+    return f"{where} cannot be read: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,107 @@
+"""A histogram: how many records of each type a table holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.engines.exact_sums import exact_sum
+from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.outside import bad_counts_error, outside_error
+from dxgeom.engines.reading import RecordReader, plan_reading
+from dxgeom.engines.sources import Source, opened
+from dxgeom.engines.tally import Tally, tally
+from dxgeom.errors import DataError
+from dxgeom.universe.universe import Universe
+
+Outside: TypeAlias = Literal["refuse", "drop"]
+
+LARGEST = 2**63 - 1
+"""The most records a histogram can hold."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Exact counts of records by type.
+
+    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``; ``total``: their sum;
+    ``dropped``: records left out because they are outside the universe.
+    """
+
+    counts: NDArray[np.int64] = field(repr=False)
+    total: int
+    dropped: int = 0
+
+
+def histogram_of_counts(counts: Any, size: int) -> Histogram:
+    """The histogram that an array already is.
+
+    Args: ``counts`` of shape (size,), whole numbers, none negative.
+    Raises: DataError for another shape, floats (NaN among them), booleans, negatives, or a sum beyond int64.
+    """
+    if isinstance(counts, np.ma.MaskedArray):
+        raise DataError("a histogram has a count for every record type, but this array is masked; fill it first")
+    array = np.asarray(counts)
+    if array.shape != (size,):
+        raise DataError(f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise DataError(
+            f"a histogram holds whole numbers, but this array holds {array.dtype}; convert it to int64 "
+            "after checking that every count is whole"
+        )
+    if array.dtype.kind == "i" and np.any(array < 0):
+        raise DataError(f"a count is never negative, but record type {int(np.argmax(array < 0))} has one")
+    total = exact_sum(array)
+    if total > LARGEST:
+        raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
+    return _histogram(array.astype(np.int64), total, 0)
+
+
+def histogram_of_table(
+    table: Any, universe: Universe, *, outside: Outside = "refuse", count_column: str | None = None
+) -> Histogram:
+    """Counts the rows of a table by record type, in exact integer arithmetic.
+
+    Args:
+        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header); a pandas or
+            polars DataFrame; an Arrow table; or a NumPy array, see :func:`histogram_of_counts`. It has a column
+            for each attribute of ``universe``, under the same name; further columns are not read.
+        outside: what to do about rows that are no record of the universe (an empty cell is outside too).
+        count_column: each row stands for as many records as this column says.
+    Raises: DataError when the table cannot be read, lacks a column, has no rows, or holds rows outside.
+    """
+    if outside not in ("refuse", "drop"):
+        raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
+    if isinstance(table, np.ndarray):
+        if count_column is not None:
+            raise DataError("an array of counts has no columns; leave count_column out")
+        return histogram_of_counts(table, universe.size)
+    if not universe.attributes or count_column in universe.names:
+        raise DataError("the universe needs an attribute, and the count column must not be one of them")
+    wanted = universe.names if count_column is None else (*universe.names, count_column)
+    with opened(table, wanted) as source, plain_errors(source.described):
+        reader = plan_reading(source, universe, count_column)
+        return _checked(tally(reader), reader, source, outside)
+
+
+def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside) -> Histogram:
+    if result.rows == 0:
+        raise DataError(f"{source.described} has no rows; there is nothing to count")
+    if result.bad_counts:
+        raise bad_counts_error(result, reader, source)
+    if result.outside_rows and outside == "refuse":
+        raise outside_error(result, reader, source)
+    if result.outside_rows == result.rows:
+        raise DataError(f"none of the {result.rows} rows of {source.described} is in the policy's universe")
+    if result.total + result.dropped > LARGEST:
+        raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")
+    return _histogram(result.counts, result.total, result.dropped)
+
+
+def _histogram(counts: NDArray[np.int64], total: int, dropped: int) -> Histogram:
+    counts.setflags(write=False)
+    return Histogram(counts, total, dropped)

@@ -1,0 +1,99 @@
+"""Telling which rows of a table are wrong; shows nothing of the rows that are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dxgeom.engines.delimited import lines_are_rows
+from dxgeom.engines.encoding import BatchEncoder
+from dxgeom.engines.naming import nearest
+from dxgeom.engines.reading import RECORDS, RecordReader
+from dxgeom.engines.sources import Source
+from dxgeom.engines.tally import Tally
+from dxgeom.errors import DataError
+from dxgeom.universe.attributes import OUTSIDE, Attribute, BinnedAttribute, RangeAttribute
+from dxgeom.universe.columns import plain
+
+_EXAMPLES = 5
+_LONGEST = 60
+_COMPARED = 5000
+
+
+def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
+    """The error about rows outside the universe, with examples."""
+    verb = "is" if result.outside_rows == 1 else "are"
+    return DataError(
+        f"{result.outside_rows} of {result.rows} rows {verb} outside the policy's universe ({source.described}):\n"
+        + _listed(_outside_rows(reader), result, source)
+        + '\nCorrect them, let the policy\'s attributes include them, or leave them out with outside="drop".'
+    )
+
+
+def bad_counts_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
+    """The error about rows that do not say how many records they stand for, with examples."""
+    return DataError(
+        f"a row stands for a whole number of records, from 0 to {2**63 - 1}; {result.bad_counts} of {result.rows} "
+        f"rows do not say one ({source.described}):\n" + _listed(_bad_rows(reader), result, source)
+    )
+
+
+def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) -> str:
+    aligned = source.text is not None and lines_are_rows(source.text, result.rows)
+    shown = []
+    for row, what in examples:
+        shown.append(f"  data row {row}{f' (line {row + 1})' if aligned else ''}: {what}")
+        if len(shown) == _EXAMPLES:
+            break
+    return "\n".join(shown)
+
+
+def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
+    encoder, read = BatchEncoder(reader.universe), 0
+    attributes = reader.universe.attributes
+    for batch in reader.batches_with_text():
+        codes = encoder.codes(batch)
+        for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
+            cells = [
+                _cell(attribute, batch.column(f"s{k}")[int(row)].as_py())
+                for k, attribute in enumerate(attributes)
+                if codes[k][row] == OUTSIDE
+            ]
+            yield read + int(row) + 1, "; ".join(cells)
+        read += batch.num_rows
+
+
+def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
+    read, last = 0, len(reader.universe.attributes)
+    for batch in reader.batches_with_text():
+        for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
+            yield read + int(row) + 1, f"the count is {_value(batch.column(f's{last}')[int(row)].as_py())}"
+        read += batch.num_rows
+
+
+def _cell(attribute: Attribute, found: str | None) -> str:
+    if attribute.numeric and found is not None and found.strip().casefold() == "nan":
+        found = None
+    return f"{attribute.name} is {_value(found)}, {_accepted(attribute, found or '')}"
+
+
+def _value(found: str | None) -> str:
+    if not found:
+        return "missing"
+    return repr(found if len(found) <= _LONGEST else found[:_LONGEST] + "…")
+
+
+def _accepted(attribute: Attribute, found: str) -> str:
+    if isinstance(attribute, RangeAttribute):
+        return f"accepted are numbers from {plain(attribute.low)} to {plain(attribute.high)}"
+    if isinstance(attribute, BinnedAttribute):
+        return f"accepted are numbers from {plain(attribute.edges[0])} to {plain(attribute.edges[-1])}"
+    labels = attribute.labels
+    # Likeness is measured word by word, which would take minutes on very long lists.
+    alike = nearest(found, labels) if found and len(labels) <= _COMPARED else None
+    if alike is not None:
+        return f"the nearest value is {alike!r}"
+    if attribute.size <= _EXAMPLES:
+        return f"accepted are {', '.join(repr(label) for label in labels)}"
+    return f"accepted are {attribute.size} values such as {labels[0]!r}"

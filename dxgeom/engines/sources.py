@@ -1,0 +1,133 @@
+"""Opening a table: whatever the user holds becomes one DuckDB relation with known columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dxgeom.engines.delimited import Delimited, delimited, header_of
+from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.frames import arrow_of_frame, names_of_frame
+from dxgeom.engines.naming import located
+from dxgeom.errors import DataError
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+
+# Rows of people never touch the disk, and nothing is fetched from a network.
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "temp_directory": "",
+    "memory_limit": "2GB",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "true",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Source:
+    """A table that is open.
+
+    ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
+    ``text``: the file if it is delimited text, whose cells have no type of their own.
+    """
+
+    described: str
+    connection: duckdb.DuckDBPyConnection
+    rows: ibis.Table
+    types: tuple[pa.DataType, ...]
+    text: Delimited | None
+
+
+@contextmanager
+def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+    """Opens a table for reading the columns ``wanted``; closes it afterwards.
+
+    Raises: DataError when it is nothing that can be read, or lacks a column.
+    """
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        described = _file_of(table) if isinstance(table, str | Path) else "the table"
+        with plain_errors(described):
+            source = _source(connection, table, described, wanted)
+        yield source
+    finally:
+        connection.close()
+
+
+def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
+    text = None
+    if not isinstance(table, str | Path):
+        places = located(names_of_frame(table), wanted, described)
+        connection.register("everything", arrow_of_frame(table, wanted, places))
+        places = tuple(range(len(wanted)))
+    elif _ending(Path(table)) == ".parquet":
+        places = located(_view_parquet(connection, Path(table)), wanted, described)
+    else:
+        text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
+        places = located(_view_text(connection, text), wanted, described)
+    chosen = ", ".join(f"c{place} AS k{position}" for position, place in enumerate(places))
+    connection.execute(f"CREATE VIEW records AS SELECT {chosen} FROM everything")  # noqa: S608
+    schema = connection.sql("SELECT * FROM records LIMIT 0").to_arrow_table().schema
+    rows = ibis.table(schema=ibis.schema(schema), name="records")
+    return Source(described, connection, rows, tuple(schema.types), text)
+
+
+def _file_of(table: str | Path) -> str:
+    path = Path(table)
+    described = f"'{table}'"
+    with plain_errors(described):
+        if path.is_dir():
+            raise DataError(f"{described} is a folder; name one file")
+        if not path.exists():
+            raise DataError(f"{described} does not exist")
+        if not path.is_file():
+            raise DataError(f"{described} is not an ordinary file")
+        if path.stat().st_size == 0:
+            raise DataError(f"{described} is empty; it should begin with a header that names the columns")
+    if not _ending(path):
+        raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
+    return described
+
+
+def _ending(path: Path) -> str:
+    return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
+
+
+def _view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, ...]:
+    names = tuple(pq.read_schema(path).names)
+    _view(connection, f"read_parquet({_quoted(path)}, hive_partitioning = false)", len(names))
+    return names
+
+
+def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> tuple[str, ...]:
+    names = header_of(text)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    separator = "\\t" if text.separator == "\t" else text.separator
+    options = (
+        f"auto_detect = false, columns = {{{columns}}}, header = true, delim = '{separator}', "
+        "quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false, "
+        "ignore_errors = false"
+    )
+    _view(connection, f"read_csv({_quoted(text.path)}, {options})", len(names))
+    return names
+
+
+def _view(connection: duckdb.DuckDBPyConnection, reading: str, width: int) -> None:
+    names = ", ".join(f"c{place}" for place in range(width))
+    connection.execute(f"CREATE VIEW everything({names}) AS SELECT * FROM {reading}")  # noqa: S608
+
+
+def _quoted(path: Path) -> str:
+    # DuckDB reads a path as a pattern; a bracketed character stands for itself.
+    exact = "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(path.absolute()))
+    return "'" + exact.replace("'", "''") + "'"

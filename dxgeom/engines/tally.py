@@ -1,0 +1,70 @@
+"""Counting the records of each type, batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dxgeom.engines.encoding import BatchEncoder
+from dxgeom.engines.exact_sums import exact_sum
+from dxgeom.engines.reading import RECORDS, RecordReader
+from dxgeom.universe.attributes import OUTSIDE
+
+
+@final
+@dataclass(frozen=True)
+class Tally:
+    """What a pass over a table found.
+
+    ``counts`` by record type (meaningful only while ``total`` fits int64); ``total`` and ``dropped``: records
+    inside and outside the universe; ``rows``, ``outside_rows`` and ``bad_counts``: rows of the table, those
+    outside, and those whose number of records is no whole number.
+    """
+
+    counts: NDArray[np.int64]
+    total: int
+    dropped: int
+    rows: int
+    outside_rows: int
+    bad_counts: int
+
+
+def tally(reader: RecordReader) -> Tally:
+    """Counts every row once."""
+    if reader.groups:
+        try:
+            return _tally(reader, grouped=True)
+        except duckdb.OutOfMemoryException:
+            # Too many distinct rows to hold at once; reading them one after another needs no such room.
+            pass
+    return _tally(reader, grouped=False)
+
+
+def _tally(reader: RecordReader, *, grouped: bool) -> Tally:
+    encoder = BatchEncoder(reader.universe)
+    counts = np.zeros(reader.universe.size, dtype=np.int64)
+    total = dropped = rows = outside_rows = bad_counts = 0
+    for batch in reader.batches(grouped=grouped):
+        indices = encoder.indices(encoder.codes(batch))
+        records, bad = _records(batch, has_column=grouped or reader.weighted)
+        inside = indices != OUTSIDE
+        np.add.at(counts, indices[inside], records[inside])
+        total += exact_sum(records[inside])
+        dropped += exact_sum(records[~inside])
+        rows += exact_sum(records) if grouped else len(records)
+        outside_rows += exact_sum(records[~inside]) if grouped else int(np.sum(~inside))
+        bad_counts += bad
+    return Tally(counts, total, dropped, rows, outside_rows, bad_counts)
+
+
+def _records(batch: pa.RecordBatch, *, has_column: bool) -> tuple[NDArray[np.int64], int]:
+    if not has_column:
+        return np.ones(batch.num_rows, dtype=np.int64), 0
+    column = batch.column(RECORDS)
+    numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.int64), int(column.null_count)

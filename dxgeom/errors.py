@@ -1,0 +1,115 @@
+"""The whole error tree, on one screen.
+
+Every error a user can cause derives from :class:`DxgeomError`. A message states the rule, what was found,
+and what to do about it; the command line prints it without a traceback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class DxgeomError(Exception):
+    """Root of every error raised on purpose by dxgeom."""
+
+
+@dataclass(frozen=True, order=True)
+class Diagnostic:
+    """One mistake in a file: where it is, which rule it breaks, and what to do.
+
+    ``line`` and ``column`` count from 1; ``code`` is stable across versions; ``source`` is the text of the line.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+    advice: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.file}:{self.line}:{self.column}: {self.code}: {self.message}"
+        lines = [head]
+        if self.source:
+            lines += [f"    {self.source}", "    " + " " * (self.column - 1) + "^"]
+        if self.advice:
+            lines.append(f"    {self.advice}")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "code": self.code,
+            "message": self.message,
+            "advice": self.advice,
+            "source": self.source,
+        }
+
+
+class FileMistakes(DxgeomError):
+    """A file that a person wrote is wrong; carries every mistake found in it, sorted by position."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = sorted(diagnostics)
+        super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
+
+
+class PolicyError(FileMistakes):
+    """A policy file is wrong."""
+
+
+class QueryError(FileMistakes):
+    """A query file is wrong, or does not fit the policy's universe."""
+
+
+class PredicateError(DxgeomError):
+    """A predicate cannot be read; ``offset`` counts characters from the start of its text."""
+
+    def __init__(self, message: str, offset: int, advice: str = "") -> None:
+        self.message, self.offset, self.advice = message, offset, advice
+        super().__init__(message if not advice else f"{message} ({advice})")
+
+
+class NotAMetric(DxgeomError):
+    """A claimed distance breaks an axiom; ``witness`` are the records that show it."""
+
+    def __init__(self, message: str, witness: tuple[int, ...], excess: float = 0.0) -> None:
+        self.witness, self.excess = witness, excess
+        super().__init__(message)
+
+
+class NotANormBall(DxgeomError):
+    """A body is not symmetric, not full-dimensional, or its boundary is not closed."""
+
+
+class CertificateRefused(DxgeomError):
+    """A claim was re-checked in exact arithmetic and does not hold; nothing may rest on it."""
+
+
+class UnboundedLoss(DxgeomError):
+    """The metric forbids any finite noise: a query separates records that must be indistinguishable."""
+
+
+class TooLarge(DxgeomError):
+    """Doing this honestly would exceed a stated limit; the message names the limit and the way out."""
+
+
+class UnsupportedCombination(DxgeomError):
+    """Things that are right on their own do not go together."""
+
+
+class DataError(DxgeomError):
+    """The data table cannot be read, or holds rows outside the policy's universe."""
+
+
+class LedgerError(DxgeomError):
+    """The ledger file cannot be used: damaged, locked too long, or opened for another policy."""
+
+
+class BudgetExceeded(LedgerError):
+    """The release would spend more than the policy's budget; nothing was spent."""

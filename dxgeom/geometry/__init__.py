@@ -1,0 +1,1 @@
+"""Convex bodies: symmetric norm balls and the exact proofs about them. Knows nothing of metrics."""

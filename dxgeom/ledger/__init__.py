@@ -1,0 +1,1 @@
+"""The account of spent budget, kept in one append-only file."""

@@ -1,0 +1,1 @@
+"""Randomised maps, each with the guarantee it gives and its exact error."""

@@ -1,0 +1,50 @@
+"""Error bars: how far the truth is from a released answer, at a stated confidence."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.noise.laplace import LaplaceNoise
+
+SIMULATED = 1 << 19
+"""Draws behind a simulated quantile."""
+_MISSED = 5.2
+"""Standard deviations of caution: the chance that a simulated quantile is too small is below 1e-7."""
+
+
+def half_widths(
+    mechanism: AdditiveMechanism, level: float, spend: Fraction, records: int | None
+) -> NDArray[np.float64]:
+    """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
+
+    Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too small
+    with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding the
+    weights can have changed.
+    Raises: UnsupportedCombination unless 0 < level < 1.
+    """
+    if not 0 < level < 1:
+        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
+    half_steps = np.abs(mechanism.float_spread).sum(axis=1) / 2
+    drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
+    return np.asarray(_noise_quantiles(mechanism, level) / float(spend) + half_steps + drift)
+
+
+def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.float64]:
+    spread = mechanism.float_spread
+    match mechanism.law:
+        case None:
+            return np.zeros(len(spread))
+        case LaplaceNoise(scales=scales):
+            return np.asarray(np.abs(spread) @ scales * -math.log1p(-level))
+        case law:
+            draws = np.sort(np.abs(law.simulate(SIMULATED, np.random.default_rng(0)) @ spread.T), axis=0)
+            rank = math.ceil(SIMULATED * level + _MISSED * math.sqrt(SIMULATED * level * (1 - level)))
+            if rank > SIMULATED - 1:
+                raise UnsupportedCombination(f"level {level} is too close to 1 for {SIMULATED:,} simulated draws")
+            return np.asarray(draws[rank - 1])

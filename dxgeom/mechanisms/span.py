@@ -1,0 +1,83 @@
+"""The subspace that a workload's differences span: some answers follow exactly from others."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import NotANormBall, TooLarge
+from dxgeom.numeric.integer_solve import solve_exactly
+
+_DEPENDENT = 1e-9
+
+
+class Span(NamedTuple):
+    """``pivots``: indices of queries whose differences are independent; ``spread`` (K, m) rationals with
+    Δ_k = Σ_j spread[k, j]·Δ_pivots[j] for every difference, exactly."""
+
+    pivots: NDArray[np.int64]
+    spread: NDArray[Any]
+
+
+def span_of(differences: NDArray[np.int64], most: int) -> Span:
+    """The span of integer differences (E, K).
+
+    Raises: TooLarge when it has more than ``most`` dimensions; NotANormBall when queries are so nearly dependent that
+    float64 takes them for dependent and exact integers do not.
+    """
+    pivots = _independent_columns(differences, most)
+    independent = differences[:, pivots]
+    rows = _independent_rows(independent)
+    determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
+    if determinant[0] == 0:
+        raise NotANormBall("the queries are too nearly dependent to tell their span")
+    _check_dependence(differences, independent, int(determinant[0]), numerators[0])
+    spread = [[Fraction(int(entry), int(determinant[0])) for entry in column] for column in numerators[0].T]
+    return Span(pivots, np.array(spread, dtype=object).reshape(differences.shape[1], len(pivots)))
+
+
+def _independent_columns(differences: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Columns by pivoted Gram–Schmidt, the longest remaining first; in ascending order."""
+    left = differences / np.maximum(np.max(np.abs(differences), axis=0, initial=0), 1)
+    threshold = _DEPENDENT * np.sqrt(len(left))
+    chosen: list[int] = []
+    while True:
+        lengths = np.linalg.norm(left, axis=0)
+        longest = int(lengths.argmax())
+        if lengths[longest] <= threshold:
+            return np.array(sorted(chosen), dtype=np.int64)
+        if len(chosen) == most:
+            raise TooLarge(f"the queries span more than {most} dimensions")
+        chosen.append(longest)
+        direction = left[:, longest] / lengths[longest]
+        left = left - np.outer(direction, direction @ left)
+        left[:, chosen] = 0
+
+
+def _independent_rows(independent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As many rows as columns, chosen like the columns."""
+    left = independent / np.max(np.abs(independent), axis=0)
+    chosen = []
+    for _ in range(independent.shape[1]):
+        lengths = np.linalg.norm(left, axis=1)
+        longest = int(lengths.argmax())
+        chosen.append(longest)
+        if lengths[longest] > 0:
+            direction = left[longest] / lengths[longest]
+            left = left - np.outer(left @ direction, direction)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _check_dependence(
+    differences: NDArray[np.int64], independent: NDArray[np.int64], determinant: int, numerators: NDArray[Any]
+) -> None:
+    """determinant·Δ = Δ_pivots·numerators for every difference, in integers that cannot overflow."""
+    reach = max(abs(determinant), *(abs(int(entry)) for entry in numerators.ravel()))
+    largest = int(np.abs(differences).max())
+    kind = np.int64 if reach * largest * len(numerators) < 2**62 else object
+    combined = independent.astype(kind) @ numerators.astype(kind)
+    if np.any(combined != differences.astype(kind) * determinant):
+        raise NotANormBall("the queries are so nearly dependent that their span cannot be told in float64")

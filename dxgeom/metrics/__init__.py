@@ -1,0 +1,1 @@
+"""Distances between record types, and the proof that they are metrics."""

@@ -1,0 +1,128 @@
+"""The differences of a map along a metric's generating pairs: all that sensitivity depends on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, all_pairs
+from dxgeom.metrics.product import SumMetric
+from dxgeom.numeric.rounding import quotient_round_up, round_down
+from dxgeom.numeric.rows import distinct_rows, least_by_row
+
+DISTINCT_LIMIT = 5_000_000
+"""More distinct differences than this are refused rather than swallowing all memory."""
+PAIR_LIMIT = 2_000_000_000
+"""More pairs than this would take hours."""
+
+Differences: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+def generating_differences(metric: Metric, values: NDArray[np.int64]) -> Differences:
+    """Distinct ``values[:, i] − values[:, j]`` over generating pairs, each with its smallest bound.
+
+    Args: ``values`` (K, N), integers below 2⁵² in magnitude.
+    Returns: differences (E, K) with first non-zero entry positive (a norm does not see the sign), bounds (E,)
+    rounded down. Zero differences are left out.
+    Guarantee: *exact* differences; every generating pair is represented by a row with a bound not above its own.
+    Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge beyond the stated limits.
+    """
+    _refuse_wide(values)
+    rows = np.empty((0, len(values)), dtype=np.int64)
+    bounds = np.empty(0)
+    for block_rows, block_bounds in _blocks(metric, values):
+        fresh_rows, fresh_bounds = _without_sign_and_zero(block_rows, block_bounds)
+        rows, bounds = least_by_row(np.concatenate([rows, fresh_rows]), np.concatenate([bounds, fresh_bounds]))
+        if len(rows) > DISTINCT_LIMIT:
+            raise TooLarge(
+                f"the queries have more than {DISTINCT_LIMIT:,} distinct differences between generating pairs; "
+                "ask fewer queries at once, or coarsen the universe"
+            )
+    if np.any(bounds == 0):
+        raise UnboundedLoss(
+            "some query separates records at distance 0, which the policy says are one and the same; "
+            "no finite noise hides that: let the query treat them alike, or give the pair a positive epsilon"
+        )
+    return rows, bounds
+
+
+def lipschitz(metric: Metric, values: NDArray[np.int64]) -> float:
+    """The Lipschitz constant max |v_i − v_j| / d(i, j) of one integer-valued map (N,), *rounded up*.
+
+    0 when the map never changes along a generating pair; ∞ when it separates records at distance 0.
+    """
+    _refuse_wide(values)
+    largest = 0.0
+    for rows, bounds in _blocks(metric, values[None, :]):
+        quotients = quotient_round_up(np.abs(rows[:, 0]).astype(np.float64), bounds)
+        largest = max(largest, float(np.max(quotients, initial=0.0)))
+    return largest
+
+
+def _blocks(metric: Metric, values: NDArray[np.int64]) -> Iterator[Differences]:
+    match metric:
+        case DiscreteMetric(epsilon=epsilon):
+            yield from _all_differences(values, round_down(epsilon))
+        case CapMetric(inner=inner, epsilon=epsilon):
+            ceiling = round_down(epsilon)
+            for rows, bounds in _blocks(inner, values):
+                yield rows, np.minimum(bounds, ceiling)
+            yield from _all_differences(values, ceiling)
+        case SumMetric():
+            for axis in range(len(metric.parts)):
+                yield from _along_axis(metric, axis, values)
+        case _:
+            for pairs in metric.generating_pairs():
+                yield (values[:, pairs.first] - values[:, pairs.second]).T, pairs.bound
+
+
+def _all_differences(values: NDArray[np.int64], bound: float) -> Iterator[Differences]:
+    """Differences of every pair, which only depend on the distinct columns."""
+    columns, _ = distinct_rows(values.T)
+    _refuse_too_many(len(columns) * (len(columns) - 1) // 2)
+    for first, second in all_pairs(len(columns)):
+        yield columns[first] - columns[second], np.full(first.size, bound)
+
+
+def _along_axis(metric: SumMetric, axis: int, values: NDArray[np.int64]) -> Iterator[Differences]:
+    """Differences along one code of a product: the part's pairs, on each *distinct* fibre of the values."""
+    part, count = metric.parts[axis], len(values)
+    grid = values.reshape(count, math.prod(metric.shape[:axis]), part.size, -1)
+    if np.all(grid == grid[:, :, :1]):
+        return
+    fibres, _ = distinct_rows(np.ascontiguousarray(grid.transpose(1, 3, 2, 0)).reshape(-1, part.size * count))
+    fibres = fibres.reshape(-1, part.size, count)
+    for pairs in part.generating_pairs():
+        _refuse_too_many(len(fibres) * pairs.bound.size)
+        rows = max(1, PAIRS_PER_BLOCK // max(pairs.bound.size, 1))
+        for start in range(0, len(fibres), rows):
+            here = fibres[start : start + rows]
+            change = here[:, pairs.first] - here[:, pairs.second]
+            yield change.reshape(-1, count), np.tile(pairs.bound, len(here))
+
+
+def _refuse_wide(values: NDArray[np.int64]) -> None:
+    if values.size and (values.max() >= 2**52 or values.min() <= -(2**52)):
+        raise TooLarge("integer values must stay below 2**52 in magnitude, so that their differences are exact")
+
+
+def _refuse_too_many(pairs: int) -> None:
+    if pairs > PAIR_LIMIT:
+        raise TooLarge(
+            f"{pairs:,} pairs of records would have to be compared, the limit is {PAIR_LIMIT:,}; "
+            "ask fewer queries at once, or coarsen the universe"
+        )
+
+
+def _without_sign_and_zero(rows: NDArray[np.int64], bounds: NDArray[np.float64]) -> Differences:
+    moved = np.any(rows != 0, axis=1)
+    rows, bounds = rows[moved], bounds[moved]
+    leading = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)] if len(rows) else np.empty(0)
+    return rows * np.where(leading < 0, -1, 1)[:, None], bounds

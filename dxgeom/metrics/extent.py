@@ -1,0 +1,58 @@
+"""How far apart records are at least, and how much a workload can change at most."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.product import SumMetric
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
+from dxgeom.numeric.rows import distinct_rows
+
+_SIGN_PATTERN_LIMIT = 12
+_PAIR_LIMIT = 200_000_000
+
+
+def smallest_distance(metric: Metric) -> float:
+    """The smallest distance between two different records, *rounded down*; ∞ when nothing is protected.
+
+    The shortest path between two records has a first step, so the smallest generating bound is the smallest distance.
+    """
+    match metric:
+        case DiscreteMetric(count=count, epsilon=epsilon):
+            return round_down(epsilon) if count > 1 else np.inf
+        case SumMetric(parts=parts):
+            return min(smallest_distance(part) for part in parts)
+        case CapMetric(inner=inner, epsilon=epsilon):
+            return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
+        case _:
+            return min(
+                (float(np.min(pairs.bound, initial=np.inf)) for pairs in metric.generating_pairs()), default=np.inf
+            )
+
+
+def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    """max over all pairs of Σ_k weights[k]·|values[k, i] − values[k, j]|, *rounded up*.
+
+    Exact up to rounding by the 2^(K−1) sign patterns for few rows or by pairs of distinct columns; where both are too
+    many, the sum of the rows' ranges, which is never smaller.
+    """
+    columns, _ = distinct_rows(values.T)
+    points = columns * weights
+    rows = len(weights)
+    if rows <= _SIGN_PATTERN_LIMIT:
+        signs = np.array(list(itertools.product([1.0, -1.0], repeat=rows - 1))).reshape(-1, rows - 1)
+        widest = max(float(np.ptp(points @ np.append(1.0, pattern))) for pattern in signs)
+    elif len(columns) * (len(columns) - 1) // 2 * rows <= _PAIR_LIMIT:
+        widest = max(
+            float(np.abs(points[first] - points[second]).sum(axis=1).max()) for first, second in all_pairs(len(columns))
+        )
+    else:
+        widest = float(np.ptp(points, axis=0).sum())
+    reach = float(np.abs(points).sum(axis=1).max())
+    return widest + 4 * (rows + 4) * UNIT_ROUNDOFF * (widest + reach)

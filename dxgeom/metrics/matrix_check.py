@@ -1,0 +1,134 @@
+"""Is this matrix a metric? Zero diagonal, symmetry, no negative or undefined entries, triangle inequality."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import NotAMetric
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.numeric.min_plus import worst_detour
+
+ROUNDING_OF_INPUT = 2.0**-48
+"""A float64 distance matrix computed elsewhere is trusted to this relative accuracy, no further."""
+EXACT_BELOW = 2.0**52
+_ROWS_PER_STEP = 64
+
+Progress = Callable[[int, int], None]
+
+
+def certify_matrix(matrix: NDArray[np.float64], progress: Progress | None = None) -> MetricCertificate:
+    """Check every axiom of a pseudometric with values in [0, ∞] on a square float64 matrix.
+
+    Guarantee: matrices of integers below 2⁵² are decided *exactly*. Otherwise each detour is one float64 addition, so
+    an excess up to 2⁻⁴⁸ of the entry is reported as "within rounding" and anything beyond is refused.
+    Either way a mechanism honours every entry as it stands, because every finite pair is a generating pair.
+    Raises: NotAMetric with the worst witness i, k, j.
+    """
+    _check_entries(matrix)
+    size = len(matrix)
+    finite = matrix[np.isfinite(matrix)]
+    integral = bool(np.all(finite == np.floor(finite)) and np.max(finite, initial=0.0) < EXACT_BELOW)
+    excess, witness, count = _worst_triangle(matrix, progress)
+    if witness is not None and (integral or excess > ROUNDING_OF_INPUT):
+        raise NotAMetric(_describe(matrix, witness, count), witness, excess * matrix[witness[0], witness[2]])
+    reason = "every triple compared" + (", in exact integers" if integral else ", in float64")
+    triples = size * (size - 1) * (size - 2) // 2
+    pairs = size * (size - 1) // 2
+    if witness is not None:
+        return MetricCertificate("matrix", size, reason, pairs, triples, "within rounding", excess)
+    return MetricCertificate("matrix", size, reason, pairs, triples)
+
+
+def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction]:
+    """A claimed distance matrix as float64 and the factor that was taken out of it.
+
+    Exact rationals (Fraction or int entries) are scaled to integers, so that the check decides them exactly;
+    the float matrix times the factor is the input.
+    Raises: NotAMetric when it is not a square matrix of numbers.
+    """
+    raw = np.asarray(distances)
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
+        raise NotAMetric(f"a distance matrix is square and not empty, found shape {raw.shape}", ())
+    if raw.dtype == object:
+        return _scaled_to_integers(raw)
+    if raw.dtype.kind not in "iufb":
+        raise NotAMetric(f"a distance matrix holds numbers, found {raw.dtype}", ())
+    if raw.dtype.kind in "iu" and raw.size and (raw.max() >= EXACT_BELOW or raw.min() <= -EXACT_BELOW):
+        raise NotAMetric("integer distances must stay below 2**52 to be decided exactly", ())
+    return np.array(raw, dtype=np.float64), Fraction(1)
+
+
+def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
+    """SHA-256 of the matrix and its factor."""
+    digest = hashlib.sha256(f"matrix {matrix.shape} {factor} ".encode())
+    digest.update(np.ascontiguousarray(matrix).tobytes())
+    return digest.hexdigest()
+
+
+def _describe(matrix: NDArray[np.float64], witness: tuple[int, int, int], count: int) -> str:
+    i, k, j = witness
+    pairs = len(matrix) * (len(matrix) - 1) // 2
+    return (
+        f"the triangle inequality fails for {count:,} of {pairs:,} pairs; worst: d({i}, {j}) = {matrix[i, j]:.17g} > "
+        f"d({i}, {k}) + d({k}, {j}) = {matrix[i, k]:.17g} + {matrix[k, j]:.17g}; "
+        "lower the entry, or take the shortest-path closure"
+    )
+
+
+def _scaled_to_integers(raw: NDArray[Any]) -> tuple[NDArray[np.float64], Fraction]:
+    exact = [_exact(entry) for entry in raw.ravel()]
+    denominator = 1
+    for entry in exact:
+        if entry is not None:
+            denominator = int(np.lcm.reduce([denominator, entry.denominator], dtype=object))
+    scaled = [np.inf if entry is None else int(entry * denominator) for entry in exact]
+    if any(entry != np.inf and abs(entry) >= EXACT_BELOW for entry in scaled):
+        raise NotAMetric("over their common denominator these rationals need integers beyond 2**52; round them", ())
+    return np.array(scaled, dtype=np.float64).reshape(raw.shape), Fraction(1, denominator)
+
+
+def _exact(entry: Any) -> Fraction | None:
+    """The entry as an exact rational, None for infinity."""
+    try:
+        return None if entry == np.inf else Fraction(entry)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NotAMetric(f"a distance is a number or infinity, found {entry!r}", ()) from error
+
+
+def _check_entries(matrix: NDArray[np.float64]) -> None:
+    rules = (
+        (np.isnan(matrix), "no distance is NaN"),
+        (matrix < 0, "no distance is negative"),
+        (np.diag(np.diag(matrix) != 0), "the distance of a record from itself is 0"),
+        (matrix != matrix.T, "distances are symmetric"),
+    )
+    for broken, rule in rules:
+        if np.any(broken):
+            i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
+            raise NotAMetric(
+                f"{rule}, found d({i}, {j}) = {matrix[i, j]:.17g} and d({j}, {i}) = {matrix[j, i]:.17g} "
+                f"({int(np.count_nonzero(broken)):,} such entries)",
+                (i, j),
+            )
+
+
+def _worst_triangle(
+    matrix: NDArray[np.float64], progress: Progress | None
+) -> tuple[float, tuple[int, int, int] | None, int]:
+    size = len(matrix)
+    worst, witness, count = 0.0, None, 0
+    for start in range(0, size, _ROWS_PER_STEP):
+        stop = min(start + _ROWS_PER_STEP, size)
+        excess, here, more = worst_detour(matrix, start, stop)
+        count += more
+        if here is not None and (witness is None or excess > worst):
+            worst, witness = excess, here
+        if progress is not None:
+            progress(stop, size)
+    return worst, witness, count

@@ -1,0 +1,57 @@
+"""What every metric on record types offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+PAIRS_PER_BLOCK = 1 << 18
+"""How many pairs a block of generating pairs holds at most; keeps memory flat on large universes."""
+
+
+class PairBlock(NamedTuple):
+    """Pairs ``(first[k], second[k])`` with ``bound[k]``, an upper bound of the metric, rounded down."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    bound: NDArray[np.float64]
+
+
+class Metric(ABC):
+    """A pseudometric on record types 0..size-1 with values in [0, ∞], in nats of distinguishability.
+
+    Definition: the shortest-path closure of its generating pairs. For any norm, a linear map changes by at most
+    d(i, j) on all pairs iff it does on the generating ones, so these are all that a mechanism has to check.
+
+    Laws: distance(i, i) = 0; symmetry; triangle inequality (up to the rounding down of each distance);
+    the shortest path over generating pairs is the distance (again up to rounding).
+
+    Guarantee: every float handed out, bounds and distances, is *rounded down*.
+    """
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of record types."""
+
+    @abstractmethod
+    def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """d(i, j), elementwise over broadcast index arrays, rounded down."""
+
+    @abstractmethod
+    def generating_pairs(self) -> Iterator[PairBlock]:
+        """Pairs that generate the metric, each unordered pair at most once, none with an infinite bound."""
+
+
+def all_pairs(size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Every unordered pair of 0..size-1 once, as index arrays in blocks."""
+    rows = max(1, PAIRS_PER_BLOCK // max(size, 1))
+    for start in range(0, size - 1, rows):
+        stop = min(start + rows, size - 1)
+        first = np.repeat(np.arange(start, stop), size - 1 - np.arange(start, stop))
+        second = np.concatenate([np.arange(row + 1, size) for row in range(start, stop)])
+        yield first, second

@@ -1,0 +1,172 @@
+"""From a metric to a verified one: the only door, and mechanisms accept nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import DxgeomError, NotAMetric, UnsupportedCombination
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.dense import DenseMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.numeric.rounding import round_down
+
+_DOOR = object()
+_COORDINATE_LIMIT = 1e100
+"""Squares of larger coordinates could overflow, and an overflowed distance would be too large."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class VerifiedMetric:
+    """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
+
+    ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
+    ``budget``: releases may spend this multiple of the metric in total.
+    """
+
+    metric: Metric
+    certificate: MetricCertificate
+    title: str
+    fingerprint: str
+    budget: Fraction
+    _door: object = None
+
+    def __post_init__(self) -> None:
+        if self._door is not _DOOR:
+            raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
+        if self.budget <= 0:
+            raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
+
+    @property
+    def size(self) -> int:
+        """The number of record types."""
+        return self.metric.size
+
+    def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """d(i, j), elementwise over index arrays, *rounded down*.
+
+        Raises: IndexError when an index is outside 0..size-1.
+        """
+        for indices in (np.asarray(i), np.asarray(j)):
+            if indices.size and (indices.min() < 0 or indices.max() >= self.size):
+                raise IndexError(f"record indices run from 0 to {self.size - 1}")
+        return self.metric.distance(i, j)
+
+
+def verify(metric: Metric, *, title: str, fingerprint: str, budget: Fraction) -> VerifiedMetric:
+    """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
+
+    Raises: NotAMetric with a witness where there is one.
+    """
+    return VerifiedMetric(metric, _certify(metric), title, fingerprint, budget, _DOOR)
+
+
+def verify_metric(
+    matrix: ArrayLike,
+    *,
+    title: str = "matrix",
+    budget: Fraction | int = 1,
+    progress: Progress | None = None,
+) -> VerifiedMetric:
+    """The triangle-inequality checker for a distance matrix that came from elsewhere.
+
+    Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
+    Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
+    relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
+    Raises: NotAMetric with the worst witness ``(i, k, j)``.
+    """
+    entries, factor = matrix_of(matrix)
+    certificate = certify_matrix(entries, progress)
+    if factor != 1:
+        entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
+    metric = DenseMetric(entries)
+    return VerifiedMetric(metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), _DOOR)
+
+
+def _scaled(entry: float, factor: Fraction) -> float:
+    return float(entry) if np.isinf(entry) else round_down(Fraction(entry) * factor)
+
+
+def _certify(metric: Metric) -> MetricCertificate:
+    match metric:
+        case DiscreteMetric(epsilon=epsilon):
+            _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
+            reason = "a constant off the diagonal is a metric"
+        case ValueSensitivityMetric(epsilons=epsilons):
+            _require(min(epsilons) > 0, f"every epsilon is positive, found {min(epsilons)}")
+            reason = "closure of min(ε_a, ε_b), in closed form"
+        case LineMetric(positions=positions, rate=rate):
+            _require(rate > 0, f"a rate is positive, found {rate}")
+            rising = all(low < high for low, high in pairwise(positions))
+            _require(rising, "positions on a line increase strictly")
+            reason = "rate times the absolute difference of numbers"
+        case PointsMetric():
+            reason = _points_reason(metric)
+        case GraphMetric(bounds=bounds):
+            _require(bool(np.all(np.isfinite(bounds) & (bounds >= 0))), "edge bounds are finite and not negative")
+            _require(_within(metric.first, metric.size) and _within(metric.second, metric.size), "edges join nodes")
+            reason = f"shortest paths over {bounds.size:,} edges"
+        case DenseMetric(matrix=matrix):
+            return certify_matrix(matrix)
+        case SumMetric(parts=parts):
+            return MetricCertificate(
+                "sum over attributes",
+                metric.size,
+                "a sum of metrics is a metric",
+                parts=tuple(map(_certify, parts)),
+            )
+        case CapMetric(inner=inner, epsilon=epsilon):
+            _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
+            return MetricCertificate(
+                "cap",
+                metric.size,
+                f"min(d, {float(epsilon):g}) of a metric is a metric",
+                parts=(_certify(inner),),
+            )
+        case _:
+            raise UnsupportedCombination(f"no proof is known here that a {type(metric).__name__} is a metric")
+    return MetricCertificate(_FORMS[type(metric)], metric.size, reason)
+
+
+_FORMS: dict[type[Metric], str] = {
+    DiscreteMetric: "discrete",
+    ValueSensitivityMetric: "value sensitivities",
+    LineMetric: "line",
+    PointsMetric: "points",
+    GraphMetric: "graph",
+}
+
+
+def _points_reason(metric: PointsMetric) -> str:
+    _require(metric.rate > 0 and metric.floor >= 0, "a rate is positive and a floor is not negative")
+    coordinates = metric.coordinates
+    usable = np.all(np.isfinite(coordinates)) and np.all(np.abs(coordinates) <= _COORDINATE_LIMIT)
+    _require(bool(usable), f"coordinates are finite and at most {_COORDINATE_LIMIT:g} in magnitude")
+    if metric.geometry == "great circle":
+        on_earth = np.abs(coordinates[:, 0]) <= 90
+        _require(bool(np.all(on_earth)), "latitudes lie between -90 and 90 degrees")
+    floor = f"max({float(metric.floor):g}, ·) of " if metric.floor else ""
+    return f"{floor}rate times the {metric.geometry} distance, computed from below"
+
+
+def _within(nodes: NDArray[np.int64], size: int) -> bool:
+    return nodes.size == 0 or bool(nodes.min() >= 0 and nodes.max() < size)
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise NotAMetric(rule, ())

@@ -1,0 +1,1 @@
+"""Samplers shaped by a body. They speak shapes, never metrics."""

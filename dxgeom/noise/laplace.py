@@ -1,0 +1,60 @@
+"""Independent Laplace noise: the K-norm noise of a cross-polytope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import NotANormBall
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.lazy_uniform import LazyUniform
+from dxgeom.noise.rounding import exponentials, round_exactly, settled
+from dxgeom.numeric.randomness import Randomness
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaplaceNoise(NoiseLaw):
+    """V_k = ±scales[k]·E_k: density ∝ exp(−Σ |v_k| / scales[k]). ``scales`` (m,): positive float64, lattice steps."""
+
+    scales: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.scales.ndim != 1 or not np.all((self.scales > 0) & np.isfinite(self.scales)):
+            raise NotANormBall(f"Laplace scales are positive and finite, found {self.scales}")
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.diag(2 * self.scales**2)
+
+    @property
+    def reach(self) -> float:
+        return float(self.scales.max())
+
+    def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return generator.laplace(size=(count, self.scales.size)) * self.scales
+
+    def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
+        size = self.scales.size
+        self.check_size(factor)
+        words = randomness.words(count * size).reshape(count, size)
+        signs = _signs(count, size, randomness)
+        sizes = exponentials(words)
+        reach = signs * (self.scales * float(factor))
+        sums = reach * sizes
+        rounded = np.floor(sums + 0.5).astype(np.int64)
+        for row in np.flatnonzero(~settled(sums, np.abs(reach) * (1 + sizes), words)):
+            uniforms = [LazyUniform(int(word)) for word in words[row]]
+            axes = np.diag(signs[row] * self.scales).tolist()
+            rounded[row] = round_exactly(axes, factor, uniforms, randomness)
+        return rounded
+
+
+def _signs(count: int, size: int, randomness: Randomness) -> NDArray[np.float64]:
+    words = randomness.words(-(-count * size // 64))
+    bits = np.unpackbits(words.view(np.uint8))[: count * size]
+    return np.where(bits.reshape(count, size) == 1, 1.0, -1.0)

@@ -1,0 +1,1 @@
+"""Exact numbers, directed rounding, randomness, and adapters to numerical libraries."""

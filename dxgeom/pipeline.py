@@ -1,0 +1,42 @@
+"""The main job in one call: policy file and data in, private answers out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.choose import MechanismName, plan
+from dxgeom.planner.release import Release
+from dxgeom.policy.policy import Policy, load_policy
+from dxgeom.policy.queries_file import load_queries
+from dxgeom.universe.queries import LinearQueries
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+
+
+def compile_and_release(
+    policy: str | Path | Policy,
+    table: Any,
+    queries: str | Path | LinearQueries,
+    *,
+    ledger: str | Ledger,
+    spend: Amount,
+    mechanism: MechanismName = "auto",
+    outside: Literal["refuse", "drop"] = "refuse",
+    count_column: str | None = None,
+    purpose: str = "",
+) -> Release:
+    """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
+
+    Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects.
+    Raises: PolicyError, QueryError, DataError, LedgerError, BudgetExceeded; nothing is spent when one is raised before
+    the noise is drawn.
+    """
+    loaded = policy if isinstance(policy, Policy) else load_policy(policy)
+    workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded)
+    chosen = plan(loaded.compile(), workload, mechanism=mechanism)
+    return chosen.release(
+        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose
+    )

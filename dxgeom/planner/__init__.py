@@ -1,0 +1,1 @@
+"""The choice of a mechanism before any data is read, and the release that follows."""

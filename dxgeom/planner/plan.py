@@ -1,0 +1,175 @@
+"""A plan: which mechanism, which error, and how far from the best possible, before any data is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.intervals import half_widths
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.release import Release, release_answers
+from dxgeom.universe.queries import LinearQueries
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism that was considered.
+
+    ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
+    says why not. ``per_query`` (K,): the same for each answer.
+    """
+
+    name: str
+    predicted_mse: float | None
+    per_query: tuple[float, ...] = field(default=(), repr=False)
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The candidate ready for JSON."""
+        return {
+            "name": self.name,
+            "predicted_mse": self.predicted_mse,
+            "per_query": list(self.per_query),
+            "reason": self.reason,
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
+
+    All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
+    ``lower_bound``: no additive mechanism that honours the metric has a smaller total mean squared error.
+    """
+
+    metric: VerifiedMetric = field(repr=False)
+    queries: LinearQueries = field(repr=False)
+    objective: str
+    mechanism: AdditiveMechanism
+    candidates: tuple[Candidate, ...]
+    lower_bound: float
+
+    @property
+    def predicted_mse(self) -> float:
+        """Total mean squared error over the queries at spend 1, lattice rounding included."""
+        return float(self.mechanism.variances().sum())
+
+    @property
+    def gap(self) -> float:
+        """The predicted error over the lower bound: "within a factor … of any additive mechanism"."""
+        if self.predicted_mse == 0:
+            return 1.0
+        return self.predicted_mse / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each answer."""
+        return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
+
+    def half_widths(self, level: float = 0.95, spend: Amount = 1, records: int | None = None) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``."""
+        return half_widths(self.mechanism, level, exact_amount(spend, "spend"), records)
+
+    def release(
+        self,
+        table: Any,
+        *,
+        ledger: str | Ledger,
+        spend: Amount,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Release:
+        """Charge the ledger, then answer the queries once.
+
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``ledger``: path (created
+        when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple of the metric that this release uses up;
+        0.1 means exactly 1/10. ``outside``: what to do with rows outside the universe. ``count_column``: the column
+        that says how many records each row stands for.
+        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
+        """
+        return release_answers(
+            self,
+            table,
+            ledger=ledger,
+            spend=exact_amount(spend, "spend"),
+            purpose=purpose,
+            outside=outside,
+            count_column=count_column,
+            insecure_test_seed=insecure_test_seed,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+        meaning = [self.metric.fingerprint, self.queries.fingerprint, str(self.mechanism), self.objective]
+        digest = hashlib.sha256(json.dumps(meaning).encode())
+        digest.update(self.mechanism.variances().tobytes())
+        return digest.hexdigest()
+
+    @property
+    def reason(self) -> str:
+        """Why this mechanism, in one sentence."""
+        built = [candidate for candidate in self.candidates if candidate.predicted_mse is not None]
+        others = [candidate for candidate in built if candidate.name != self.mechanism.name]
+        if self.predicted_mse == 0:
+            return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
+        if not others:
+            return f"{self.mechanism.name}: the only candidate"
+        next_best = min(others, key=lambda candidate: candidate.predicted_mse or 0.0)
+        ratio = (next_best.predicted_mse or 0.0) / self.predicted_mse
+        compared = f"{ratio:.3g} times" if ratio >= 1 else f"only {ratio:.3g} of"
+        return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        queries = self.mechanism.sensitivity.queries
+        return {
+            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
+            "objective": self.objective,
+            "mechanism": self.mechanism.name,
+            "reason": self.reason,
+            "predicted_mse": self.predicted_mse,
+            "lower_bound": self.lower_bound,
+            "candidates": [candidate.as_dict() for candidate in self.candidates],
+            "queries": [
+                {"name": name, "rmse": float(error), "lattice_step": str(step), "weight_error": str(weight_error)}
+                for name, error, step, weight_error in zip(
+                    queries.names, self.rmse(), queries.steps, queries.weight_errors, strict=True
+                )
+            ],
+            "rounding_share": self.mechanism.rounding_share,
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def lines(self) -> list[str]:
+        """The plan for a reader."""
+        head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
+        table = [
+            f"  {candidate.name:<12} "
+            + (candidate.reason if candidate.predicted_mse is None else f"total MSE {candidate.predicted_mse:.6g}")
+            for candidate in self.candidates
+        ]
+        foot = [
+            f"no additive mechanism has a total MSE below {self.lower_bound:.6g}: this plan is within a factor "
+            f"{self.gap:.3g} of it",
+            f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
+        ]
+        return [head, *table, *foot]

@@ -1,0 +1,1 @@
+"""The policy language: from a text file to a verified metric, and queries files."""

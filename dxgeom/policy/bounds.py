@@ -1,0 +1,49 @@
+"""What a rule states about one attribute, in exact numbers of the attribute's own measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias, final
+
+Axis: TypeAlias = Literal["numbers", "steps", "places"]
+"""What a distance is counted in: the attribute's numbers, its steps (codes), or its points file's unit."""
+
+
+@final
+@dataclass(frozen=True, order=True)
+class Constant:
+    """ε for every pair of different values."""
+
+    epsilon: Fraction
+
+
+@final
+@dataclass(frozen=True)
+class ByValue:
+    """min(ε_a, ε_b) for values a ≠ b; None where a value has no ε of its own: then the other one's counts alone."""
+
+    epsilons: tuple[Fraction | None, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Growing:
+    """max(floor, rate·D) for values at distance D; floor 0 for ``per``, ε for ``within`` and ``beyond: linear``."""
+
+    axis: Axis
+    rate: Fraction
+    floor: Fraction
+
+
+@final
+@dataclass(frozen=True)
+class Near:
+    """ε for values at distance at most ``reach``, the border included."""
+
+    axis: Axis
+    epsilon: Fraction
+    reach: Fraction
+
+
+Bound: TypeAlias = Constant | ByValue | Growing | Near

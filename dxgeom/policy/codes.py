@@ -1,0 +1,59 @@
+"""What each diagnostic code means; a code never changes its meaning between versions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CODES: Final[dict[str, str]] = {
+    # reading and syntax, of policy files and queries files alike
+    "DX100": "the file cannot be read: missing, not a regular file, too large, or not UTF-8",
+    "DX101": "the file is not well-formed YAML",
+    "DX102": "a YAML feature that this language does without: tag, anchor, alias, directive, second document, odd key",
+    "DX103": "nested too deeply, or too many entries",
+    "DX104": "the same key twice in one mapping",
+    "DX105": "a key that is not known here",
+    "DX106": "a word of the language that is not part of this version",
+    "DX107": "a key or a value is missing",
+    "DX108": "a list, a mapping or a word stands where another kind is expected",
+    "DX109": "not an exact decimal number, or one outside the allowed range",
+    # the universe
+    "DX110": "an attribute's list of values: empty, or a value twice",
+    "DX111": "a range that does not run upwards in steps",
+    "DX112": "bin edges that do not increase",
+    "DX113": "columns of a points file that do not go together",
+    "DX114": "a data file that may not or cannot be read",
+    "DX115": "the content of a data file is wrong",
+    "DX116": "more values or record types than this version handles",
+    "DX117": "an attribute's name cannot be used",
+    # rules
+    "DX130": "a rule selects its pairs in no way, or in more than one",
+    "DX131": "a rule bounds its pairs in no way, or in more than one",
+    "DX132": "a rule names an attribute that does not exist",
+    "DX133": "a rule names a value that does not exist",
+    "DX134": "a length that cannot be read",
+    "DX135": "a length whose unit does not fit the attribute",
+    "DX136": "a bound that needs distances, on an attribute that has none",
+    "DX137": "an attribute is listed twice in one rule",
+    "DX138": "a combination of rules whose exact metric would exceed a stated size",
+    # connectivity
+    "DX150": "values that no rule protects: an attribute without a rule",
+    "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",
+    # queries
+    "DX200": "a query asks for nothing, or for more than one thing",
+    "DX201": "a query names a column that does not exist or does not fit",
+    "DX202": "a condition that cannot be read or does not fit the universe",
+    "DX203": "two queries of the same name",
+    "DX204": "a mean over a group whose size is private, or without a number of records",
+    "DX205": "the number of records is not a positive whole number, or contradicts the one given",
+    "DX206": "the content of a matrix file does not fit the universe",
+    "DX207": "a workload larger than this version handles",
+    "DX208": "coefficients too fine or too large to keep exactly",
+}
+
+
+def meaning(code: str) -> str:
+    """The one-line meaning of a code.
+
+    Raises: KeyError for a code that does not exist.
+    """
+    return CODES[code]

@@ -1,0 +1,77 @@
+"""Values that no rule protects: allowed when asked for, never silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.policy.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.mistakes import Mistakes
+from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.universe.wording import shown
+
+_LISTED = 4
+
+
+@final
+@dataclass(frozen=True)
+class Unprotected:
+    """An attribute some of whose values may be told apart exactly.
+
+    ``components``: (number of values, an example) of each group within which values are protected, largest first.
+    """
+
+    attribute: str
+    no_rule: bool
+    components: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        if self.no_rule:
+            return f"no rule protects the attribute {shown(self.attribute)}: its values may be told apart exactly"
+        listed = [f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED]]
+        more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
+        return (
+            f"the rules on {shown(self.attribute)} leave {len(self.components):,} groups of values that may be told "
+            f"apart exactly: {', '.join(listed)}{more}"
+        )
+
+
+def unprotected(description: MetricDescription, parts: tuple[Metric, ...]) -> tuple[Unprotected, ...]:
+    """The attributes with pairs at infinite distance; ``parts`` are the attributes' metrics."""
+    if description.ceiling is not None:
+        return ()
+    found = (_of_attribute(part, metric) for part, metric in zip(description.parts, parts, strict=True))
+    return tuple(one for one in found if one is not None)
+
+
+def _of_attribute(part: AttributeDescription, metric: Metric) -> Unprotected | None:
+    if not isinstance(metric, GraphMetric) or metric.size == 1:
+        return None
+    count, groups = metric.components()
+    if count == 1:
+        return None
+    if not part.bounds:
+        return Unprotected(part.attribute.name, no_rule=True, components=())
+    _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    labels = part.attribute.labels
+    components = tuple((int(sizes[group]), labels[int(first[group])]) for group in order)
+    return Unprotected(part.attribute.name, no_rule=False, components=components)
+
+
+def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mistakes: Mistakes) -> None:
+    """Note unprotected values as mistakes, unless the policy says ``unconnected: allow``."""
+    if policy.unconnected_allowed:
+        return
+    spans = dict(zip(policy.universe.names, policy.attribute_spans, strict=True))
+    for one in found:
+        code = "DX150" if one.no_rule else "DX151"
+        rule = "add a rule with a longer 'within', 'per' or a plain 'epsilon'"
+        if one.no_rule:
+            rule = f"add a rule 'change: {one.attribute}'"
+        advice = f"{rule}; or write 'unconnected: allow' if that is what you want"
+        mistakes.add(code, spans[one.attribute], str(one), advice)

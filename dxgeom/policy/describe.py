@@ -1,0 +1,96 @@
+"""Fifth phase: the simplest exact description of the metric, still in exact numbers.
+
+Each attribute's bounds are reduced to few: constants become one ceiling, sensitivities by value one list, and a bound
+that another one undercuts everywhere is dropped. What is left says which structured form the metric takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.universe.attributes import Attribute
+
+
+@final
+@dataclass(frozen=True)
+class AttributeDescription:
+    """The closure of ``bounds`` on one attribute, then the minimum with ``ceiling`` where there is one.
+
+    No bounds and no ceiling: nothing about this attribute is protected.
+    """
+
+    attribute: Attribute
+    bounds: tuple[Bound, ...]
+    ceiling: Fraction | None
+
+
+@final
+@dataclass(frozen=True)
+class MetricDescription:
+    """Attributes' distances add; then the minimum with ``ceiling``, which bounds all pairs."""
+
+    parts: tuple[AttributeDescription, ...]
+    ceiling: Fraction | None
+
+
+def describe(policy: ResolvedPolicy) -> MetricDescription:
+    """The description of a policy's metric: the closure of all its rules."""
+    everything = [rule.everything for rule in policy.rules if rule.everything is not None]
+    parts = []
+    for attribute in policy.universe.attributes:
+        stated = [bound for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
+        parts.append(_simplest(attribute, stated))
+    return MetricDescription(tuple(parts), min(everything, default=None))
+
+
+def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescription:
+    """A ceiling may be applied after the closure: a path through a pair bounded by ε is itself at least ε long."""
+    ceiling = min((bound.epsilon for bound in stated if isinstance(bound, Constant)), default=None)
+    by_value = [bound for bound in stated if isinstance(bound, ByValue)]
+    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near)))
+    kept: list[Bound] = [bound for bound in rest if not _undercut(bound, rest, ceiling)]
+    if by_value:
+        merged = _merged(by_value, ceiling)
+        # With nothing else on the attribute the list has taken the ceiling in.
+        return AttributeDescription(attribute, (merged, *kept), ceiling if kept else None)
+    return AttributeDescription(attribute, tuple(kept), ceiling)
+
+
+def _merged(lists: Sequence[ByValue], ceiling: Fraction | None) -> ByValue:
+    """min(min(a_i, a_j), min(b_i, b_j)) = min(min(a_i, b_i), min(a_j, b_j)), and the same with a constant."""
+    columns = zip(*(bound.epsilons for bound in lists), strict=True)
+    return ByValue(tuple(min((e for e in (*column, ceiling) if e is not None), default=None) for column in columns))
+
+
+def _undercut(bound: Bound, others: Sequence[Bound], ceiling: Fraction | None) -> bool:
+    """Whether another bound is at most this one on every pair (and the bounds differ)."""
+    match bound:
+        case Growing(axis=axis, rate=rate, floor=floor):
+            return (ceiling is not None and ceiling <= floor) or any(
+                isinstance(other, Growing)
+                and other != bound
+                and other.axis == axis
+                and other.rate <= rate
+                and other.floor <= floor
+                for other in others
+            )
+        case Near(axis=axis, epsilon=epsilon, reach=reach):
+            return (ceiling is not None and ceiling <= epsilon) or any(
+                other != bound and other.axis == axis and _near_by_others(other, epsilon, reach)
+                for other in others
+                if isinstance(other, Near | Growing)
+            )
+        case _:
+            return False
+
+
+def _near_by_others(other: Near | Growing, epsilon: Fraction, reach: Fraction) -> bool:
+    """Whether ``other`` is at most ε on all pairs within ``reach``."""
+    if isinstance(other, Near):
+        return other.epsilon <= epsilon and other.reach >= reach
+    return max(other.floor, other.rate * reach) <= epsilon

@@ -1,0 +1,88 @@
+"""Fourth phase: the policy in its universe, every rule checked against it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.resolve_attributes import resolve_attributes
+from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
+from dxgeom.policy.syntax import SyntaxTree
+from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.universe import Universe
+
+
+@final
+@dataclass(frozen=True)
+class ResolvedPolicy:
+    """A policy whose every word has a meaning. ``attribute_spans``: where each attribute's name stands."""
+
+    name: str
+    about: str
+    universe: Universe
+    rules: tuple[ResolvedRule, ...]
+    budget: Fraction
+    unconnected_allowed: bool
+    attribute_spans: tuple[Span, ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the meaning: attributes, labels, coordinates, bounds and budget.
+
+        Comments, layout, the policy's name, and the order and repetition of rules do not change it.
+        """
+        stated = {json.dumps([name, _bound_data(bound)]) for rule in self.rules for name, bound in rule.bounds} | {
+            json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
+        }
+        meaning = {
+            "language": 1,
+            "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
+            "bounds": sorted(stated),
+            "budget": str(self.budget),
+        }
+        canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
+    """Give every attribute and rule its meaning; None when any phase so far found a mistake."""
+    attributes = resolve_attributes(tree, mistakes)
+    rules = resolve_rules(tree, attributes, mistakes)
+    if mistakes:
+        return None
+    document = tree.document
+    return ResolvedPolicy(
+        name=document.policy,
+        about=document.about,
+        universe=Universe(tuple(attributes.values())),
+        rules=rules,
+        budget=document.budget,
+        unconnected_allowed=document.unconnected == "allow",
+        attribute_spans=tuple(tree.key_span("universe", "attributes", name) for name in attributes),
+    )
+
+
+def _attribute_data(attribute: Attribute) -> list[Any]:
+    data: list[Any] = [type(attribute).__name__, attribute.name, list(attribute.labels)]
+    if isinstance(attribute, PointsAttribute):
+        coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
+        data += [attribute.geometry, attribute.unit, coordinates]
+    return data
+
+
+def _bound_data(bound: Bound) -> list[Any]:
+    match bound:
+        case Constant(epsilon=epsilon):
+            return ["constant", str(epsilon)]
+        case ByValue(epsilons=epsilons):
+            return ["values", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
+        case Growing(axis=axis, rate=rate, floor=floor):
+            return ["growing", axis, str(rate), str(floor)]
+        case Near(axis=axis, epsilon=epsilon, reach=reach):
+            return ["near", axis, str(epsilon), str(reach)]

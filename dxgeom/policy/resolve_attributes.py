@@ -1,0 +1,133 @@
+"""Attributes with meaning: lists, ranges, bins and places, each checked before anything large is built."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final
+
+from dxgeom.policy.data_files import WrongContent, read_csv
+from dxgeom.policy.mistakes import Mistakes
+from dxgeom.policy.places import coordinate_mistake, places
+from dxgeom.policy.syntax import SyntaxTree
+from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, PlacesSyntax, RangeSyntax
+from dxgeom.policy.text import Unreadable
+from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.columns import plain
+from dxgeom.universe.wording import shown
+
+MAX_VALUES: Final = 1_000_000
+MAX_RECORD_TYPES: Final = 100_000_000
+_FINEST: Final = 2**50
+"""Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
+
+
+def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attribute]:
+    """Every attribute that makes sense, by name, in order; mistakes noted for the others."""
+    found: dict[str, Attribute] = {}
+    written = tree.document.universe.attributes
+    if not written and not tree.broken:
+        span = tree.key_span("universe", "attributes")
+        mistakes.add("DX107", span, "the universe has no attribute", "list at least one with its values")
+    for name, syntax in written.items():
+        if not name or len(name) > 100 or "`" in name or not name.isprintable():
+            span = tree.key_span("universe", "attributes", name)
+            mistakes.add("DX117", span, "an attribute's name has 1 to 100 printable characters and no backtick")
+            continue
+        attribute = _resolve(name, syntax, tree, mistakes)
+        if attribute is not None:
+            found[name] = attribute
+    size = math.prod(attribute.size for attribute in found.values())
+    if size > MAX_RECORD_TYPES:
+        message = f"the attributes make {size:,} record types; at most {MAX_RECORD_TYPES:,} are handled"
+        mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "use coarser steps or fewer attributes")
+    return found
+
+
+def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    match syntax:
+        case RangeSyntax():
+            return _range(name, syntax, tree, mistakes)
+        case BinsSyntax():
+            return _bins(name, syntax, tree, mistakes)
+        case PlacesSyntax():
+            return _places(name, syntax, tree, mistakes)
+        case _:
+            return _values(name, syntax, tree, mistakes)
+
+
+def _values(name: str, values: tuple[str, ...], tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    before = len(mistakes.found)
+    if not values:
+        message = f"attribute {shown(name)} has no values"
+        mistakes.add("DX110", tree.span("universe", "attributes", name), message, "list at least one")
+    if len(values) > MAX_VALUES:
+        _too_many(name, len(values), tree, mistakes)
+    seen: set[str] = set()
+    for place, value in enumerate(values):
+        if value in seen:
+            message = f"attribute {shown(name)} lists the value {shown(value)} twice"
+            mistakes.add("DX110", tree.span("universe", "attributes", name, place), message, "remove one of them")
+        seen.add(value)
+    return CategoricalAttribute(name, values) if len(mistakes.found) == before else None
+
+
+def _range(name: str, syntax: RangeSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    low, high = syntax.range
+    path = ("universe", "attributes", name)
+    if low > high:
+        message = f"attribute {shown(name)}: a range runs upwards, found {plain(low)} to {plain(high)}"
+        mistakes.add("DX111", tree.span(*path, "range"), message, f"write [{plain(high)}, {plain(low)}]")
+        return None
+    count = (high - low) // syntax.step + 1
+    if count > MAX_VALUES:
+        _too_many(name, count, tree, mistakes)
+        return None
+    if syntax.step * _FINEST <= max(abs(low), abs(high)):
+        message = f"attribute {shown(name)}: the step is too fine beside numbers as large as these"
+        mistakes.add("DX111", tree.span(*path, "step"), message, "use a coarser step, or count from nearer to 0")
+        return None
+    return RangeAttribute(name, low, high, syntax.step)
+
+
+def _bins(name: str, syntax: BinsSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    edges = syntax.bins
+    path = ("universe", "attributes", name, "bins")
+    if len(edges) < 2:
+        message = f"attribute {shown(name)}: bins need at least two edges, found {len(edges)}"
+        mistakes.add("DX112", tree.span(*path), message, "write every edge, the outer two included")
+        return None
+    if len(edges) > MAX_VALUES:
+        _too_many(name, len(edges) - 1, tree, mistakes)
+        return None
+    largest = max(map(abs, edges))
+    for place, (low, high) in enumerate(pairwise(edges), start=1):
+        if (high - low) * _FINEST <= largest:
+            problem = "edges increase" if high <= low else "these edges are too close beside numbers as large"
+            message = f"attribute {shown(name)}: {problem}, found {plain(low)} then {plain(high)}"
+            mistakes.add("DX112", tree.span(*path, place), message, "sort the edges and remove doubles")
+            return None
+    return BinnedAttribute(name, edges)
+
+
+def _places(name: str, syntax: PlacesSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    path = ("universe", "attributes", name)
+    problem = coordinate_mistake(syntax)
+    if problem is not None:
+        mistakes.add("DX113", tree.span(*path), f"attribute {shown(name)}: {problem}")
+        return None
+    span = tree.span(*path, "points")
+    try:
+        return places(name, syntax, read_csv(mistakes.text.folder, syntax.points))
+    except Unreadable as error:
+        advice = "name a CSV file in the policy's own folder or below it"
+        mistakes.add("DX114", span, f"the points file {shown(syntax.points)}: {error}", advice)
+    except WrongContent as error:
+        mistakes.add("DX115", span, str(error))
+    return None
+
+
+def _too_many(name: str, count: int | Fraction, tree: SyntaxTree, mistakes: Mistakes) -> None:
+    message = f"attribute {shown(name)} would have {count:,} values; at most {MAX_VALUES:,} are handled"
+    mistakes.add("DX116", tree.span("universe", "attributes", name), message, "use a coarser step or bins")

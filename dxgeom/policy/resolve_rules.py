@@ -1,0 +1,211 @@
+"""Rules with meaning: which pairs each one selects in this universe, and its exact bound there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.lengths import Length
+from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.syntax import SyntaxTree
+from dxgeom.policy.syntax_models import HERE, RuleSyntax
+from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
+from dxgeom.universe.columns import plain
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+@final
+@dataclass(frozen=True)
+class ResolvedRule:
+    """A rule in its universe.
+
+    ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute; None
+    with ``everything`` set for a rule about all pairs. ``words``: the rule as written, in brief.
+    """
+
+    line: int
+    span: Span
+    words: str
+    bounds: tuple[tuple[str, Bound], ...]
+    everything: Fraction | None
+    syntax: RuleSyntax
+
+
+def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
+    """Every rule that makes sense; mistakes noted for the others."""
+    known = (*tree.document.universe.attributes, *sorted(tree.broken))
+    found = []
+    for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
+        before = len(mistakes.found)
+        context = _Context(tree, number, rule, mistakes)
+        context.check_names(known)
+        if broken:
+            continue  # what is missing from it now has been complained about
+        context.check_shape()
+        bounds = context.bounds(attributes)
+        if len(mistakes.found) == before:
+            span = tree.span("rules", number)
+            line, _ = mistakes.text.position(span.start)
+            everything = rule.epsilon if rule.between else None
+            found.append(ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule))
+    return tuple(found)
+
+
+@final
+@dataclass(frozen=True)
+class _Context:
+    """One rule, where it stands, and where its mistakes go."""
+
+    tree: SyntaxTree
+    number: int
+    rule: RuleSyntax
+    mistakes: Mistakes
+
+    def note(self, code: str, key: str | None, message: str, advice: str = "") -> None:
+        path = ("rules", self.number) if key is None else ("rules", self.number, key)
+        span = self.tree.span(*path) if key is None else self.tree.key_span(*path)
+        self.mistakes.add(code, span, message, advice)
+
+    def check_shape(self) -> None:
+        rule = self.rule
+        if (rule.change is None) == (rule.between is None):
+            found = "neither" if rule.change is None else "both"
+            self.note(
+                "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
+            )
+        if (rule.epsilon is None) == (rule.values is None):
+            found = "neither" if rule.epsilon is None else "both"
+            self.note("DX131", None, f"a rule has either 'epsilon' or 'values', found {found}", HERE["rule"])
+        if rule.otherwise is not None and rule.values is None:
+            self.note("DX131", "otherwise", "'otherwise' goes with 'values'", HERE["rule"])
+        lengths = [key for key in ("per", "within") if getattr(rule, key) is not None]
+        if len(lengths) == 2:
+            self.note("DX131", "within", "a rule has 'per' or 'within', found both", "write two rules")
+        for key in lengths:
+            if rule.values is not None:
+                self.note("DX131", key, f"'{key}' goes with 'epsilon', not with 'values'", "write two rules")
+            if rule.between is not None:
+                self.note("DX131", key, f"'{key}' goes with 'change', not with 'between'", HERE["rule"])
+        if rule.beyond is not None and rule.within is None:
+            self.note(
+                "DX131", "beyond", "'beyond: linear' goes with 'within'", "say within which distance epsilon holds"
+            )
+        if rule.between is not None and rule.values is not None:
+            self.note("DX131", "values", "'values' goes with 'change', not with 'between'", HERE["rule"])
+        if rule.values is not None and rule.change is not None and len(rule.change) > 1:
+            self.note(
+                "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
+            )
+
+    def check_names(self, known: tuple[str, ...]) -> None:
+        names = self.rule.change or ()
+        for place, name in enumerate(names):
+            span = self.tree.span("rules", self.number, "change", place)
+            if name not in known:
+                message = f"there is no attribute {shown(name)}"
+                self.mistakes.add("DX132", span, message, did_you_mean(name, known))
+            elif name in names[:place]:
+                message = f"the attribute {shown(name)} is listed twice in this rule"
+                self.mistakes.add("DX137", span, message, "remove one of them")
+
+    def bounds(self, attributes: dict[str, Attribute]) -> list[tuple[str, Bound]]:
+        found = []
+        for name in dict.fromkeys(self.rule.change or ()):
+            if name in attributes:
+                bound = self._bound(attributes[name])
+                if bound is not None:
+                    found.append((name, bound))
+        return found
+
+    def _bound(self, attribute: Attribute) -> Bound | None:
+        rule = self.rule
+        if rule.values is not None:
+            return self._by_value(attribute, rule.values, rule.otherwise)
+        if rule.epsilon is None:
+            return None
+        if rule.per is not None:
+            measured = self._measure(attribute, "per", rule.per)
+            return measured and Growing(measured[0], rule.epsilon / measured[1], Fraction(0))
+        if rule.within is None:
+            return Constant(rule.epsilon)
+        measured = self._measure(attribute, "within", rule.within)
+        if measured is None:
+            return None
+        axis, reach = measured
+        return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
+
+    def _by_value(
+        self, attribute: Attribute, values: dict[str, Fraction], otherwise: Fraction | None
+    ) -> ByValue | None:
+        code_of = {label: code for code, label in enumerate(attribute.labels)}
+        epsilons: list[Fraction | None] = [otherwise] * attribute.size
+        stated: dict[int, str] = {}
+        for word, epsilon in values.items():
+            code = code_of.get(word, code_of.get(_canonical(word)))
+            span = self.tree.key_span("rules", self.number, "values", word)
+            if code is None:
+                message = f"the attribute {shown(attribute.name)} has no value {shown(word)}"
+                self.mistakes.add("DX133", span, message, did_you_mean(word, attribute.labels))
+            elif code in stated:
+                message = f"{shown(word)} and {shown(stated[code])} are the same value"
+                self.mistakes.add("DX133", span, message, "keep one of them")
+            else:
+                epsilons[code], stated[code] = epsilon, word
+        if not values:
+            self.note("DX107", "values", "'values' lists no value", "list at least one with its epsilon")
+            return None
+        return ByValue(tuple(epsilons))
+
+    def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
+        """The axis and the exact amount along it that a length means for this attribute."""
+        name = shown(attribute.name)
+        match attribute, length.unit:
+            case PointsAttribute(unit=own), "m" | "km":
+                return "places", length.amount * _METRES[length.unit] / _METRES[own]
+            case PointsAttribute(), _:
+                self.note(
+                    "DX135", key, f"the places of {name} are m or km apart, found {_wrote(length)}", "write '10 km'"
+                )
+            case RangeAttribute(step=step), "step":
+                return "numbers", length.amount * step
+            case BinnedAttribute(), "step":
+                return "steps", length.amount
+            case ((RangeAttribute() | BinnedAttribute()), ""):
+                return "numbers", length.amount
+            case ((RangeAttribute() | BinnedAttribute()), _):
+                advice = "write a bare number in the attribute's own unit, or '2 steps'"
+                self.note("DX135", key, f"{name} holds plain numbers, found {_wrote(length)}", advice)
+            case _:
+                advice = "use 'epsilon' alone, or make the attribute a range, bins or points"
+                self.note("DX136", key, f"'{key}' needs distances, and {name} is a plain list of values", advice)
+        return None
+
+
+_METRES = {"m": 1, "km": 1000}
+
+
+def _wrote(length: Length) -> str:
+    return f"'{plain(length.amount)} {length.unit}'" if length.unit else f"'{plain(length.amount)}' without a unit"
+
+
+def _canonical(word: str) -> str:
+    try:
+        return plain(exact(word))
+    except NotANumber:
+        return word
+
+
+def words_of(rule: RuleSyntax) -> str:
+    """A rule in one line, as its author might say it."""
+    what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
+    if rule.values is not None:
+        return f"{what}: epsilon by value"
+    parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
+    for key, length in (("per", rule.per), ("within", rule.within)):
+        if length is not None:
+            unit = "steps" if length.unit == "step" and length.amount != 1 else length.unit
+            parts.append(f"{key} {plain(length.amount)} {unit}".rstrip())
+    return " ".join([*parts, "and linear beyond"] if rule.beyond else parts)

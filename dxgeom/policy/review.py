@@ -1,0 +1,170 @@
+"""What a policy amounts to, for its author to read before anything is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.policy.connectivity import Unprotected
+from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
+from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
+from dxgeom.universe.columns import plain
+
+
+@final
+@dataclass(frozen=True)
+class RuleReview:
+    """A rule, where it stands, what it promises in words."""
+
+    line: int
+    words: str
+    sentence: str
+
+
+@final
+@dataclass(frozen=True)
+class Review:
+    """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent."""
+
+    file: str
+    name: str
+    about: str
+    fingerprint: str
+    budget: str
+    size: int
+    attributes: tuple[AttributeExamination, ...]
+    rules: tuple[RuleReview, ...]
+    certificate: MetricCertificate
+    unprotected: tuple[str, ...]
+
+    @property
+    def tightened(self) -> tuple[Tightening, ...]:
+        """Where the metric gives less than a rule states."""
+        return tuple(one for attribute in self.attributes for one in attribute.tightened)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is legal but probably not meant."""
+        return tuple(
+            f"the rule at line {rule.line} ({rule.words}) selects no pair"
+            for rule in self.rules
+            if self._idle(rule.line)
+        )
+
+    @property
+    def not_examined(self) -> tuple[str, ...]:
+        """Attributes too large to be compared pair by pair."""
+        return tuple(attribute.name for attribute in self.attributes if not attribute.examined)
+
+    def _idle(self, line: int) -> bool:
+        return self.size == 1 or any(line in attribute.idle for attribute in self.attributes)
+
+    def lines(self) -> list[str]:
+        """The review for a reader."""
+        about = [self.about] if self.about else []
+        return [
+            f"policy {self.name}: {self.size:,} record types, budget {self.budget}",
+            *about,
+            "",
+            "attributes",
+            *(f"  {_attribute_line(attribute)}" for attribute in self.attributes),
+            "",
+            "what the rules promise (odds: of all releases within the budget together)",
+            *(f"  line {rule.line}: {rule.sentence}" for rule in self.rules),
+            "",
+            "what to know",
+            *(f"  {line}" for line in self._to_know()),
+            "",
+            "certificate",
+            *self.certificate.lines("  "),
+        ]
+
+    def _to_know(self) -> list[str]:
+        spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
+        large = ", ".join(self.not_examined)
+        return [
+            NEIGHBOURS,
+            ONE_RECORD,
+            *(f"Tightened: {one}." for one in self.tightened),
+            *(f"Unprotected: {one}." for one in self.unprotected),
+            *(f"Warning: {one}." for one in self.warnings),
+            *(f"At distance 0 (never told apart): {' and '.join(a.same_spot or ())} of '{a.name}'." for a in spots),
+            *(
+                [f"Not examined pair by pair (more than {EXAMINED_SIZE:,} values, or too many bounds): {large}."]
+                if large
+                else []
+            ),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; infinite distances are written "inf"."""
+        return {
+            "file": self.file,
+            "policy": self.name,
+            "about": self.about,
+            "fingerprint": self.fingerprint,
+            "budget": self.budget,
+            "record_types": self.size,
+            "attributes": [_attribute_dict(attribute) for attribute in self.attributes],
+            "rules": [{"line": r.line, "rule": r.words, "sentence": r.sentence} for r in self.rules],
+            "neighbours": NEIGHBOURS,
+            "assumed": ONE_RECORD,
+            "tightened": [one.as_dict() for one in self.tightened],
+            "unprotected": list(self.unprotected),
+            "warnings": list(self.warnings),
+            "not_examined": list(self.not_examined),
+            "certificate": self.certificate.as_dict(),
+        }
+
+
+def review(
+    file: str,
+    policy: ResolvedPolicy,
+    parts: Sequence[Metric],
+    verified: VerifiedMetric,
+    unprotected: Sequence[Unprotected],
+) -> Review:
+    """Examine a compiled policy; ``parts`` are its attributes' metrics."""
+    pairs = zip(policy.universe.attributes, parts, strict=True)
+    return Review(
+        file=file,
+        name=policy.name,
+        about=policy.about,
+        fingerprint=policy.fingerprint,
+        budget=plain(policy.budget),
+        size=policy.universe.size,
+        attributes=tuple(examine(attribute, metric, policy.rules) for attribute, metric in pairs),
+        rules=tuple(RuleReview(rule.line, rule.words, sentence(rule, policy.budget)) for rule in policy.rules),
+        certificate=verified.certificate,
+        unprotected=tuple(map(str, unprotected)),
+    )
+
+
+def _attribute_line(attribute: AttributeExamination) -> str:
+    known = [
+        f"{words} {distance:.4g}"
+        for words, distance in (("largest distance", attribute.diameter), ("smallest", attribute.smallest))
+        if distance is not None
+    ]
+    return ", ".join([f"{attribute.name}: {attribute.values:,} value{'s' if attribute.values != 1 else ''}", *known])
+
+
+def _attribute_dict(attribute: AttributeExamination) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "values": attribute.values,
+        "form": attribute.form,
+        "examined": attribute.examined,
+        "diameter": _jsonable(attribute.diameter),
+        "smallest": _jsonable(attribute.smallest),
+        "same_spot": list(attribute.same_spot) if attribute.same_spot else None,
+    }
+
+
+def _jsonable(distance: float | None) -> float | str | None:
+    return "inf" if distance == float("inf") else distance

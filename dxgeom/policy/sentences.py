@@ -1,0 +1,63 @@
+"""What a rule and a policy promise, in sentences that can be read aloud."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from dxgeom.policy.resolve_rules import ResolvedRule
+from dxgeom.policy.syntax_models import RuleSyntax
+from dxgeom.universe.columns import plain
+
+NEIGHBOURS: Final = (
+    "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
+)
+ONE_RECORD: Final = "Assumed: every person has exactly one record. Someone with several is protected less."
+_NO_LIMIT: Final = 1e15
+
+
+def odds(epsilon: Fraction) -> str:
+    """e^ε : 1, rounded up."""
+    value = math.exp(min(float(epsilon), 100.0)) * (1 + 1e-12)
+    if value >= _NO_LIMIT:
+        return "too large to mean anything"
+    if value < 1000:
+        return f"{math.ceil(value * 100) / 100:.2f} : 1"
+    place = 10 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / place) * place:,.0f} : 1"
+
+
+def sentence(rule: ResolvedRule, budget: Fraction) -> str:
+    """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
+    syntax = rule.syntax
+    told = "are told apart with odds at most"
+    if rule.everything is not None:
+        return f"any two records {told} {odds(rule.everything * budget)}"
+    names = list(syntax.change or ())
+    if syntax.values is not None:
+        return _by_value(names[0], syntax, budget)
+    epsilon = (syntax.epsilon or Fraction(0)) * budget
+    length = syntax.per or syntax.within
+    if length is None:
+        return f"two records that differ only in {_only_in(names)} {told} {odds(epsilon)}"
+    unit = "steps" if length.unit == "step" and length.amount != 1 else length.unit
+    how = "" if syntax.per else "at most "
+    who = f"two records that differ only in {_only_in(names)}, by {how}{f'{plain(length.amount)} {unit}'.rstrip()},"
+    twice = f"; by twice that, at most {odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
+    return f"{who} {told} {odds(epsilon)}{twice}"
+
+
+def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
+    values = syntax.values or {}
+    smallest = min(values.values())
+    words = [word for word, epsilon in values.items() if epsilon == smallest]
+    others = [epsilon for epsilon in (*values.values(), syntax.otherwise) if epsilon is not None and epsilon > smallest]
+    listed = " or ".join(words[:3]) + (" or …" if len(words) > 3 else "")
+    told = f"two records that differ only in {name}, one of them {listed}, are told apart with odds at most"
+    rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
+    return f"{told} {odds(smallest * budget)}{rest}"
+
+
+def _only_in(names: list[str]) -> str:
+    return ", or only in ".join(names)

@@ -1,0 +1,179 @@
+"""The language's grammar as data models: what a policy file may say, before any meaning.
+
+The same models serve files, policies built in Python, and the JSON Schema for editors.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Discriminator, PlainValidator, Tag, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.lengths import Length, length
+from dxgeom.universe.decimals import NotANumber, exact
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise PydanticCustomError("DX108", "a number is expected here")
+    try:
+        return exact(str(value))
+    except NotANumber as error:
+        raise PydanticCustomError("DX109", "{reason}", {"reason": str(error)}) from error
+
+
+def _positive(value: Any) -> Fraction:
+    number = _number(value)
+    if number <= 0:
+        raise PydanticCustomError("DX109", "this number must be above 0")
+    return number
+
+
+def _length(value: Any) -> Length:
+    if isinstance(value, Length):
+        return value
+    if not isinstance(value, str):
+        raise PydanticCustomError("DX108", "a length such as '10 km' is expected here")
+    try:
+        return length(value)
+    except NotANumber as error:
+        raise PydanticCustomError("DX134", "{reason}", {"reason": str(error)}) from error
+
+
+def _several(value: Any) -> Any:
+    """One name stands for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+_NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"]})
+Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
+Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _NUMBER_SCHEMA]
+LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
+
+
+class RangeSyntax(BaseModel):
+    """``{range: [low, high], step: s}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    range: tuple[Exact, Exact]
+    step: Positive
+
+
+class BinsSyntax(BaseModel):
+    """``{bins: [edges…]}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bins: tuple[Exact, ...]
+
+
+class PlacesSyntax(BaseModel):
+    """``{points: file.csv, key: …, latitude: …, longitude: …}`` or ``{…, x: …, y: …, unit: m}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    points: str
+    key: str
+    latitude: str | None = None
+    longitude: str | None = None
+    x: str | None = None
+    y: str | None = None
+    unit: Literal["m", "km"] | None = None
+
+
+ATTRIBUTE_KINDS: Final[dict[str, type[BaseModel]]] = {
+    "range": RangeSyntax,
+    "bins": BinsSyntax,
+    "points": PlacesSyntax,
+}
+
+
+def attribute_kind(value: Any) -> str | None:
+    """The tag of an attribute's form; in angle brackets, so that it cannot be mistaken for a key of the file."""
+    if isinstance(value, list | tuple):
+        return "<values>"
+    if isinstance(value, BaseModel):
+        return next((f"<{word}>" for word, kind in ATTRIBUTE_KINDS.items() if isinstance(value, kind)), None)
+    if isinstance(value, dict):
+        return next((f"<{word}>" for word in ATTRIBUTE_KINDS if word in value), None)
+    return None
+
+
+AttributeSyntax: TypeAlias = Annotated[
+    Annotated[tuple[str, ...], Tag("<values>")]
+    | Annotated[RangeSyntax, Tag("<range>")]
+    | Annotated[BinsSyntax, Tag("<bins>")]
+    | Annotated[PlacesSyntax, Tag("<points>")],
+    Discriminator(attribute_kind),
+]
+
+
+class UniverseSyntax(BaseModel):
+    """``attributes``, in the order that numbers the record types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    attributes: dict[str, AttributeSyntax]
+
+
+class RuleSyntax(BaseModel):
+    """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value))] = None
+    between: Literal["everything"] | None = None
+    epsilon: Positive | None = None
+    per: LengthText | None = None
+    within: LengthText | None = None
+    beyond: Literal["linear"] | None = None
+    values: dict[str, Positive] | None = None
+    otherwise: Positive | None = None
+
+
+class PolicySyntax(BaseModel):
+    """A whole policy file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    policy: str
+    about: str = ""
+    universe: UniverseSyntax
+    rules: tuple[RuleSyntax, ...]
+    budget: Positive = Fraction(1)
+    unconnected: Literal["allow"] | None = None
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    names = _several(value)
+    if names is None:
+        return None
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise PydanticCustomError("DX108", "an attribute's name, or a list of names, is expected here")
+    if not names:
+        raise PydanticCustomError("DX107", "this list names no attribute")
+    return tuple(names)
+
+
+LATER: Final[dict[str, tuple[str, ...]]] = {
+    "policy": ("people",),
+    "universe": ("table",),
+    "attribute": ("dates", "graph", "regions"),
+    "rule": ("secrets", "presence", "together", "measure", "weight"),
+}
+"""Words of the whole language that this version refuses, by the place where they may stand."""
+
+HERE: Final[dict[str, str]] = {
+    "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
+    "universe": "a universe has: attributes",
+    "attribute": "an attribute is a list of values, {range, step}, {bins}, "
+    "{points, key, latitude, longitude} or {points, key, x, y, unit}",
+    "rule": "a rule selects by change or between: everything, and bounds by epsilon (with per, within, "
+    "or within and beyond: linear) or by values with otherwise",
+}
+"""What this version's language has in each of these places."""

@@ -1,0 +1,220 @@
+"""Where the closure of all rules is below what one rule states, and through which other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.numeric.rounding import round_down
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Near
+from dxgeom.policy.lower import form
+from dxgeom.policy.near_pairs import near_pairs
+from dxgeom.policy.resolve_rules import ResolvedRule
+from dxgeom.universe.attributes import Attribute
+
+EXAMINED_SIZE: Final = 2000
+_EXAMINED_WORK: Final = 100_000_000
+_TOLERANCE: Final = 1e-9
+"""Bounds and distances are each rounded down; what differs by less is the same number."""
+
+Matrix = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Tightening:
+    """A rule that states more than the metric gives.
+
+    ``pairs``: how many pairs of values; the example's path goes from ``start`` through (line of the rule, next value).
+    """
+
+    line: int
+    attribute: str
+    stated: float
+    given: float
+    pairs: int
+    start: str
+    path: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        steps = " → ".join(f"{label} (rule line {line})" for line, label in self.path)
+        return (
+            f"the rule at line {self.line} states {self.stated:.4g} but the metric gives {self.given:.4g} for "
+            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of values of '{self.attribute}', "
+            f"e.g. {self.start} → {steps}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return {
+            "line": self.line,
+            "attribute": self.attribute,
+            "stated": self.stated,
+            "given": self.given,
+            "pairs": self.pairs,
+            "path": [{"value": self.start}, *({"rule": line, "value": label} for line, label in self.path)],
+        }
+
+
+@final
+@dataclass(frozen=True)
+class AttributeExamination:
+    """An attribute looked at pair by pair, or only in closed form when ``examined`` is false.
+
+    ``diameter``, ``smallest``: largest distance and smallest above 0, None where not known; ``same_spot``: an example
+    of two values at distance 0; ``idle``: lines of rules that select no pair here.
+    """
+
+    name: str
+    values: int
+    form: str
+    examined: bool
+    diameter: float | None
+    smallest: float | None
+    same_spot: tuple[str, str] | None
+    tightened: tuple[Tightening, ...]
+    idle: tuple[int, ...]
+
+
+def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
+    """Compare what each rule states for an attribute with what the metric gives."""
+    ceilings = [rule.everything for rule in rules if rule.everything is not None]
+    capped = CapMetric(metric, min(ceilings)) if ceilings else metric
+    size = attribute.size
+    kind = type(metric).__name__.removesuffix("Metric").lower()
+    if size > EXAMINED_SIZE or _work(capped) > _EXAMINED_WORK:
+        diameter, smallest = _closed_form(capped)
+        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), ())
+    codes = np.arange(size)
+    given = capped.distance(codes[:, None], codes[None, :])
+    above = given[(given > 0) & np.isfinite(given)]
+    zero = np.argwhere(np.triu(given == 0, 1))
+    labels = attribute.labels
+    spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
+    stated = [(rule.line, one) for rule in rules if (one := _stated(attribute, rule)) is not None]
+    found = (_tightening(attribute, line, one, given, stated) for line, one in stated)
+    idle = tuple(line for line, one in stated if not np.isfinite(one[~np.eye(size, dtype=bool)]).any())
+    return AttributeExamination(
+        attribute.name,
+        size,
+        kind,
+        True,
+        float(given.max()),
+        float(above.min()) if above.size else None,
+        spot,
+        tuple(one for one in found if one is not None),
+        idle,
+    )
+
+
+def _work(metric: Metric) -> int:
+    """Shortest paths cost about nodes times edges."""
+    match metric:
+        case CapMetric(inner=inner):
+            return _work(inner)
+        case GraphMetric():
+            return metric.size * metric.first.size
+        case _:
+            return 0
+
+
+def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
+    match metric:
+        case CapMetric(inner=inner, epsilon=epsilon):
+            diameter, smallest = _closed_form(inner)
+            ceiling = round_down(epsilon)
+            return (None if diameter is None else min(diameter, ceiling)), (
+                None if smallest is None else min(smallest, ceiling)
+            )
+        case DiscreteMetric(epsilon=epsilon):
+            return round_down(epsilon), round_down(epsilon)
+        case LineMetric(positions=positions, rate=rate):
+            gap = min(high - low for low, high in zip(positions, positions[1:], strict=False))
+            return round_down(rate * (positions[-1] - positions[0])), round_down(rate * gap)
+        case ValueSensitivityMetric(epsilons=epsilons):
+            second = sorted(epsilons)[-2]
+            return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
+        case _:
+            return None, None
+
+
+def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
+    """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
+    if rule.everything is not None:
+        return _full(attribute, rule.everything)
+    bound = dict(rule.bounds).get(attribute.name)
+    return None if bound is None else stated_matrix(attribute, bound)
+
+
+def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
+    """A bound pair by pair, before any closure: shape (size, size), 0 on the diagonal, ∞ where nothing is stated."""
+    codes = np.arange(attribute.size)
+    match bound:
+        case Constant(epsilon=epsilon):
+            return _full(attribute, epsilon)
+        case ByValue(epsilons=epsilons):
+            each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
+            matrix = np.minimum(each[:, None], each[None, :])
+        case Near(axis=axis, epsilon=epsilon, reach=reach):
+            first, second = near_pairs(attribute, axis, reach)
+            matrix = np.full((attribute.size, attribute.size), np.inf)
+            matrix[first, second] = matrix[second, first] = round_down(epsilon)
+        case _:
+            matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _full(attribute: Attribute, epsilon: Fraction) -> Matrix:
+    matrix = np.full((attribute.size, attribute.size), round_down(epsilon))
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _tightening(
+    attribute: Attribute, line: int, stated: Matrix, given: Matrix, every: Sequence[tuple[int, Matrix]]
+) -> Tightening | None:
+    lower = np.triu(np.isfinite(stated) & (stated > given * (1 + _TOLERANCE) + np.finfo(float).tiny), 1)
+    count = int(lower.sum())
+    if count == 0:
+        return None
+    gain = np.where(lower, given, np.inf) / np.where(lower, stated, 1.0)
+    start, end = (int(place) for place in np.unravel_index(int(np.argmin(gain)), gain.shape))
+    labels = attribute.labels
+    path = tuple((rule, labels[node]) for rule, node in _shortest_path(every, start, end))
+    return Tightening(
+        line, attribute.name, float(stated[start, end]), float(given[start, end]), count, labels[start], path
+    )
+
+
+def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) -> list[tuple[int, int]]:
+    """(line of the rule, next code) of each step of a shortest path under all rules' bounds (Dijkstra)."""
+    edges = np.minimum.reduce([matrix for _, matrix in every])
+    reached = edges[start].copy()
+    before = np.full(len(edges), start)
+    done = np.zeros(len(edges), dtype=bool)
+    done[start] = True
+    while not done[end]:
+        node = int(np.argmin(np.where(done, np.inf, reached)))
+        done[node] = True
+        through = reached[node] + edges[node]
+        shorter = ~done & (through < reached)
+        reached[shorter], before[shorter] = through[shorter], node
+    steps, node = [], end
+    while node != start:
+        previous = int(before[node])
+        rule = min(every, key=lambda one: one[1][previous, node])[0]
+        steps.append((rule, node))
+        node = previous
+    return steps[::-1]

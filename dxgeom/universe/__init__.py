@@ -1,0 +1,1 @@
+"""Record types, the encoding of rows, and linear queries over them."""

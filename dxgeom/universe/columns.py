@@ -1,0 +1,59 @@
+"""A column: one fact about every value of an attribute, that queries may mention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+Number: TypeAlias = Fraction
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A word for every code of an attribute."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """An exact number for every code of an attribute.
+
+    ``cells``: the half-open interval [low, high) that each code stands for (the last one closed) when a code
+    covers many raw numbers, so that a threshold inside a cell can be refused; None when every code is one number.
+    """
+
+    name: str
+    numbers: tuple[Fraction, ...]
+    cells: tuple[tuple[Fraction, Fraction], ...] | None = None
+
+
+Column: TypeAlias = TextColumn | NumberColumn
+
+
+def plain(number: Fraction) -> str:
+    """An exact number as a person writes it: 5, 0.25, or 1/3 where no decimal is exact."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    decimals, rest = 0, number.denominator
+    while rest % 10 == 0:
+        rest, decimals = rest // 10, decimals + 1
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        return f"{number.numerator}/{number.denominator}"
+    digits = decimals + max(twos, fives)
+    shifted = abs(number.numerator) * 10**digits // number.denominator
+    whole, fraction = divmod(shifted, 10**digits)
+    return f"{'-' if number < 0 else ''}{whole}.{fraction:0{digits}d}".rstrip("0")
+
+
+def texts_of(numbers: Sequence[Fraction]) -> tuple[str, ...]:
+    """:func:`plain` of each number."""
+    return tuple(plain(number) for number in numbers)

@@ -1,0 +1,188 @@
+"""Which record types a condition is true of, computed on the attributes it mentions only."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import PredicateError
+from dxgeom.universe.attributes import RangeAttribute
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
+from dxgeom.universe.predicates import Always, Comparison, Every, Literal, Membership, Name, Not, Predicate, Some, Term
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+
+_MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The record types a condition is true of.
+
+    ``axes``: places of the attributes it depends on, increasing; ``mask``: bool, one axis per entry of ``axes``.
+    """
+
+    universe: Universe
+    axes: tuple[int, ...]
+    mask: NDArray[np.bool_] = field(repr=False)
+
+    def over_universe(self) -> NDArray[np.bool_]:
+        """The same as a flat bool array over all record types."""
+        shape = self.universe.shape
+        return np.array(np.broadcast_to(_spread(self, tuple(range(len(shape)))), shape)).ravel()
+
+
+def evaluate(predicate: Predicate, universe: Universe) -> Selection:
+    """Where a condition is true.
+
+    Raises: PredicateError for an unknown column or value, an ill-typed comparison, or a threshold inside a bin.
+    """
+    match predicate:
+        case Always():
+            return Selection(universe, (), np.array(True))
+        case Not(inner=inner):
+            found = evaluate(inner, universe)
+            return Selection(universe, found.axes, ~found.mask)
+        case Every(parts=parts):
+            return _combined(universe, (evaluate(part, universe) for part in parts), np.logical_and)
+        case Some(parts=parts):
+            return _combined(universe, (evaluate(part, universe) for part in parts), np.logical_or)
+        case Membership(name=name, values=values, negated=negated):
+            each = [_compared(universe, name, "==", value) for value in values]
+            found = _combined(universe, each, np.logical_or)
+            return Selection(universe, found.axes, ~found.mask if negated else found.mask)
+        case Comparison(terms=terms, operators=operators):
+            pairs = zip(terms, operators, terms[1:], strict=False)
+            return _combined(universe, [_compared(universe, *pair) for pair in pairs], np.logical_and)
+
+
+def find_column(universe: Universe, name: Name) -> tuple[int, Column]:
+    """The place of the attribute that has a column of that name, and the column.
+
+    Raises: PredicateError when there is none, or several.
+    """
+    found = [
+        (place, column)
+        for place, attribute in enumerate(universe.attributes)
+        for column in attribute.columns
+        if column.name == name.column and name.attribute in (None, attribute.name)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        owners = [f"{universe.names[place]}.{name.column}" for place, _ in found]
+        raise PredicateError(
+            f"{shown(name.column)} is a column of several attributes", name.offset, f"write {' or '.join(owners)}"
+        )
+    if name.attribute is not None and name.attribute not in universe.names:
+        advice = did_you_mean(name.attribute, universe.names)
+        raise PredicateError(f"there is no attribute {shown(name.attribute)}", name.offset, advice)
+    known = [c.name for a in universe.attributes for c in a.columns if name.attribute in (None, a.name)]
+    raise PredicateError(f"there is no column {shown(str(name))}", name.offset, did_you_mean(name.column, known))
+
+
+def _compared(universe: Universe, left: Term, sign: str, right: Term) -> Selection:
+    if isinstance(left, Literal) and isinstance(right, Name):
+        left, sign, right = right, _MIRRORED[sign], left
+    if not isinstance(left, Name) or not isinstance(right, Literal):
+        what = "two columns" if isinstance(left, Name) else "two values"
+        raise PredicateError(f"a column is compared with a value, found {what}", right.offset, "put text in quotes")
+    place, column = find_column(universe, left)
+    if isinstance(column, TextColumn):
+        return Selection(universe, (place,), _text_mask(column, left, sign, right))
+    number = right.value
+    if isinstance(number, str):
+        raise PredicateError(f"{shown(str(left))} holds numbers, found a text", right.offset, "remove the quotes")
+    if column.cells is not None:
+        return Selection(universe, (place,), _cell_mask(column, sign, number, right.offset))
+    if isinstance(universe.attributes[place], RangeAttribute) or sign in ("==", "!="):
+        _check_grid(column, sign, number, right.offset)
+    mask = np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
+    return Selection(universe, (place,), mask)
+
+
+def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
+    if not isinstance(literal.value, str):
+        raise PredicateError(
+            f"{shown(str(name))} holds words, found a number", literal.offset, "put the value in quotes"
+        )
+    if sign not in ("==", "!="):
+        raise PredicateError(f"words have no order, found {sign}", literal.offset, "compare with ==, != or in")
+    if literal.value not in column.texts:
+        known = dict.fromkeys(column.texts)
+        message = f"{shown(column.name)} has no value {shown(literal.value)}"
+        raise PredicateError(message, literal.offset, did_you_mean(literal.value, known))
+    return np.fromiter((_COMPARE[sign](text, literal.value) for text in column.texts), np.bool_, len(column.texts))
+
+
+def _check_grid(column: NumberColumn, sign: str, number: Fraction, offset: int) -> None:
+    """A number between the values would silently mean one of its neighbours."""
+    values = set(column.numbers)
+    low, high = min(values), max(values)
+    if number in values or (sign not in ("==", "!=") and not low < number < high):
+        return
+    below = max((value for value in values if value < number), default=None)
+    above = min((value for value in values if value > number), default=None)
+    near = " or ".join(plain(value) for value in (below, above) if value is not None)
+    raise PredicateError(f"{plain(number)} is no value of {shown(column.name)}", offset, f"use {near}")
+
+
+def _cell_mask(column: NumberColumn, sign: str, number: Fraction, offset: int) -> NDArray[np.bool_]:
+    """Whether a comparison is true of all numbers of each bin; refused when it is true of some only."""
+    cells = column.cells or ()
+    last = len(cells) - 1
+    mask = np.zeros(len(cells), dtype=np.bool_)
+    if sign in ("==", "!=") and not cells[0][0] <= number <= cells[last][1]:
+        raise PredicateError(f"{plain(number)} is no value of {shown(column.name)}", offset, _edges(column, number))
+    for code, (low, high) in enumerate(cells):
+        if sign in ("<", ">="):
+            whole, none = high <= number and (code < last or high < number), low >= number
+        elif sign in ("<=", ">"):
+            whole, none = high <= number, low > number
+        else:
+            whole, none = False, number < low or number > high or (number == high and code < last)
+        if not whole and not none:
+            closing = "]" if code == last else ")"
+            bin_text = f"[{plain(low)}, {plain(high)}{closing}"
+            message = f"{shown(column.name)} {sign} {plain(number)} cuts through the bin {bin_text}"
+            raise PredicateError(message, offset, _edges(column, number))
+        mask[code] = whole if sign in ("<", "<=", "==") else none
+    return mask
+
+
+def _edges(column: NumberColumn, number: Fraction) -> str:
+    cells = column.cells or ()
+    edges = [low for low, _ in cells] + [cells[-1][1]]
+    below = max((edge for edge in edges if edge <= number), default=None)
+    above = min((edge for edge in edges if edge > number), default=None)
+    near = " or ".join(plain(edge) for edge in (below, above) if edge is not None)
+    return f"compare with < or >= and an edge: {near}"
+
+
+def _combined(universe: Universe, parts: Iterable[Selection], join: Callable[..., Any]) -> Selection:
+    each = list(parts)
+    axes = tuple(sorted({axis for part in each for axis in part.axes}))
+    mask = reduce(join, (_spread(part, axes) for part in each))
+    return Selection(universe, axes, np.asarray(mask, dtype=np.bool_))
+
+
+def _spread(selection: Selection, axes: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The mask with an axis, of length one where it does not depend on it, for each of ``axes``."""
+    shape = selection.universe.shape
+    return selection.mask.reshape([shape[axis] if axis in selection.axes else 1 for axis in axes])
