@@ -22,6 +22,10 @@ STEPS_PER_SENSITIVITY = 16
 FINEST = 2**30
 """A step is at least this part of it; weights that would need finer ones are rounded, and the plan says by how much."""
 
+_LARGEST = 1e150
+_WIDEST = 60
+"""Rounding away more binary places than this leaves nothing of a 52-bit weight."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> La
     """
     rows, steps, errors = [], [], []
     for row, unit, sensitivity in zip(queries.numerators, queries.units, sensitivities, strict=True):
+        if not (sensitivity < _LARGEST and 1 / _LARGEST < unit < _LARGEST):
+            raise TooLarge("weights over distances leave the range of float64; rescale the query or the policy")
         shift = _shift(float(sensitivity))
         rows.append(_shifted(row, shift))
         steps.append(unit * Fraction(2) ** -shift)
@@ -70,6 +76,8 @@ def _shift(sensitivity: float) -> int:
 
 
 def _shifted(row: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    if shift < -_WIDEST:
+        return np.zeros_like(row)
     if shift < 0:
         half = 1 << (-shift - 1)
         return np.asarray((row + half) >> -shift)
@@ -81,4 +89,6 @@ def _shifted(row: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 def _largest_error(row: NDArray[np.int64], shifted: NDArray[np.int64], shift: int) -> Fraction:
     if shift >= 0:
         return Fraction(0)
+    if not shifted.any():
+        return Fraction(int(np.abs(row).max()))
     return Fraction(int(np.abs(row - (shifted << -shift)).max()))

@@ -46,8 +46,8 @@ def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> floa
     points = columns * weights
     rows = len(weights)
     if rows <= _SIGN_PATTERN_LIMIT:
-        signs = np.array(list(itertools.product([1.0, -1.0], repeat=rows - 1))).reshape(-1, rows - 1)
-        widest = max(float(np.ptp(points @ np.append(1.0, pattern))) for pattern in signs)
+        patterns = itertools.product([1.0, -1.0], repeat=rows - 1)
+        widest = max(float(np.ptp(points @ np.array([1.0, *pattern]))) for pattern in patterns)
     elif len(columns) * (len(columns) - 1) // 2 * rows <= _PAIR_LIMIT:
         widest = max(
             float(np.abs(points[first] - points[second]).sum(axis=1).max()) for first, second in all_pairs(len(columns))

@@ -33,11 +33,22 @@ class Mistakes:
         """Note one mistake; its code must be in the table, and the same mistake is noted once."""
         if code not in CODES:
             raise KeyError(code)
+        if self.full:
+            return
         line, column = self.text.position(span.start)
         source = self.text.line_text(line)
         mistake = Diagnostic(self.text.file, line, column, code, message, advice, source)
-        if mistake not in self.found[-MOST_REPORTED:] and len(self.found) < MOST_REPORTED:
+        if mistake not in self.found:
             self.found.append(mistake)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much is wrong that further mistakes are not worth finding."""
+        return len(self.found) >= MOST_REPORTED
+
+    def noted_at(self, code: str, span: Span) -> bool:
+        """Whether a mistake of that code was noted at that place."""
+        return (code, self.text.position(span.start)) in {(one.code, (one.line, one.column)) for one in self.found}
 
     def __bool__(self) -> bool:
         return bool(self.found)

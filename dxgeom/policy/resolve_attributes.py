@@ -18,6 +18,7 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.wording import shown
 
 MAX_VALUES: Final = 1_000_000
+MAX_ATTRIBUTES: Final = 32
 MAX_RECORD_TYPES: Final = 100_000_000
 _FINEST: Final = 2**50
 """Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
@@ -30,6 +31,10 @@ def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attrib
     if not written and not tree.broken:
         span = tree.key_span("universe", "attributes")
         mistakes.add("DX107", span, "the universe has no attribute", "list at least one with its values")
+    if len(written) > MAX_ATTRIBUTES:
+        message = f"the universe has {len(written):,} attributes; at most {MAX_ATTRIBUTES} are handled"
+        mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "keep those that rules or queries need")
+        return {}
     for name, syntax in written.items():
         if not name or len(name) > 100 or "`" in name or not name.isprintable():
             span = tree.key_span("universe", "attributes", name)

@@ -36,10 +36,12 @@ class ResolvedRule:
 
 def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
     """Every rule that makes sense; mistakes noted for the others."""
-    known = (*tree.document.universe.attributes, *sorted(tree.broken))
+    known = dict.fromkeys((*tree.document.universe.attributes, *sorted(tree.broken)))
     found = []
     for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
         before = len(mistakes.found)
+        if mistakes.full:
+            break
         context = _Context(tree, number, rule, mistakes)
         context.check_names(known)
         if broken:
@@ -100,16 +102,19 @@ class _Context:
                 "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
             )
 
-    def check_names(self, known: tuple[str, ...]) -> None:
-        names = self.rule.change or ()
-        for place, name in enumerate(names):
+    def check_names(self, known: dict[str, None]) -> None:
+        seen: set[str] = set()
+        for place, name in enumerate(self.rule.change or ()):
+            if self.mistakes.full:
+                return
             span = self.tree.span("rules", self.number, "change", place)
             if name not in known:
                 message = f"there is no attribute {shown(name)}"
                 self.mistakes.add("DX132", span, message, did_you_mean(name, known))
-            elif name in names[:place]:
+            elif name in seen:
                 message = f"the attribute {shown(name)} is listed twice in this rule"
                 self.mistakes.add("DX137", span, message, "remove one of them")
+            seen.add(name)
 
     def bounds(self, attributes: dict[str, Attribute]) -> list[tuple[str, Bound]]:
         found = []
@@ -144,6 +149,8 @@ class _Context:
         epsilons: list[Fraction | None] = [otherwise] * attribute.size
         stated: dict[int, str] = {}
         for word, epsilon in values.items():
+            if self.mistakes.full:
+                return None
             code = code_of.get(word, code_of.get(_canonical(word)))
             span = self.tree.key_span("rules", self.number, "values", word)
             if code is None:

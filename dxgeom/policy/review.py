@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -11,6 +11,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
 from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
 from dxgeom.universe.columns import plain
@@ -19,11 +20,12 @@ from dxgeom.universe.columns import plain
 @final
 @dataclass(frozen=True)
 class RuleReview:
-    """A rule, where it stands, what it promises in words."""
+    """A rule: where it stands, what it promises in words, and whether it selects no pair at all."""
 
     line: int
     words: str
     sentence: str
+    idle: bool
 
 
 @final
@@ -50,19 +52,13 @@ class Review:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is legal but probably not meant."""
-        return tuple(
-            f"the rule at line {rule.line} ({rule.words}) selects no pair"
-            for rule in self.rules
-            if self._idle(rule.line)
-        )
+        idle = (rule for rule in self.rules if rule.idle)
+        return tuple(f"the rule at line {rule.line} ({rule.words}) selects no pair" for rule in idle)
 
     @property
     def not_examined(self) -> tuple[str, ...]:
         """Attributes too large to be compared pair by pair."""
         return tuple(attribute.name for attribute in self.attributes if not attribute.examined)
-
-    def _idle(self, line: int) -> bool:
-        return self.size == 1 or any(line in attribute.idle for attribute in self.attributes)
 
     def lines(self) -> list[str]:
         """The review for a reader."""
@@ -131,6 +127,7 @@ def review(
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics."""
     pairs = zip(policy.universe.attributes, parts, strict=True)
+    examined = {attribute.name: examine(attribute, metric, policy.rules) for attribute, metric in pairs}
     return Review(
         file=file,
         name=policy.name,
@@ -138,11 +135,20 @@ def review(
         fingerprint=policy.fingerprint,
         budget=plain(policy.budget),
         size=policy.universe.size,
-        attributes=tuple(examine(attribute, metric, policy.rules) for attribute, metric in pairs),
-        rules=tuple(RuleReview(rule.line, rule.words, sentence(rule, policy.budget)) for rule in policy.rules),
+        attributes=tuple(examined.values()),
+        rules=tuple(
+            RuleReview(rule.line, rule.words, sentence(rule, policy.budget), _idle(number, rule, examined))
+            for number, rule in enumerate(policy.rules)
+        ),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
     )
+
+
+def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
+    """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
+    about = examined if rule.everything is not None else dict(rule.bounds)
+    return all(number in examined[name].idle for name in about)
 
 
 def _attribute_line(attribute: AttributeExamination) -> str:

@@ -185,14 +185,20 @@ def kind_of(node: Node | None) -> str:
 
 def _report(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
     for problem in error.errors(include_url=False, include_input=False):
+        if mistakes.full:
+            return
         path, tagged = strip_tags(problem["loc"]), problem["loc"]
         node = node_at(root, path)
         if isinstance(node, Scalar) and node.plain and not node.text:
             continue  # the missing value has been noted
+        if node is not None and mistakes.noted_at("DX102", node.span):
+            continue  # an alias, or another thing that was not read
         name = f"{shown(str(path[-1]))}: " if path and isinstance(path[-1], str) else ""
         match problem["type"]:
             case "extra_forbidden":
                 report_unknown_key(root, path, _place(path), _keys_at(tagged), mistakes)
+            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _place(path)):
+                pass
             case "missing":
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
                 mistakes.add("DX107", where, f"the key {shown(str(path[-1]))} is missing", HERE[_place(path)])
@@ -210,6 +216,13 @@ def _report(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
             case _:
                 message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
                 mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
+
+
+def _explained(holder: Node | None, missing: str, place: str) -> bool:
+    """Whether a key is missing because another one stands for it: a slip of the pen, or a word of a later version."""
+    keys = {key.text for key, _ in holder.entries} if isinstance(holder, Mapping) else set()
+    slip = any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys)
+    return slip or not keys.isdisjoint(LATER.get(place, ()))
 
 
 def _expected(problem: str) -> str:

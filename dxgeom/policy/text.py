@@ -61,16 +61,18 @@ def read_bytes(path: Path, limit: int) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name is not a file name"
         raise Unreadable(f"the file cannot be opened: {reason}") from error
-    with os.fdopen(descriptor, "rb") as stream:
-        facts = os.fstat(stream.fileno())
+    try:
+        facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise Unreadable("this is not a regular file")
         if facts.st_size > limit:
             raise Unreadable(f"the file has {facts.st_size:,} bytes; at most {limit:,} are read")
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
             content = stream.read(limit + 1)
-        except OSError as error:
-            raise Unreadable(f"the file cannot be read: {error.strerror}") from error
+    except OSError as error:
+        raise Unreadable(f"the file cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise Unreadable(f"the file has more than the {limit:,} bytes that are read")
     return content

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Final, final
 
 import numpy as np
@@ -73,7 +74,7 @@ class AttributeExamination:
     """An attribute looked at pair by pair, or only in closed form when ``examined`` is false.
 
     ``diameter``, ``smallest``: largest distance and smallest above 0, None where not known; ``same_spot``: an example
-    of two values at distance 0; ``idle``: lines of rules that select no pair here.
+    of two values at distance 0; ``idle``: which of the policy's rules, from 0, are about it but select no pair here.
     """
 
     name: str
@@ -102,9 +103,11 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     zero = np.argwhere(np.triu(given == 0, 1))
     labels = attribute.labels
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
-    stated = [(rule.line, one) for rule in rules if (one := _stated(attribute, rule)) is not None]
+    matrices = [_stated(attribute, rule) for rule in rules]
+    stated = [(rule.line, one) for rule, one in zip(rules, matrices, strict=True) if one is not None]
     found = (_tightening(attribute, line, one, given, stated) for line, one in stated)
-    idle = tuple(line for line, one in stated if not np.isfinite(one[~np.eye(size, dtype=bool)]).any())
+    apart = ~np.eye(size, dtype=bool)
+    idle = tuple(k for k, one in enumerate(matrices) if one is not None and not np.isfinite(one[apart]).any())
     return AttributeExamination(
         attribute.name,
         size,
@@ -140,7 +143,7 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
         case DiscreteMetric(epsilon=epsilon):
             return round_down(epsilon), round_down(epsilon)
         case LineMetric(positions=positions, rate=rate):
-            gap = min(high - low for low, high in zip(positions, positions[1:], strict=False))
+            gap = min(high - low for low, high in pairwise(positions))
             return round_down(rate * (positions[-1] - positions[0])), round_down(rate * gap)
         case ValueSensitivityMetric(epsilons=epsilons):
             second = sorted(epsilons)[-2]
@@ -160,12 +163,13 @@ def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
 def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     """A bound pair by pair, before any closure: shape (size, size), 0 on the diagonal, ∞ where nothing is stated."""
     codes = np.arange(attribute.size)
+    matrix: Matrix
     match bound:
         case Constant(epsilon=epsilon):
             return _full(attribute, epsilon)
         case ByValue(epsilons=epsilons):
             each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
-            matrix = np.minimum(each[:, None], each[None, :])
+            matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             first, second = near_pairs(attribute, axis, reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)

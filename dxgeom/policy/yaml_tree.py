@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias, final
 
 from ruamel.yaml import YAML
@@ -18,7 +19,7 @@ from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.universe.wording import shown
 
 MAX_DEPTH = 20
-MAX_NODES = 200_000
+MAX_NODES = 50_000
 
 
 @final
@@ -50,7 +51,11 @@ class Mapping:
 
     def entry(self, key: str) -> tuple[Scalar, Node] | None:
         """The key as written and its value, or None."""
-        return next((entry for entry in self.entries if entry[0].text == key), None)
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[str, tuple[Scalar, Node]]:
+        return {entry[0].text: entry for entry in self.entries}
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
@@ -74,8 +79,8 @@ def read_tree(mistakes: Mistakes) -> Node | None:
     except ReaderError as error:
         offset = min(int(error.position), len(mistakes.text.content))
         mistakes.add("DX101", Span(offset, offset), "this character is not allowed in YAML", "remove it")
-    except (YAMLError, ValueError) as error:
-        # ValueError: escapes such as "\UFFFFFFFF" that name no character.
+    except (YAMLError, ValueError, OverflowError) as error:
+        # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that name no character.
         mistakes.add("DX101", Span(0, 0), f"this is not well-formed YAML: {shown(str(error))}")
     return None
 
@@ -115,8 +120,10 @@ class _Reader:
 
     def _node(self, event: Any, depth: int) -> Node:
         self._nodes += 1
+        if self._mistakes.full:
+            raise _Stopped
         if self._nodes > MAX_NODES:
-            raise self._stop("DX103", event, f"the file has more than {MAX_NODES:,} entries", "put long lists in a CSV")
+            raise self._stop("DX103", event, f"the file has more than {MAX_NODES:,} entries", "use a range, bins, or a points file")
         if depth > MAX_DEPTH:
             raise self._stop("DX103", event, f"brackets or lists nested deeper than {MAX_DEPTH}", "flatten this")
         if isinstance(event, ev.AliasEvent):

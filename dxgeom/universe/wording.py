@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _LONGEST_SHOWN: Final = 60
-_MOST_COMPARED: Final = 20_000
+_MOST_COMPARED: Final = 1000
 _MOST_LISTED: Final = 12
 
 

@@ -1,0 +1,62 @@
+"""The metric checker against the loop over k in NumPy and against SciPy's Floyd–Warshall.
+
+Run: .venv/bin/python benchmarks/checker.py
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import floyd_warshall
+
+import dxgeom as dx
+
+REPEATS = 3
+
+
+def euclidean(count: int) -> NDArray[np.float64]:
+    """Distances of random points in space."""
+    points = np.random.default_rng(0).random((count, 3))
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
+
+
+def by_numpy(matrix: NDArray[np.float64]) -> bool:
+    """Whether any detour over one record shortens any pair, one middle record at a time."""
+    return not any(np.any(matrix > (row[:, None] + row[None, :]) * (1 + 1e-12)) for row in matrix)
+
+
+def by_floyd_warshall(matrix: NDArray[np.float64]) -> bool:
+    """Whether the closure differs from the matrix."""
+    return not np.any(floyd_warshall(matrix, directed=False) < matrix * (1 - 1e-12))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The median of a few runs."""
+    times = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Ratios at N = 1000, absolute figures beyond."""
+    dx.verify_metric(euclidean(10))
+    matrix = euclidean(1000)
+    ours = seconds(lambda: dx.verify_metric(matrix))
+    print(f"N = 1000: checker {ours:.3f} s")
+    for name, other in (("NumPy loop", by_numpy), ("Floyd-Warshall", by_floyd_warshall)):
+        theirs = seconds(lambda other=other: other(matrix))  # type: ignore[misc]
+        print(f"          {name} {theirs:.2f} s, {theirs / ours:.0f} times as long")
+    for count in (2000, 4000):
+        large = euclidean(count)
+        print(f"N = {count}: checker {seconds(lambda large=large: dx.verify_metric(large)):.2f} s")  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main()

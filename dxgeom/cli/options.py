@@ -1,0 +1,72 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from dxgeom.errors import UnsupportedCombination
+
+
+class Format(StrEnum):
+    """How results and mistakes are written."""
+
+    text = "text"
+    json = "json"
+
+
+class Mechanism(StrEnum):
+    """The mechanisms that can be asked for by name."""
+
+    auto = "auto"
+    hull = "hull"
+    laplace = "laplace"
+    epsilon_dp = "epsilon-dp"
+
+
+def spend_of(text: str | Fraction) -> Fraction:
+    """A spend as written on the command line, exactly, also when it comes from a default.
+
+    Raises: typer.BadParameter.
+    """
+    from dxgeom.planner.amounts import exact_amount
+
+    try:
+        return exact_amount(text, "spend")
+    except UnsupportedCombination as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def level_of(text: str | float) -> float:
+    """A confidence level strictly between 0 and 1, also when it comes from a default.
+
+    Raises: typer.BadParameter.
+    """
+    try:
+        level = float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"a level is a number such as 0.95, found {text!r}") from error
+    if not 0 < level < 1:
+        raise typer.BadParameter(f"a level lies strictly between 0 and 1, such as 0.95; found {text!r}")
+    return level
+
+
+PolicyFile: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]
+QueriesFile: TypeAlias = Annotated[Path, typer.Argument(help="The queries file (YAML).", metavar="QUERIES")]
+FormatOption: TypeAlias = Annotated[
+    Format, typer.Option("--format", help="'json' writes one JSON document to standard output, for mistakes too.")
+]
+MechanismOption: TypeAlias = Annotated[
+    Mechanism, typer.Option("--mechanism", help="'auto' takes the one with the smallest predicted error.")
+]
+LevelOption: TypeAlias = Annotated[
+    float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")
+]
+RecordsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--records", min=1, help="The public number of records, for means in a queries file without it."),
+]

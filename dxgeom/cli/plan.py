@@ -1,0 +1,111 @@
+"""``dxgeom plan``: how queries would be answered, and how well."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxgeom.cli.failures import refusals
+from dxgeom.cli.options import (
+    Format,
+    FormatOption,
+    LevelOption,
+    Mechanism,
+    MechanismOption,
+    PolicyFile,
+    QueriesFile,
+    RecordsOption,
+    spend_of,
+)
+from dxgeom.cli.printing import brief, print_json, print_lines, print_table
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.plan import Plan
+
+_BASELINE = "epsilon-dp"
+
+
+def plan(
+    policy: PolicyFile,
+    queries: QueriesFile,
+    records: RecordsOption = None,
+    spend: Annotated[
+        Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
+    ] = Fraction(1),
+    mechanism: MechanismOption = Mechanism.auto,
+    level: LevelOption = 0.95,
+    output: FormatOption = Format.text,
+) -> None:
+    """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
+
+    Prints every mechanism that was considered with its predicted error, the one chosen and why, what to expect of each
+    answer, and how far from the best possible this is.
+
+    \b
+    Example:
+      dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
+    """
+    with refusals(output):
+        from dxgeom.planner.choose import plan as choose
+        from dxgeom.policy.policy import load_policy
+        from dxgeom.policy.queries_file import load_queries
+
+        loaded = load_policy(policy)
+        workload = load_queries(queries, loaded, records)
+        chosen = choose(loaded.compile(), workload, mechanism=mechanism.value)
+        expected = expectations(chosen, spend, level)
+        if output is Format.json:
+            at_spend = {"spend": str(spend), "level": level, "queries": expected}
+            print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend})
+        else:
+            _print(chosen, expected, spend, level)
+
+
+def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
+    """What to expect of each answer, beside ordinary ε-DP where it can be compared."""
+    errors, widths = plan.rmse(spend), plan.half_widths(level, spend)
+    per_query = next(candidate.per_query for candidate in plan.candidates if candidate.name == _BASELINE)
+    ordinary: list[float | None] = [math.sqrt(variance) / float(spend) for variance in per_query]
+    ordinary = ordinary or [None] * len(errors)
+    return [
+        {"name": name, "rmse": float(error), "half_width": float(width), "epsilon_dp_rmse": baseline}
+        for name, error, width, baseline in zip(plan.queries.names, errors, widths, ordinary, strict=True)
+    ]
+
+
+def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
+    print_lines([f"{plan.metric.title}: {len(expected)} queries, total mean squared error at spend 1"])
+    print_table(
+        ("mechanism", "total MSE", "times the chosen", "note"),
+        [
+            _candidate_row(candidate.name, candidate.predicted_mse, candidate.reason, plan)
+            for candidate in plan.candidates
+        ],
+    )
+    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
+    bound = (
+        f"no additive mechanism can have a total MSE below {brief(plan.lower_bound)}; "
+        f"this plan is within a factor {plan.gap:.3g} of it"
+    )
+    print_lines([*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"])
+    print_table(
+        ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"), [_expected_row(answer) for answer in expected]
+    )
+
+
+def _candidate_row(name: str, mse: float | None, reason: str, plan: Plan) -> tuple[str, str, str, str]:
+    if mse is None:
+        return name, "-", "-", reason
+    ratio = brief(mse / plan.predicted_mse) if plan.predicted_mse > 0 else "-"
+    return name, brief(mse), ratio, "chosen" if name == plan.mechanism.name else ""
+
+
+def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    error, baseline = answer["rmse"], answer["epsilon_dp_rmse"]
+    ratio = "-" if baseline is None or error == 0 else brief(baseline / error)
+    ordinary = "-" if baseline is None else brief(baseline)
+    return answer["name"], brief(error), brief(answer["half_width"]), ordinary, ratio

@@ -1,0 +1,115 @@
+"""``dxgeom release``: private answers, once, charged to the ledger."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dxgeom.cli.failures import refusals
+from dxgeom.cli.options import (
+    Format,
+    FormatOption,
+    LevelOption,
+    Mechanism,
+    MechanismOption,
+    PolicyFile,
+    QueriesFile,
+    RecordsOption,
+    spend_of,
+)
+from dxgeom.cli.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.release import Release
+
+
+def _ledger_file(text: str) -> Path:
+    if text == ":memory:":
+        raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
+    return Path(text)
+
+
+def release(
+    policy: PolicyFile,
+    data: Annotated[
+        Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
+    ],
+    queries: QueriesFile,
+    ledger: Annotated[
+        Path,
+        typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none."),
+    ],
+    spend: Annotated[
+        Fraction,
+        typer.Option(
+            "--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."
+        ),
+    ],
+    count_column: Annotated[
+        str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
+    ] = None,
+    drop_outside: Annotated[
+        bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
+    ] = False,
+    records: RecordsOption = None,
+    mechanism: MechanismOption = Mechanism.auto,
+    level: LevelOption = 0.95,
+    purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
+    output: FormatOption = Format.text,
+) -> None:
+    """Answer queries about a table privately, once, and charge the ledger.
+
+    Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
+    budget does not allow changes nothing.
+
+    \b
+    Example:
+      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml --drop-outside \\
+        --ledger privacy.db --spend 0.25
+    """
+    with refusals(output):
+        from dxgeom.planner.choose import plan as choose
+        from dxgeom.policy.policy import load_policy
+        from dxgeom.policy.queries_file import load_queries
+
+        loaded = load_policy(policy)
+        workload = load_queries(queries, loaded, records)
+        chosen = choose(loaded.compile(), workload, mechanism=mechanism.value)
+        # A level that no error bar can be computed for must not come to light when the budget is already spent.
+        chosen.half_widths(level, spend)
+        released = chosen.release(
+            str(data),
+            ledger=str(ledger),
+            spend=spend,
+            purpose=purpose,
+            outside="drop" if drop_outside else "refuse",
+            count_column=count_column,
+        )
+        if output is Format.json:
+            print_json({**released.as_dict(level), "ledger": str(ledger)})
+        else:
+            _print(released, level, ledger)
+
+
+def _print(released: Release, level: float, ledger: Path) -> None:
+    dropped = f"; {released.dropped:,} records outside the universe were left out" if released.dropped else ""
+    print_lines([f"{released.plan.metric.title}: {released.records:,} records{dropped}"])
+    widths = released.plan.half_widths(level, released.spent, released.records)
+    rows = [
+        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
+        for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
+    print_lines(
+        [
+            "",
+            f"mechanism  {released.plan.mechanism.name}",
+            f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
+            f"{plain(released.plan.metric.budget)}",
+            f"ledger     {ledger}",
+        ]
+    )

@@ -1,0 +1,141 @@
+"""``dxgeom verify``: is this matrix a metric?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxgeom.cli.failures import REFUSED, error_dict, refusals
+from dxgeom.cli.options import Format, FormatOption
+from dxgeom.cli.printing import print_error, print_json, print_lines
+from dxgeom.errors import NotAMetric
+
+if TYPE_CHECKING:
+    from dxgeom.cli.matrix_file import ClaimedMatrix
+    from dxgeom.metrics.certificate import MetricCertificate
+    from dxgeom.metrics.matrix_check import Progress
+
+_LARGE = 500
+_VERDICTS = {"holds": "holds", "within rounding": "within rounding of equality"}
+
+
+def verify(
+    matrix: Annotated[
+        Path, typer.Argument(help="A square matrix of distances: .csv, .npy or .parquet.", metavar="MATRIX")
+    ],
+    output: FormatOption = Format.text,
+) -> None:
+    """Verify that a matrix of distances is a metric.
+
+    Distances are 0 on the diagonal, symmetric, not negative, and no detour is shorter; infinity is allowed.
+    Prints a certificate, or the worst witness that it fails, and then exits with 1.
+
+    In CSV, decimals such as 0.1 and fractions such as 1/3 are decided exactly. A first row with a cell that is no
+    number is a header; a first column with such a cell, or one column more than rows, holds labels.
+
+    \b
+    Example:
+      dxgeom verify distances.csv
+    """
+    with refusals(output):
+        from dxgeom.cli.matrix_file import read_matrix
+        from dxgeom.metrics.verification import verify_metric
+
+        claimed = read_matrix(matrix)
+        try:
+            with _progress(claimed.size) as progress:
+                certificate = verify_metric(claimed.entries, title=str(matrix), progress=progress).certificate
+        except NotAMetric as error:
+            _violated(matrix, claimed, error, output)
+            raise typer.Exit(REFUSED) from error
+        _holds(matrix, claimed, certificate, output)
+
+
+@contextmanager
+def _progress(size: int) -> Iterator[Progress | None]:
+    """A bar on standard error while a large matrix is checked, if somebody is looking."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if size < _LARGE or not console.is_terminal:
+        yield None
+        return
+    with Bar(console=console, transient=True) as bar:
+        task = bar.add_task("comparing detours", total=size)
+        yield lambda done, _: bar.update(task, completed=done)
+
+
+def _holds(path: Path, claimed: ClaimedMatrix, certificate: MetricCertificate, output: Format) -> None:
+    verdict = _VERDICTS[certificate.verdict]
+    if output is Format.json:
+        print_json({**_about(path, claimed), "verdict": verdict, "certificate": certificate.as_dict()})
+        return
+    note = (
+        ["note     the decimals have too many digits to be decided exactly; read as float64"] if claimed.rounded else []
+    )
+    print_lines([f"matrix   {path}, {certificate.size:,} records", f"verdict  {verdict}", *note])
+    print_lines(["", "certificate", *certificate.lines("  ")])
+
+
+def _violated(path: Path, claimed: ClaimedMatrix, error: NotAMetric, output: Format) -> None:
+    message = _message(claimed, error)
+    print_error(f"error: {message}")
+    if output is Format.json:
+        witness = {
+            "indices": list(error.witness),
+            "labels": [claimed.label(index) for index in error.witness],
+            "distances": {f"{i},{j}": claimed.distance(i, j) for i, j in _pairs(error.witness)},
+        }
+        described = {**error_dict(error), "message": message, "excess": _excess(claimed, error)}
+        print_json({**_about(path, claimed), "verdict": "violated", "witness": witness, "error": described})
+        return
+    print_lines([f"matrix   {path}", "verdict  violated"])
+    if error.witness:
+        print_lines([f"witness  {_witness_words(claimed, error.witness)}"])
+
+
+def _about(path: Path, claimed: ClaimedMatrix) -> dict[str, Any]:
+    return {"matrix": str(path), "size": claimed.size, "decimals_rounded": claimed.rounded}
+
+
+def _message(claimed: ClaimedMatrix, error: NotAMetric) -> str:
+    """The error in the file's own numbers: rationals are checked as integers over their common denominator."""
+    if claimed.entries.dtype != object or not error.witness:
+        return str(error)
+    rule = (
+        "the triangle inequality fails; worst: "
+        if len(error.witness) == 3
+        else "distances are symmetric, not negative, and 0 from a record to itself; found "
+    )
+    return rule + _witness_words(claimed, error.witness)
+
+
+def _witness_words(claimed: ClaimedMatrix, witness: tuple[int, ...]) -> str:
+    stated = [
+        f"d({claimed.label(i)}, {claimed.label(j)}) = {claimed.distance(i, j)}"
+        for i, j in dict.fromkeys(_pairs(witness))
+    ]
+    return f"{stated[0]} > {stated[1]} + {stated[2]}" if len(witness) == 3 else " and ".join(stated)
+
+
+def _pairs(witness: tuple[int, ...]) -> list[tuple[int, int]]:
+    match witness:
+        case (i, k, j):
+            return [(i, j), (i, k), (k, j)]
+        case (i, j):
+            return [(i, j), (j, i)]
+        case _:
+            return []
+
+
+def _excess(claimed: ClaimedMatrix, error: NotAMetric) -> float:
+    if claimed.entries.dtype != object or len(error.witness) != 3:
+        return error.excess
+    entries: list[Fraction] = [claimed.entries[i, j] for i, j in _pairs(error.witness)]
+    return float(entries[0] - entries[1] - entries[2])

@@ -1,0 +1,63 @@
+"""The look that all pictures share. No global state of matplotlib is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#E69F00"
+GREY: Final = "#767676"
+INK: Final = "#222222"
+"""From the palette of Okabe and Ito, which colour-blind people can tell apart."""
+
+COLOURS: Final = {"hull": BLUE, "laplace": ORANGE, "epsilon-dp": GREY}
+WORDS: Final = {"hull": "sensitivity hull", "laplace": "optimal Laplace", "epsilon-dp": "ordinary ε-DP"}
+_DOTS_PER_INCH = 150
+
+
+def empty_picture(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of that many inches with one pair of axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK, labelsize=9)
+    return figure, axes
+
+
+def title(axes: Axes, words: str, below: str) -> None:
+    """A title and a smaller line below it."""
+    axes.set_title(words, loc="left", fontsize=12.5, color=INK, pad=24)
+    axes.annotate(
+        below, (0, 1), xytext=(0, 8), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=GREY
+    )
+
+
+def legend(figure: Figure) -> None:
+    """What the colours mean, below the axes."""
+    entries = figure.legend(loc="outside lower center", fontsize=9, frameon=False, ncols=2)
+    for handle in entries.legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([24])
+            handle.set_alpha(1)
+
+
+def literal(words: str, most: int = 60) -> str:
+    """A name that somebody wrote, with no character taken for mathematics, and cut when long."""
+    shown = "".join(character if character.isprintable() else " " for character in words)
+    shown = shown if len(shown) <= most else shown[: most - 1] + "…"
+    return shown.replace("$", r"\$")
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write the picture as PNG, whatever the ending of its name."""
+    place = Path(path)
+    figure.savefig(place, format="png", dpi=_DOTS_PER_INCH)
+    return place

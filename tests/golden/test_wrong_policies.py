@@ -1,0 +1,43 @@
+"""Every wrong policy has its messages beside it, to be read like a manual."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dxgeom.errors import PolicyError
+from dxgeom.policy.codes import CODES
+from dxgeom.policy.policy import parse_policy
+
+WRONG = Path(__file__).parent / "policies" / "wrong"
+POLICIES = sorted(WRONG.glob("*.yaml"))
+
+
+def mistakes_of(policy: Path) -> PolicyError:
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(policy.read_text(encoding="utf-8"), file=policy.name, folder=policy.parent)
+    return caught.value
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda path: path.stem)
+def test_a_wrong_policy_gets_the_messages_written_beside_it(policy):
+    assert str(mistakes_of(policy)) + "\n" == policy.with_suffix(".txt").read_text(encoding="utf-8")
+
+
+def test_there_are_enough_wrong_policies_and_none_without_messages():
+    assert len(POLICIES) >= 60
+    assert {path.stem for path in WRONG.glob("*.txt")} == {path.stem for path in POLICIES}
+
+
+def test_six_different_mistakes_give_six_messages():
+    found = mistakes_of(WRONG / "six_mistakes.yaml").diagnostics
+    assert len(found) == 6
+    assert len({mistake.code for mistake in found}) == 6
+    assert [mistake.line for mistake in found] == sorted(mistake.line for mistake in found)
+
+
+def test_nearly_every_policy_code_has_a_wrong_policy():
+    shown = {mistake.code for policy in POLICIES for mistake in mistakes_of(policy).diagnostics}
+    elsewhere = {"DX100", "DX138"}  # files that cannot be read, and sizes: tests of hostile files
+    assert {code for code in CODES if code < "DX200"} - shown == elsewhere

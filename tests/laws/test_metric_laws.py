@@ -1,0 +1,176 @@
+"""What every metric promises; a family that is missing here fails the last test."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from reference.bodies import closure, generating_pairs_of
+
+import dxgeom.metrics.verification
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.dense import DenseMetric
+from dxgeom.metrics.differences import generating_differences, lipschitz
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.extent import smallest_distance
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.verification import verify
+
+SLACK = 1 - 1e-12
+
+
+def F(text):  # noqa: N802
+    return Fraction(text)
+
+
+def plane(count, seed):
+    return np.random.default_rng(seed).random((count, 2)) * 100
+
+
+def cities(count, seed):
+    generator = np.random.default_rng(seed)
+    return np.column_stack([generator.uniform(-90, 90, count), generator.uniform(-180, 180, count)])
+
+
+def random_graph(count, seed):
+    generator = np.random.default_rng(seed)
+    pairs = [(i, j) for i, j in itertools.combinations(range(count), 2) if generator.random() < 0.3]
+    first, second = np.array(pairs).T
+    return GraphMetric(count, first, second, generator.choice([0.1, 0.5, 1.0, 0.0], len(pairs)))
+
+
+def distance_matrix(points):
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
+
+
+LINE = LineMetric(tuple(F(x) for x in ("0", "0.1", "5", "5.5", "100")), F("0.3"))
+VALUES = ValueSensitivityMetric((F("1"), F("1"), F("0.1"), F("0.7")))
+METRICS = {
+    "discrete": DiscreteMetric(6, F("0.1")),
+    "values": VALUES,
+    "binary values": ValueSensitivityMetric((F("1"), F("0.1"))),
+    "line": LINE,
+    "points": PointsMetric(plane(9, 1), "plane", F("0.02")),
+    "great circle": PointsMetric(cities(9, 2), "great circle", F("1/50")),
+    "points with floor": PointsMetric(plane(9, 3), "plane", F("0.02"), F("0.7")),
+    "graph": random_graph(9, 4),
+    "no edges": GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)),
+    "dense": DenseMetric(distance_matrix(plane(8, 5))),
+    "sum": SumMetric((DiscreteMetric(2, F("0.1")), LINE, VALUES)),
+    "sum with graph": SumMetric((random_graph(5, 6), DiscreteMetric(3, F("1/3")))),
+    "cap": CapMetric(SumMetric((LINE, VALUES)), F("0.6")),
+    "cap over nothing": CapMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.6")),
+}
+
+
+def table_of(metric):
+    every = np.arange(metric.size)
+    return metric.distance(every[:, None], every[None, :])
+
+
+@pytest.fixture(params=METRICS)
+def metric(request):
+    return METRICS[request.param]
+
+
+def test_distances_are_symmetric_non_negative_and_zero_on_the_diagonal(metric):
+    table = table_of(metric)
+    assert np.array_equal(table, table.T)
+    assert np.all(table >= 0)
+    assert not np.diag(table).any()
+
+
+def test_no_detour_is_shorter(metric):
+    table = table_of(metric)
+    detours = (table[:, :, None] + table[None, :, :]).min(axis=1)
+    assert np.all(table * SLACK <= detours)
+
+
+def test_distances_are_the_closure_of_the_generating_pairs_rounded_down(metric):
+    exact = closure(metric.size, generating_pairs_of(metric))
+    table = table_of(metric)
+    for i, j in itertools.product(range(metric.size), repeat=2):
+        path = exact[i][j]
+        if path is None:
+            assert table[i, j] == np.inf
+        else:
+            assert Fraction(float(table[i, j])) <= path * (1 + Fraction(1, 10**12))
+            assert table[i, j] >= float(path) * SLACK
+
+
+def test_generating_pairs_are_listed_once_and_are_finite(metric):
+    seen = set()
+    for block in metric.generating_pairs():
+        assert len(block.first) == len(block.second) == len(block.bound)
+        assert np.all(np.isfinite(block.bound))
+        assert np.all(block.first != block.second)
+        pairs = list(zip(block.first.tolist(), block.second.tolist(), block.bound.tolist(), strict=True))
+        seen.update(pairs)
+    if not isinstance(metric, CapMetric):
+        unordered = {frozenset(pair[:2]) for pair in seen}
+        assert len(unordered) == len(seen)
+
+
+def test_the_smallest_distance_is_the_smallest_of_all(metric):
+    table = table_of(metric)
+    off_diagonal = table[~np.eye(metric.size, dtype=bool)]
+    assert smallest_distance(metric) == pytest.approx(off_diagonal.min(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_differences_represent_every_generating_pair(metric, seed):
+    """The twin lists the pairs one by one; the fast path goes by structure and distinct columns."""
+    values = np.random.default_rng(seed).integers(-3, 4, (3, metric.size))
+    values[:, np.random.default_rng(seed + 99).random(metric.size) < 0.3] = 1
+    expected: dict[tuple[int, ...], float] = {}
+    for block in metric.generating_pairs():
+        for i, j, bound in zip(block.first, block.second, block.bound, strict=True):
+            change = values[:, i] - values[:, j]
+            if change.any():
+                change = change if change[np.flatnonzero(change)[0]] > 0 else -change
+                key = tuple(change.tolist())
+                expected[key] = min(expected.get(key, np.inf), float(bound))
+    if any(bound == 0 for bound in expected.values()):
+        with pytest.raises(dxgeom.metrics.differences.UnboundedLoss):
+            generating_differences(metric, values)
+        return
+    rows, bounds = generating_differences(metric, values)
+    assert {tuple(row): bound for row, bound in zip(rows.tolist(), bounds.tolist(), strict=True)} == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_generating_pairs_bound_all_pairs(metric, seed):
+    """The lemma that everything rests on: a map that obeys the generating pairs obeys all pairs."""
+    values = np.random.default_rng(seed).integers(-50, 51, metric.size)
+    constant = lipschitz(metric, values)
+    table = table_of(metric)
+    changes = np.abs(values[:, None] - values[None, :])
+    if constant == np.inf:
+        assert np.any((table == 0) & (changes > 0))
+        return
+    finite = np.isfinite(table)
+    assert np.all(changes[finite] <= constant * table[finite] * (1 + 1e-12) + 1e-9)
+    if constant > 0:
+        attained = [
+            abs(Fraction(int(values[i]) - int(values[j]))) / bound
+            for (i, j), bound in generating_pairs_of(metric).items()
+        ]
+        assert Fraction(constant) >= max(attained)
+        assert constant <= float(max(attained)) * (1 + 1e-12)
+
+
+def test_every_family_can_be_verified(metric):
+    verified = verify(metric, title="law", fingerprint="law", budget=Fraction(1))
+    assert verified.certificate.size == metric.size
+    assert verified.certificate.verdict in ("holds", "within rounding")
+
+
+def test_no_family_is_forgotten():
+    assert {type(metric) for metric in METRICS.values()} == set(Metric.__subclasses__())

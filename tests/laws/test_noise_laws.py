@@ -1,0 +1,101 @@
+"""What every noise law promises; a law that is missing here fails the last test.
+
+Seeds are fixed. With random seeds a correct law would fail one of these with a chance below 1e-7: every comparison of a
+moment allows six standard deviations of its own sampling error.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dxgeom.noise.facet_cones
+import dxgeom.noise.laplace
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+
+DRAWS = 1_000_000
+
+
+def hull(differences):
+    differences = np.asarray(differences, dtype=np.int64)
+    return FacetConeNoise(hull_of_differences(differences, np.ones(len(differences))))
+
+
+def generic(dimension):
+    return np.random.default_rng(dimension).integers(-400, 401, (4 * dimension, dimension))
+
+
+def cube(dimension):
+    corners = np.array(np.meshgrid(*[[-100, 100]] * dimension)).reshape(dimension, -1).T
+    return corners
+
+
+LAWS = {
+    "laplace": LaplaceNoise(np.array([3.0, 40.0, 700.0])),
+    "interval": hull([[250]]),
+    "hexagon": hull([[100, 0], [0, 100], [100, -100]]),
+    "skewed": hull([[100_000, 99_000], [10, 20], [90, 100]]),
+    "generic 3": hull(generic(3)),
+    "cube 4": hull(cube(4)),
+    "generic 5": hull(generic(5)),
+    "generic 6": hull(generic(6)),
+    "counts 7": hull(
+        100
+        * np.vstack(
+            [np.eye(7, dtype=int)] + [np.eye(7, dtype=int) - np.roll(np.eye(7, dtype=int), s, 1) for s in (1, 2, 3)]
+        )
+    ),
+}
+
+
+def moment_errors(draws, second_moment, extra):
+    """Deviations of the sample's second moments from the exact ones, in standard errors."""
+    products = draws[:, :, None] * draws[:, None, :]
+    expected = second_moment + extra * np.eye(len(second_moment))
+    standard_error = products.std(axis=0) / np.sqrt(len(draws))
+    return np.abs(products.mean(axis=0) - expected) / standard_error
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_simulated_draws_have_the_exact_second_moment(name):
+    law = LAWS[name]
+    draws = law.simulate(DRAWS, np.random.default_rng(7))
+    assert draws.shape == (DRAWS, law.dimension)
+    assert moment_errors(draws, law.second_moment, 0).max() < 6
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_released_draws_have_the_exact_second_moment_plus_a_twelfth(name):
+    law = LAWS[name]
+    draws = law.draw(DRAWS, InsecureSeededRandomness(8)).astype(float)
+    assert moment_errors(draws, law.second_moment, 1 / 12).max() < 6
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_factor_stretches_released_draws(name):
+    law = LAWS[name]
+    draws = law.draw(DRAWS // 4, InsecureSeededRandomness(9), Fraction(7, 2)).astype(float)
+    assert moment_errors(draws, law.second_moment * 3.5**2, 1 / 12).max() < 6
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_law_is_symmetric(name):
+    law = LAWS[name]
+    signs = np.sign(law.draw(DRAWS, InsecureSeededRandomness(10)))
+    assert np.abs(signs.sum(axis=0)).max() < 6 * np.sqrt(DRAWS)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_coordinate_reaches_further_than_stated(name):
+    law = LAWS[name]
+    assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.reach * 60
+
+
+def test_no_law_is_forgotten():
+    assert {type(law) for law in LAWS.values()} == set(NoiseLaw.__subclasses__())

@@ -1,0 +1,1 @@
+"""Slow, obvious twins of fast paths, written from the definitions."""

@@ -1,0 +1,114 @@
+"""The meaning of a policy, word for word: bounds on all pairs of records, then shortest paths, in exact rationals."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Exact = Fraction | float
+INFINITE = float("inf")
+
+
+@dataclass(frozen=True)
+class PlainAttribute:
+    """``places``: exact positions along one line of a range, bins or points; None for a list of words."""
+
+    name: str
+    yaml: str
+    labels: tuple[str, ...]
+    places: tuple[Fraction, ...] | None
+    own_unit: str
+
+
+@dataclass(frozen=True)
+class PlainRule:
+    """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None."""
+
+    change: tuple[str, ...] | None
+    epsilon: Fraction | None
+    how: str = "constant"
+    amount: Fraction = Fraction(0)
+    steps: bool = False
+    values: tuple[tuple[str, Fraction], ...] = ()
+    otherwise: Fraction | None = None
+
+
+def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
+    """The policy file that says the same."""
+    lines = ["policy: random", "unconnected: allow", "universe:", "  attributes:"]
+    lines += [f"    {attribute.name}: {attribute.yaml}" for attribute in attributes]
+    lines += ["rules:" if rules else "rules: []"]
+    for rule in rules:
+        selector = "between: everything" if rule.change is None else f"change: [{', '.join(rule.change)}]"
+        lines.append(f"  - {selector}")
+        if rule.values:
+            lines.append(f"    values: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
+            lines += [f"    otherwise: {decimal(rule.otherwise)}"] if rule.otherwise else []
+            continue
+        assert rule.epsilon is not None
+        lines.append(f"    epsilon: {decimal(rule.epsilon)}")
+        if rule.how != "constant":
+            unit = (
+                " steps" if rule.steps else next(a.own_unit for a in attributes if a.name == (rule.change or ("",))[0])
+            )
+            lines.append(f"    {'per' if rule.how == 'per' else 'within'}: {decimal(rule.amount)}{unit}")
+        if rule.how == "smooth":
+            lines.append("    beyond: linear")
+    return "\n".join(lines) + "\n"
+
+
+def decimal(number: Fraction | None) -> str:
+    assert number is not None
+    digits = number * 1000
+    assert digits.denominator == 1
+    return f"{int(digits)}e-3"
+
+
+def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[list[Exact]]:
+    """Exact distances between all record types, the last attribute running fastest."""
+    records = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+    size = len(records)
+    distance: list[list[Exact]] = [
+        [Fraction(0) if i == j else bound(attributes, rules, records[i], records[j]) for j in range(size)]
+        for i in range(size)
+    ]
+    for k, i, j in itertools.product(range(size), repeat=3):
+        detour = distance[i][k] + distance[k][j]
+        if detour < distance[i][j]:
+            distance[i][j] = detour
+    return distance
+
+
+def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, other: Any) -> Exact:
+    """The smallest bound that any rule states for a pair of records."""
+    differ = [place for place in range(len(attributes)) if one[place] != other[place]]
+    stated: list[Exact] = [INFINITE]
+    for rule in rules:
+        if rule.change is None:
+            assert rule.epsilon is not None
+            stated.append(rule.epsilon)
+        elif len(differ) == 1 and attributes[differ[0]].name in rule.change:
+            place = differ[0]
+            stated.append(of_pair(attributes[place], rule, one[place], other[place]))
+    return min(stated)
+
+
+def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) -> Exact:
+    if rule.values:
+        given = dict(rule.values)
+        found = [given.get(attribute.labels[code], rule.otherwise) for code in (one, other)]
+        return min((epsilon for epsilon in found if epsilon is not None), default=INFINITE)
+    assert rule.epsilon is not None
+    if rule.how == "constant":
+        return rule.epsilon
+    places = [Fraction(k) for k in range(len(attribute.labels))] if rule.steps else list(attribute.places or ())
+    apart = abs(places[one] - places[other])
+    match rule.how:
+        case "per":
+            return rule.epsilon * apart / rule.amount
+        case "within":
+            return rule.epsilon if apart <= rule.amount else INFINITE
+        case _:
+            return rule.epsilon * max(Fraction(1), apart / rule.amount)

@@ -1,0 +1,102 @@
+"""The released law against exact cell probabilities.
+
+Every test here draws from a fixed seed, so it either always passes or never does. Were the seeds drawn at random, a
+correct sampler would fail one of them with a chance below 1e-7 in all: 8 tests at 1e-8 each.
+"""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from reference.released_law import interval_law, polygon_law
+from scipy import stats
+
+from fractions import Fraction
+
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+
+FALSE_ALARM = 1e-8
+DRAWS = 1_000_000
+
+HEXAGON = np.array([[5, 1], [2, 4], [-3, 3]])
+THIN = np.array([[12, 11], [1, 2]])
+COUNTS = np.array([[1, 0], [0, 1], [1, -1]])
+
+
+def body_of(differences, bound=1.0):
+    return hull_of_differences(np.asarray(differences, dtype=np.int64), np.full(len(differences), bound))
+
+
+def chi_square_p_value(draws, law):
+    """Cells with an expected count of at least 10, the rest pooled into one."""
+    cells, counts = np.unique(draws, axis=0, return_counts=True)
+    seen = {tuple(int(x) for x in cell): int(count) for cell, count in zip(cells, counts, strict=True)}
+    expected = {cell: float(p) * len(draws) for cell, p in law.items()}
+    large = [cell for cell, e in expected.items() if e >= 10]
+    observed = np.array([seen.get(cell, 0) for cell in large], dtype=float)
+    wanted = np.array([expected[cell] for cell in large])
+    observed = np.append(observed, len(draws) - observed.sum())
+    wanted = np.append(wanted, len(draws) - wanted.sum())
+    assert wanted[-1] > 0
+    return stats.chi2.sf(np.sum((observed - wanted) ** 2 / wanted), len(wanted) - 1)
+
+
+@pytest.mark.parametrize("radius", [Fraction(3, 2), Fraction(7), Fraction(1, 4)])
+def test_one_dimensional_draws_follow_the_exact_cell_probabilities(radius):
+    law = {(z,): p for z, p in interval_law(radius, 200).items()}
+    draws = LaplaceNoise(np.array([float(radius)])).draw(DRAWS, InsecureSeededRandomness(11))
+    assert chi_square_p_value(draws, law) > FALSE_ALARM
+
+
+def test_the_one_dimensional_hull_is_laplace_noise():
+    body = body_of([[3]], bound=0.5)
+    law = {(z,): p for z, p in interval_law(Fraction(6), 200).items()}
+    draws = FacetConeNoise(body).draw(DRAWS, InsecureSeededRandomness(12))
+    assert chi_square_p_value(draws, law) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("differences", [HEXAGON, THIN, COUNTS])
+def test_two_dimensional_draws_follow_the_exact_cell_probabilities(differences):
+    body = body_of(differences)
+    law = polygon_law(body, 12)
+    draws = FacetConeNoise(body).draw(DRAWS, InsecureSeededRandomness(13))
+    assert chi_square_p_value(draws, law) > FALSE_ALARM
+
+
+def test_a_smaller_spend_widens_the_law_exactly():
+    body = body_of(COUNTS)
+    stretched = body_of(COUNTS, bound=0.5)
+    law = polygon_law(stretched, 12)
+    draws = FacetConeNoise(body).draw(DRAWS, InsecureSeededRandomness(14), Fraction(2))
+    assert chi_square_p_value(draws, law) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("differences", [HEXAGON, THIN, COUNTS])
+def test_the_exact_log_ratio_of_neighbours_never_exceeds_the_distance(differences):
+    """For neighbouring histograms the answers differ by a generating difference, an integer vector."""
+    bound = 1.0
+    law = polygon_law(body_of(differences, bound), 14)
+    for difference in differences:
+        for z, p in law.items():
+            shifted = (z[0] + int(difference[0]), z[1] + int(difference[1]))
+            if shifted in law:
+                assert abs(mpmath.log(p) - mpmath.log(law[shifted])) <= bound + mpmath.mpf(10) ** -15
+
+
+def test_the_exact_log_ratio_in_one_dimension_never_exceeds_the_distance():
+    law = interval_law(Fraction(2), 60)
+    for z, p in law.items():
+        if z + 1 in law:
+            assert abs(mpmath.log(p) - mpmath.log(law[z + 1])) <= mpmath.mpf(1) / 2 + mpmath.mpf(10) ** -40
+
+
+def test_the_log_ratio_bound_is_attained_so_the_noise_is_not_wasteful():
+    law = polygon_law(body_of(HEXAGON), 14)
+    largest = max(
+        abs(mpmath.log(p) - mpmath.log(law[z[0] + 5, z[1] + 1])) for z, p in law.items() if (z[0] + 5, z[1] + 1) in law
+    )
+    assert largest > 0.999

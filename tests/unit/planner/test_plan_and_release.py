@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dxgeom as dx
+from dxgeom.errors import BudgetExceeded, DataError, LedgerError, TooLarge, UnsupportedCombination
+from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.choose import plan as choose
+
+
+def distances(count, seed=0):
+    points = np.random.default_rng(seed).random((count, 2)) * 10
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
+
+
+def random_queries(count, size, seed=0):
+    matrix = np.random.default_rng(seed).random((count, size))
+    return dx.LinearQueries.from_matrix([f"q{k}" for k in range(count)], matrix)
+
+
+@pytest.fixture
+def plan():
+    return dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12))
+
+
+COUNTS = np.arange(12)
+
+
+def test_the_chosen_mechanism_is_the_best_candidate(plan):
+    predicted = {candidate.name: candidate.predicted_mse for candidate in plan.candidates}
+    assert set(predicted) == {"hull", "laplace", "epsilon-dp"}
+    assert plan.predicted_mse == min(predicted.values())
+    assert predicted[plan.mechanism.name] == plan.predicted_mse
+    assert plan.lower_bound < plan.predicted_mse < predicted["epsilon-dp"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(3, 9))
+def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, count, size):
+    chosen = dx.plan(dx.verify_metric(distances(size, seed)), random_queries(count, size, seed))
+    for candidate in chosen.candidates:
+        assert candidate.predicted_mse is None or chosen.predicted_mse <= candidate.predicted_mse
+    assert chosen.lower_bound <= chosen.predicted_mse * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["hull", "laplace", "epsilon-dp"])
+def test_a_named_mechanism_is_taken_whatever_its_error(name):
+    chosen = dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12), mechanism=name)
+    assert chosen.mechanism.name == name
+
+
+@pytest.mark.parametrize("choice", [{"mechanism": "magic"}, {"objective": "happiness"}])
+def test_unknown_choices_are_refused_with_the_known_ones(choice):
+    with pytest.raises(UnsupportedCombination, match="known are"):
+        dx.plan(dx.verify_metric(distances(5)), random_queries(1, 5), **choice)
+
+
+def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():
+    metric, queries = dx.verify_metric(distances(40)), random_queries(5, 40)
+    limits = HullLimits(facets=10)
+    chosen = choose(metric, queries, hull_limits=limits)
+    skipped = next(candidate for candidate in chosen.candidates if candidate.name == "hull")
+    assert skipped.predicted_mse is None
+    assert "10 facets" in skipped.reason
+    assert chosen.mechanism.name == "laplace"
+    assert skipped.reason in "\n".join(chosen.lines())
+    with pytest.raises(TooLarge, match="10 facets"):
+        choose(metric, queries, mechanism="hull", hull_limits=limits)
+
+
+def test_more_than_seven_dimensions_are_left_to_laplace():
+    chosen = dx.plan(dx.verify_metric(distances(12)), random_queries(8, 12))
+    assert chosen.mechanism.name == "laplace"
+    assert any("7 dimensions" in candidate.reason for candidate in chosen.candidates)
+
+
+def test_a_plan_is_deterministic_and_hash_identified():
+    first, second = (dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12)) for _ in range(2))
+    assert first.fingerprint == second.fingerprint
+    assert first.to_json() == second.to_json()
+    other = dx.plan(dx.verify_metric(distances(12, 1)), random_queries(3, 12))
+    assert other.fingerprint != first.fingerprint
+    assert json.loads(first.to_json())["mechanism"] == first.mechanism.name
+
+
+def test_a_plan_survives_pickling(plan):
+    again = pickle.loads(pickle.dumps(plan))
+    assert again.fingerprint == plan.fingerprint
+    assert np.array_equal(again.half_widths(), plan.half_widths())
+
+
+def test_half_the_spend_doubles_the_error(plan):
+    assert np.allclose(plan.rmse("1/2"), 2 * plan.rmse(), rtol=1e-6)
+    assert np.allclose(plan.half_widths(0.9, 0.5), 2 * plan.half_widths(0.9), rtol=1e-6)
+
+
+def test_rounding_to_the_lattice_costs_less_than_a_thousandth(plan):
+    assert 0 < plan.mechanism.rounding_share < 1e-3
+
+
+def test_a_release_is_near_the_truth_and_says_what_it_cost(plan):
+    release = plan.release(COUNTS, ledger=":memory:", spend=0.25)
+    assert release.spent == Fraction(1, 4)
+    assert release.remaining == Fraction(3, 4)
+    assert release.records == COUNTS.sum()
+    truth = plan.queries.matrix @ COUNTS
+    assert np.all(np.abs(release.values - truth) < 60 * release.rmse)
+    low, high = release.intervals(0.95).T
+    assert np.all(low < release.values)
+    assert np.allclose(high - low, 2 * plan.half_widths(0.95, 0.25, release.records))
+    written = json.loads(release.to_json())
+    assert [answer["value"] for answer in written["answers"]] == release.values.tolist()
+    assert written["spent"] == "1/4"
+    assert written["secure_randomness"] is True
+
+
+def test_two_releases_differ_unless_a_test_seed_is_given(plan):
+    fresh = [plan.release(COUNTS, ledger=":memory:", spend=1).exact_values for _ in range(2)]
+    assert fresh[0] != fresh[1]
+    seeded = [plan.release(COUNTS, ledger=":memory:", spend=1, insecure_test_seed=3) for _ in range(2)]
+    assert seeded[0].exact_values == seeded[1].exact_values
+    assert not seeded[0].secure
+
+
+def test_released_values_lie_on_the_lattice(plan):
+    release = plan.release(COUNTS, ledger=":memory:", spend=1)
+    for value, step in zip(release.exact_values, plan.mechanism.sensitivity.queries.steps, strict=True):
+        assert (value / step).denominator == 1
+
+
+def test_the_budget_holds_over_releases_and_processes_of_one_ledger(plan, tmp_path):
+    path = tmp_path / "privacy.db"
+    for _ in range(10):
+        plan.release(COUNTS, ledger=str(path), spend=0.1)
+    with pytest.raises(BudgetExceeded):
+        plan.release(COUNTS, ledger=str(path), spend=0.1)
+
+
+def test_a_ledger_of_another_policy_is_refused(plan, tmp_path):
+    path = tmp_path / "privacy.db"
+    plan.release(COUNTS, ledger=str(path), spend=0.1)
+    other = dx.plan(dx.verify_metric(distances(12, 5)), random_queries(3, 12))
+    with pytest.raises(LedgerError):
+        other.release(COUNTS, ledger=str(path), spend=0.1)
+    metric = plan.metric
+    with (
+        dx.Ledger.open(
+            path, policy_fingerprint=metric.fingerprint, policy_name=metric.title, budget=metric.budget
+        ) as ledger,
+    ):
+        assert plan.release(COUNTS, ledger=ledger, spend=0.1).remaining == Fraction(4, 5)
+        with pytest.raises(LedgerError, match="another policy"):
+            other.release(COUNTS, ledger=ledger, spend=0.1)
+        assert ledger.remaining() == Fraction(4, 5)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [np.arange(11), -np.arange(12), np.arange(12) / 2, np.full(12, np.nan), np.arange(12).reshape(3, 4), [1, 2, "x"]],
+)
+def test_a_bad_histogram_is_refused_before_anything_is_spent(plan, tmp_path, counts):
+    path = tmp_path / "privacy.db"
+    with pytest.raises(DataError):
+        plan.release(counts, ledger=str(path), spend=0.1)
+    assert not path.exists()
+
+
+def test_a_spend_too_small_for_its_noise_is_refused_before_it_is_charged(plan, tmp_path):
+    path = tmp_path / "privacy.db"
+    with pytest.raises(TooLarge, match="64-bit"):
+        plan.release(COUNTS, ledger=str(path), spend="1e-20")
+    assert not path.exists()
+
+
+def test_a_table_needs_a_universe(plan, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("a\n1\n")
+    with pytest.raises(UnsupportedCombination, match="universe"):
+        plan.release(str(path), ledger=":memory:", spend=1)
+
+
+def test_importing_the_package_is_fast_and_light():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, dxgeom; "
+        "heavy = {'numpy', 'scipy', 'numba', 'ibis', 'duckdb', 'pydantic', 'matplotlib', 'flint', 'typer'}; "
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_is_there():
+    for name in dx.__all__:
+        assert getattr(dx, name) is not None
+    with pytest.raises(AttributeError, match="no 'nothing'"):
+        _ = dx.nothing

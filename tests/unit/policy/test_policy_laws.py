@@ -1,0 +1,172 @@
+"""Order never matters, adding never raises, repeating changes nothing; and the structured form is the closure."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dxgeom.numeric.shortest_paths import distances_from, edge_graph
+from dxgeom.policy.policy import Policy, parse_policy
+from tests.reference.policy_closure import PlainAttribute, PlainRule, closure, text_of
+
+POINTS = {"p": "id,x,y\n" + "".join(f"q{k},{x},0\n" for k, x in enumerate((0, 3, 4, 10)))}
+RELATIVE = 1e-9
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("points")
+    for name, content in POINTS.items():
+        (home / f"{name}.csv").write_text(content)
+    return home
+
+
+WORDS = PlainAttribute("w", "[u, v, No]", ("u", "v", "No"), None, "")
+COIN = PlainAttribute("c", "[h, t]", ("h", "t"), None, "")
+RANGE = PlainAttribute(
+    "r", "{range: [0, 2], step: 0.5}", ("0", "0.5", "1", "1.5", "2"), tuple(Fraction(k, 2) for k in range(5)), ""
+)
+BINS = PlainAttribute(
+    "b",
+    "{bins: [0, 1, 3, 4, 9]}",
+    ("[0, 1)", "[1, 3)", "[3, 4)", "[4, 9]"),
+    (Fraction(1, 2), Fraction(2), Fraction(7, 2), Fraction(13, 2)),
+    "",
+)
+PLACES = PlainAttribute(
+    "p",
+    "{points: p.csv, key: id, x: x, y: y, unit: km}",
+    ("q0", "q1", "q2", "q3"),
+    (Fraction(0), Fraction(3), Fraction(4), Fraction(10)),
+    " km",
+)
+epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 1000))
+
+
+@st.composite
+def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
+    attribute = draw(st.sampled_from(attributes))
+    kinds = ["constant", "several", "everything", "values"]
+    if attribute.places is not None:
+        kinds += ["per", "within", "smooth"] * 2
+    kind = draw(st.sampled_from(kinds))
+    match kind:
+        case "everything":
+            return PlainRule(None, draw(epsilons))
+        case "several":
+            return PlainRule(tuple(one.name for one in attributes), draw(epsilons))
+        case "values":
+            words = draw(st.lists(st.sampled_from(attribute.labels), min_size=1, unique=True))
+            stated = tuple((word, draw(epsilons)) for word in words)
+            return PlainRule((attribute.name,), None, values=stated, otherwise=draw(st.none() | epsilons))
+        case "constant":
+            return PlainRule((attribute.name,), draw(epsilons))
+    steps = attribute.own_unit == "" and draw(st.booleans())
+    if attribute is RANGE and steps:
+        # A step of the range is half a unit; the reference counts steps by code, which is the same thing.
+        steps = True
+    return PlainRule(
+        (attribute.name,), draw(epsilons), kind, draw(st.integers(1, 12).map(lambda k: Fraction(k, 2))), steps
+    )
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
+    attributes = draw(
+        st.lists(st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES]), min_size=1, max_size=2, unique=True)
+    )
+    return attributes, draw(st.lists(rules_on(attributes), max_size=5))
+
+
+lawful = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def compiled(attributes: list[PlainAttribute], rules: list[PlainRule], folder: Path) -> Policy:
+    return parse_policy(text_of(attributes, rules), folder=folder)
+
+
+def all_distances(policy: Policy) -> np.ndarray:
+    everyone = np.arange(policy.universe.size)
+    return policy.compile().distance(everyone[:, None], everyone[None, :])
+
+
+def same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=RELATIVE, atol=1e-12))
+
+
+@lawful
+@given(policies())
+def test_the_compiled_metric_is_the_closure_of_all_rules_rounded_down(folder, policy):
+    attributes, rules = policy
+    found = all_distances(compiled(attributes, rules, folder))
+    expected = closure(attributes, rules)
+    for i, row in enumerate(expected):
+        for j, exact in enumerate(row):
+            if exact == float("inf"):
+                assert np.isinf(found[i, j])
+            else:
+                assert Fraction(found[i, j]) <= exact
+                assert found[i, j] >= float(exact) * (1 - RELATIVE) - 1e-12
+
+
+@lawful
+@given(policies())
+def test_the_generating_pairs_generate_the_compiled_metric(folder, policy):
+    compiled_policy = compiled(*policy, folder)
+    size = compiled_policy.universe.size
+    blocks = list(compiled_policy.compile().metric.generating_pairs())
+    if not blocks:
+        assert np.all(np.isinf(all_distances(compiled_policy)[~np.eye(size, dtype=bool)]))
+        return
+    first, second, bound = (np.concatenate([block[k] for block in blocks]) for k in range(3))
+    assert np.all(np.isfinite(bound))
+    graph = edge_graph(size, first, second, bound)
+    assert same(distances_from(graph, np.arange(size)), all_distances(compiled_policy))
+
+
+@lawful
+@given(policies(), st.randoms(use_true_random=False))
+def test_the_order_of_rules_never_matters(folder, policy, random):
+    attributes, rules = policy
+    shuffled = list(rules)
+    random.shuffle(shuffled)
+    one, other = compiled(attributes, rules, folder), compiled(attributes, shuffled, folder)
+    assert one.fingerprint == other.fingerprint
+    assert same(all_distances(one), all_distances(other))
+
+
+@lawful
+@given(policies(), st.data())
+def test_adding_a_rule_never_raises_a_distance(folder, policy, data):
+    attributes, rules = policy
+    added = [*rules, data.draw(rules_on(attributes))]
+    before, after = (
+        all_distances(compiled(attributes, rules, folder)),
+        all_distances(compiled(attributes, added, folder)),
+    )
+    assert np.all(after <= before * (1 + RELATIVE) + 1e-12)
+
+
+@lawful
+@given(policies())
+def test_repeating_a_rule_changes_nothing(folder, policy):
+    attributes, rules = policy
+    one, other = compiled(attributes, rules, folder), compiled(attributes, rules + rules[:1], folder)
+    assert one.fingerprint == other.fingerprint
+    assert np.array_equal(all_distances(one), all_distances(other))
+
+
+@lawful
+@given(policies())
+def test_every_random_policy_can_be_reviewed(folder, policy):
+    found = compiled(*policy, folder).review()
+    assert found.size == compiled(*policy, folder).universe.size
+    stated = [one for one in found.tightened if not one.given < one.stated]
+    assert stated == []
+    for one in found.tightened:
+        assert one.path

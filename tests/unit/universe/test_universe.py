@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.universe.attributes import (
+    OUTSIDE,
+    BinnedAttribute,
+    CategoricalAttribute,
+    PointsAttribute,
+    RangeAttribute,
+    numbers_of,
+)
+from dxgeom.universe.columns import plain
+from dxgeom.universe.universe import Universe
+
+
+def F(text):  # noqa: N802
+    return Fraction(text)
+
+
+AGE = RangeAttribute("age", F("0"), F("100"), F("5"))
+BINS = BinnedAttribute("income", (F("0"), F("0.1"), F("18"), F("65")))
+NATIVE = CategoricalAttribute("native", ("Yes", "No"))
+PLACES = PointsAttribute("place", ("a", "b", "c"), "plane", np.array([[0.0, 0], [1, 0], [2, 2]]), "km")
+UNIVERSE = Universe((NATIVE, AGE, BINS, PLACES))
+
+
+def test_a_range_rounds_down_to_its_step():
+    assert AGE.size == 21
+    assert AGE.labels[:2] == ("0", "5")
+    assert AGE.encode(np.array([0, 4.999, 5, 37, 100, -0.1, 100.1, np.nan, np.inf])).tolist() == [
+        0, 0, 1, 7, 20, OUTSIDE, OUTSIDE, OUTSIDE, OUTSIDE,
+    ]  # fmt: skip
+
+
+def test_a_step_that_is_no_binary_fraction_keeps_its_decimals():
+    tenths = RangeAttribute("x", F("0"), F("1"), F("0.1"))
+    assert tenths.encode(np.array([0.1, 0.2, 0.3, 0.6, 0.7, 1.0])).tolist() == [1, 2, 3, 6, 7, 10]
+
+
+def test_bins_are_half_open_but_for_the_last():
+    assert BINS.labels == ("[0, 0.1)", "[0.1, 18)", "[18, 65]")
+    assert BINS.encode(np.array([0, 0.0999, 0.1, 17.9, 18, 65, 65.1, -1])).tolist() == [0, 0, 1, 1, 2, 2, -1, -1]
+    assert numbers_of(BINS) == (F("0.05"), F("9.05"), F("41.5"))
+
+
+def test_words_match_letter_for_letter():
+    assert NATIVE.encode(["Yes", "yes", "No ", "No", None, 1]).tolist() == [0, -1, -1, 1, -1, -1]
+    with pytest.raises(UnsupportedCombination, match="not numbers"):
+        numbers_of(NATIVE)
+
+
+@given(st.integers(0, UNIVERSE.size - 1))
+def test_an_index_names_its_record_and_back(index):
+    record = UNIVERSE.record(index)
+    native, age, place = record["native"], float(record["age"]), record["place"]
+    income = float(numbers_of(BINS)[BINS.labels.index(record["income"])])
+    assert UNIVERSE.index({"native": native, "age": age, "income": income, "place": place}) == index
+
+
+def test_columns_of_records_are_indexed_together():
+    rows = {"native": ["Yes", "No"], "age": [0, 100], "income": [0, 65], "place": ["a", "c"]}
+    assert UNIVERSE.index(rows).tolist() == [0, UNIVERSE.size - 1]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"native": "Yes"}, "missing: age, income, place"),
+        ({"native": "Yes", "age": 1, "income": 1, "place": "a", "shoe": 4}, "unknown: shoe"),
+        ({"native": "Maybe", "age": 1, "income": 1, "place": "a"}, "Maybe"),
+    ],
+)
+def test_a_record_that_is_none_is_told(record, message):
+    with pytest.raises(DataError, match=message):
+        UNIVERSE.index(record)
+
+
+def test_an_index_outside_is_refused():
+    for index in (-1, UNIVERSE.size):
+        with pytest.raises(IndexError):
+            UNIVERSE.record(index)
+
+
+def test_an_unknown_attribute_is_a_key_error():
+    assert UNIVERSE.attribute("age") is AGE
+    with pytest.raises(KeyError):
+        UNIVERSE.attribute("shoe")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("5", "5"), ("-0.25", "-0.25"), ("0.1", "0.1"), ("1/3", "1/3"), ("100", "100"), ("1/1024", "0.0009765625")],
+)
+def test_numbers_are_written_as_a_person_would(number, text):
+    assert plain(Fraction(number)) == text
+
+
+@given(st.fractions(max_denominator=5000))
+def test_written_numbers_read_back_as_themselves(number):
+    assert Fraction(plain(number)) == number
