@@ -27,15 +27,17 @@ def compile_and_release(
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
     purpose: str = "",
+    records: int | None = None,
 ) -> Release:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
-    Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects.
+    Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects;
+    ``records`` is the public number of records, needed by means in a query file that does not state it.
     Raises: PolicyError, QueryError, DataError, LedgerError, BudgetExceeded; nothing is spent when one is raised before
     the noise is drawn.
     """
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
-    workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded)
+    workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
     chosen = plan(loaded.compile(), workload, mechanism=mechanism)
     return chosen.release(
         table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose

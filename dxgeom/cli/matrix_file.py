@@ -92,18 +92,19 @@ def _from_npy(path: Path) -> NDArray[Any]:
 def _from_text(path: Path) -> ClaimedMatrix:
     """A matrix in comma-separated text, with or without labels.
 
-    The first row is a header when one of its cells is no number; the first column holds labels when one of its cells
-    below the header is no number, or when there is one column more than there are rows below the header.
+    There are labels when the top left cell is no number: in a header when there is one row more than columns, in the
+    first column when there is one column more than rows, in both when there are as many rows as columns.
     """
     rows = list(_rows(path))
-    header = rows[0][1] if rows and not all(map(_is_number, rows[0][1])) else None
-    body = rows[1:] if header is not None else rows
-    if not body:
+    if not rows:
         raise DataError(f"'{path}' holds no distances")
-    labelled = len(body[0][1]) == len(body) + 1 or not all(_is_number(cells[0]) for _, cells in body)
-    labels = tuple(cells[0] for _, cells in body) if labelled else tuple(header or ())
-    numbers = _numbers_of(path, body, 1 if labelled else 0)
-    return _as_exact_as_possible(labels, numbers)
+    first = rows[0][1]
+    labelled = not _is_number(first[0])
+    header = labelled and len(rows) >= len(first)
+    column = labelled and len(rows) <= len(first)
+    body = rows[1:] if header else rows
+    labels = tuple(cells[0] for _, cells in body) if column else tuple(first) if header else ()
+    return _as_exact_as_possible(labels, _numbers_of(path, body, 1 if column else 0))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

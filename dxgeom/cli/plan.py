@@ -20,6 +20,7 @@ from dxgeom.cli.options import (
     RecordsOption,
     spend_of,
 )
+from dxgeom.cli.planning import planned
 from dxgeom.cli.printing import brief, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 
@@ -50,13 +51,7 @@ def plan(
       dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
     """
     with refusals(output):
-        from dxgeom.planner.choose import plan as choose
-        from dxgeom.policy.policy import load_policy
-        from dxgeom.policy.queries_file import load_queries
-
-        loaded = load_policy(policy)
-        workload = load_queries(queries, loaded, records)
-        chosen = choose(loaded.compile(), workload, mechanism=mechanism.value)
+        chosen = planned(policy, queries, records, mechanism)
         expected = expectations(chosen, spend, level)
         if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}
@@ -81,25 +76,25 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     print_lines([f"{plan.metric.title}: {len(expected)} queries, total mean squared error at spend 1"])
     print_table(
         ("mechanism", "total MSE", "times the chosen", "note"),
-        [
-            _candidate_row(candidate.name, candidate.predicted_mse, candidate.reason, plan)
-            for candidate in plan.candidates
-        ],
+        [_candidate_row(candidate.name, candidate.predicted_mse, plan) for candidate in plan.candidates],
     )
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
     bound = (
-        f"no additive mechanism can have a total MSE below {brief(plan.lower_bound)}; "
+        f"no additive noise that stretches to every spend has a total MSE below {brief(plan.lower_bound)}; "
         f"this plan is within a factor {plan.gap:.3g} of it"
     )
-    print_lines([*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"])
+    print_lines(
+        [*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"]
+    )
     print_table(
-        ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"), [_expected_row(answer) for answer in expected]
+        ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"),
+        [_expected_row(answer) for answer in expected],
     )
 
 
-def _candidate_row(name: str, mse: float | None, reason: str, plan: Plan) -> tuple[str, str, str, str]:
+def _candidate_row(name: str, mse: float | None, plan: Plan) -> tuple[str, str, str, str]:
     if mse is None:
-        return name, "-", "-", reason
+        return name, "-", "-", "not built"
     ratio = brief(mse / plan.predicted_mse) if plan.predicted_mse > 0 else "-"
     return name, brief(mse), ratio, "chosen" if name == plan.mechanism.name else ""
 

@@ -20,6 +20,7 @@ from dxgeom.cli.options import (
     RecordsOption,
     spend_of,
 )
+from dxgeom.cli.planning import planned
 from dxgeom.cli.printing import brief, print_json, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
@@ -68,17 +69,11 @@ def release(
 
     \b
     Example:
-      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml --drop-outside \\
+      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):
-        from dxgeom.planner.choose import plan as choose
-        from dxgeom.policy.policy import load_policy
-        from dxgeom.policy.queries_file import load_queries
-
-        loaded = load_policy(policy)
-        workload = load_queries(queries, loaded, records)
-        chosen = choose(loaded.compile(), workload, mechanism=mechanism.value)
+        chosen = planned(policy, queries, records, mechanism)
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, spend)
         released = chosen.release(
@@ -96,7 +91,7 @@ def release(
 
 
 def _print(released: Release, level: float, ledger: Path) -> None:
-    dropped = f"; {released.dropped:,} records outside the universe were left out" if released.dropped else ""
+    dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     print_lines([f"{released.plan.metric.title}: {released.records:,} records{dropped}"])
     widths = released.plan.half_widths(level, released.spent, released.records)
     rows = [

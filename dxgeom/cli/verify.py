@@ -35,8 +35,8 @@ def verify(
     Distances are 0 on the diagonal, symmetric, not negative, and no detour is shorter; infinity is allowed.
     Prints a certificate, or the worst witness that it fails, and then exits with 1.
 
-    In CSV, decimals such as 0.1 and fractions such as 1/3 are decided exactly. A first row with a cell that is no
-    number is a header; a first column with such a cell, or one column more than rows, holds labels.
+    In CSV, decimals such as 0.1 and fractions such as 1/3 are decided exactly. There are labels
+    when the top left cell is no number: in a header row, in the first column, or in both.
 
     \b
     Example:
@@ -51,6 +51,8 @@ def verify(
             with _progress(claimed.size) as progress:
                 certificate = verify_metric(claimed.entries, title=str(matrix), progress=progress).certificate
         except NotAMetric as error:
+            if not error.witness:
+                raise
             _violated(matrix, claimed, error, output)
             raise typer.Exit(REFUSED) from error
         _holds(matrix, claimed, certificate, output)
@@ -95,9 +97,7 @@ def _violated(path: Path, claimed: ClaimedMatrix, error: NotAMetric, output: For
         described = {**error_dict(error), "message": message, "excess": _excess(claimed, error)}
         print_json({**_about(path, claimed), "verdict": "violated", "witness": witness, "error": described})
         return
-    print_lines([f"matrix   {path}", "verdict  violated"])
-    if error.witness:
-        print_lines([f"witness  {_witness_words(claimed, error.witness)}"])
+    print_lines([f"matrix   {path}", "verdict  violated", f"witness  {_witness_words(claimed, error.witness)}"])
 
 
 def _about(path: Path, claimed: ClaimedMatrix) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _about(path: Path, claimed: ClaimedMatrix) -> dict[str, Any]:
 
 def _message(claimed: ClaimedMatrix, error: NotAMetric) -> str:
     """The error in the file's own numbers: rationals are checked as integers over their common denominator."""
-    if claimed.entries.dtype != object or not error.witness:
+    if claimed.entries.dtype != object:
         return str(error)
     rule = (
         "the triangle inequality fails; worst: "
@@ -117,11 +117,12 @@ def _message(claimed: ClaimedMatrix, error: NotAMetric) -> str:
 
 
 def _witness_words(claimed: ClaimedMatrix, witness: tuple[int, ...]) -> str:
-    stated = [
-        f"d({claimed.label(i)}, {claimed.label(j)}) = {claimed.distance(i, j)}"
-        for i, j in dict.fromkeys(_pairs(witness))
-    ]
-    return f"{stated[0]} > {stated[1]} + {stated[2]}" if len(witness) == 3 else " and ".join(stated)
+    pairs = list(dict.fromkeys(_pairs(witness)))
+    names = [f"d({claimed.label(i)}, {claimed.label(j)})" for i, j in pairs]
+    stated = [claimed.distance(i, j) for i, j in pairs]
+    if len(witness) == 3:
+        return f"{names[0]} = {stated[0]} > {names[1]} + {names[2]} = {stated[1]} + {stated[2]}"
+    return " and ".join(f"{name} = {distance}" for name, distance in zip(names, stated, strict=True))
 
 
 def _pairs(witness: tuple[int, ...]) -> list[tuple[int, int]]:

@@ -41,6 +41,8 @@ def certify_fan(vertices: NDArray[np.int64], simplices: NDArray[np.int64]) -> Fa
 
     Guarantee: *exact*. Raises: CertificateRefused naming the statement that fails.
     """
+    if len(simplices) == 0:
+        raise CertificateRefused("a hull without simplices covers nothing")
     used, renumbered = np.unique(simplices, return_inverse=True)
     vertices = vertices[used]
     simplices = np.sort(renumbered.reshape(simplices.shape), axis=1)

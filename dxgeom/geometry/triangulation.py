@@ -23,8 +23,11 @@ def pulled_triangulation(points: NDArray[np.int64], simplices: NDArray[np.int64]
 
     Args: ``points`` (V, m); ``simplices``: some simplex of every facet, none of them flat; ``most``: give up beyond.
     Cutting each face from its lowest corner makes neighbouring facets agree on what they share.
-    Raises: CertificateRefused when a simplex' plane is no facet's; TooLarge beyond ``most`` simplices.
+    Raises: CertificateRefused when a simplex' plane is no facet's, or facets do not fit together; TooLarge beyond
+    ``most`` simplices.
     """
+    if len(simplices) == 0:
+        raise CertificateRefused("every simplex of the hull is flat")
     incidences = np.unique(_incidences(points, simplices), axis=0)
     incidences[:, ~_corners(incidences)] = False
     facets = [_bits(row) for row in incidences]
@@ -37,6 +40,8 @@ def pulled_triangulation(points: NDArray[np.int64], simplices: NDArray[np.int64]
         pieces += _pull(facet, dimension, [facets[index] for index in near], known)
         if len(pieces) > most:
             raise TooLarge(f"triangulating the hull's facets passes {most:,} simplices")
+    if any(len(piece) != dimension for piece in pieces):
+        raise CertificateRefused("the facets of the hull do not fit together")
     return np.array(pieces, dtype=np.int64)
 
 

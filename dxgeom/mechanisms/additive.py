@@ -44,8 +44,8 @@ class AdditiveMechanism:
     def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:
         """(K,): mean squared error of each answer in its own unit squared.
 
-        The ideal noise's moment is exact; rounding to the lattice adds g²/12 per noisy coordinate (*approximate within*
-        1e-4 of that addition). The error from rounded weights is not in here: see ``weight_errors``.
+        The ideal noise's moment is exact. Rounding to the lattice adds about g²/12 per noisy coordinate, less when a
+        large spend makes the noise hardly wider than a step. Rounded weights are not in here: see ``weight_errors``.
         """
         if self.law is None:
             return np.zeros(len(self.spread))

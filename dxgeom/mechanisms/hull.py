@@ -37,7 +37,7 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
-    span = span_of(sensitivity.differences, LARGEST_DIMENSION)
+    span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
     body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
     return SensitivityHull(sensitivity, span, body)
 

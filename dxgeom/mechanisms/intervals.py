@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ def half_widths(
 ) -> NDArray[np.float64]:
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
-    Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too small
-    with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding the
-    weights can have changed.
+    Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
+    small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding
+    the weights can have changed.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     if not 0 < level < 1:
@@ -35,7 +36,9 @@ def half_widths(
     return np.asarray(_noise_quantiles(mechanism, level) / float(spend) + half_steps + drift)
 
 
+@lru_cache(maxsize=16)
 def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.float64]:
+    """(K,): quantiles of the ideal noise at spend 1. Kept, because a simulation takes half a second."""
     spread = mechanism.float_spread
     match mechanism.law:
         case None:

@@ -20,11 +20,11 @@ from dxgeom.universe.queries import LARGEST_NUMERATOR, LinearQueries, integer_to
 STEPS_PER_SENSITIVITY = 16
 """A step is at most this part of the query's own sensitivity, which costs below 0.02 % of its noise."""
 FINEST = 2**30
-"""A step is at least this part of it; weights that would need finer ones are rounded, and the plan says by how much."""
+"""Weights with more digits than this below the sensitivity are rounded, and the plan says by how much."""
 
+KEPT_BITS = 30
+"""Rounding leaves at least so many bits of the range of a query's weights, however small the distances."""
 _LARGEST = 1e150
-_WIDEST = 60
-"""Rounding away more binary places than this leaves nothing of a 52-bit weight."""
 
 
 @final
@@ -51,33 +51,34 @@ class LatticeQueries:
 
 
 def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> LatticeQueries:
-    """Choose each query's step from its sensitivity, keeping its weights exact where a step of 2⁻³⁰ of that allows.
+    """Choose each query's step from its sensitivity, keeping weights exact that need no step below 2⁻³⁰ of it.
 
     Args: ``sensitivities`` (K,): largest |difference|/distance of each row of ``queries.numerators``.
     """
     rows, steps, errors = [], [], []
     for row, unit, sensitivity in zip(queries.numerators, queries.units, sensitivities, strict=True):
-        if not (sensitivity < _LARGEST and 1 / _LARGEST < unit < _LARGEST):
+        sane = sensitivity == 0 or 1 / _LARGEST < sensitivity < _LARGEST
+        if not (sane and 1 / _LARGEST < unit < _LARGEST):
             raise TooLarge("weights over distances leave the range of float64; rescale the query or the policy")
-        shift = _shift(float(sensitivity))
+        shift = _shift(row, float(sensitivity))
         rows.append(_shifted(row, shift))
         steps.append(unit * Fraction(2) ** -shift)
         errors.append(_largest_error(row, rows[-1], shift) * unit)
     return LatticeQueries(queries.names, np.array(rows), tuple(steps), tuple(errors))
 
 
-def _shift(sensitivity: float) -> int:
+def _shift(row: NDArray[np.int64], sensitivity: float) -> int:
     """The binary places the unit is refined by (negative: coarsened)."""
     if sensitivity == 0:
         return 0
     needed = math.ceil(math.log2(STEPS_PER_SENSITIVITY / sensitivity))
-    allowed = math.floor(math.log2(FINEST / sensitivity))
-    return min(max(needed, 0), allowed)
+    if needed > 0:
+        return needed
+    spare = max(int(np.ptp(row)).bit_length() - KEPT_BITS, 0)
+    return -min(max(math.ceil(math.log2(sensitivity / FINEST)), 0), spare)
 
 
 def _shifted(row: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    if shift < -_WIDEST:
-        return np.zeros_like(row)
     if shift < 0:
         half = 1 << (-shift - 1)
         return np.asarray((row + half) >> -shift)
@@ -89,6 +90,4 @@ def _shifted(row: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
 def _largest_error(row: NDArray[np.int64], shifted: NDArray[np.int64], shift: int) -> Fraction:
     if shift >= 0:
         return Fraction(0)
-    if not shifted.any():
-        return Fraction(int(np.abs(row).max()))
     return Fraction(int(np.abs(row - (shifted << -shift)).max()))

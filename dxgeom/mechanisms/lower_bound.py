@@ -1,4 +1,9 @@
-"""What no additive mechanism can beat."""
+"""What no additive noise can beat that serves every spend by stretching, as all noise here does.
+
+V/s has to hide s·b_e for every s ≤ 1. Small spends then force the log-density of V to be 1-Lipschitz in the hull's
+norm, and both bounds follow. Noise made for one spend and one lattice of answers can do better: for a single count at
+ε = 3 the geometric mechanism has half the error of any such noise.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +27,15 @@ def coordinate_bound(sensitivity: Sensitivity) -> float:
 def volume_bound(hull: SensitivityHull) -> float:
     """m(m + 1)·(Vol K / ω_m)^(2/m), ω_m the volume of the unit ball, in answer units, within the span.
 
-    Of all laws with the log-ratio ‖·‖_K the mean square of any is at least that of a body of the same volume that is
-    as round as can be. The polytope's vertices were moved to a grid, so it may exceed the true hull K by that much: it
-    is taken off. Inflation is not part of the true hull and is left out.
+    A density that is log-Lipschitz in ‖·‖_K is at most 1/(m!·Vol K) everywhere and falls no faster than exp(−‖·‖_K);
+    its mean square is at least that of a ball of K's volume. The polytope's vertices were moved to a grid, so it may
+    exceed the true hull K by that much: it is taken off. Inflation is not part of the true hull and is left out.
     """
     body, steps = hull.body, hull.sensitivity.queries.float_steps
     dimension = body.dimension
     spread = hull.span.spread.astype(np.float64) * steps[:, None]
     stretch = math.sqrt(max(float(np.linalg.det(spread.T @ spread)), 0.0))
     excess = float(np.max(np.abs(body.normals * body.inflation) @ (body.units * body.moved)))
-    volume = body.volume * (1 / body.inflation / (1 + excess)) ** dimension * stretch
+    volume = body.volume * (max(0.0, 1 - excess) / body.inflation) ** dimension * stretch
     ball = math.pi ** (dimension / 2) / math.gamma(dimension / 2 + 1)
     return float(dimension * (dimension + 1) * (volume / ball) ** (2 / dimension)) * _CAUTION

@@ -42,13 +42,19 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     """Put the queries on a lattice and collect their differences along the metric's generating pairs.
 
     Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
-    Raises: UnsupportedCombination when sizes differ; UnboundedLoss when no finite noise can honour the metric.
+    Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
+    can honour the metric.
     """
     if not isinstance(metric, VerifiedMetric):
         raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
     if metric.size != queries.size:
         raise UnsupportedCombination(
             f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
+        )
+    apart = metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe)
+    if apart:
+        raise UnsupportedCombination(
+            "the metric and the queries are about different universes: load both from one policy"
         )
     differences, bounds = generating_differences(metric.metric, queries.numerators)
     lattice = on_lattice(queries, _of_each_query(differences, bounds))

@@ -22,15 +22,16 @@ class Span(NamedTuple):
     spread: NDArray[Any]
 
 
-def span_of(differences: NDArray[np.int64], most: int) -> Span:
-    """The span of integer differences (E, K).
+def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> Span:
+    """The span of integer differences (E, K); pivots are queries that stay far apart when divided by the bounds (E,).
 
     Raises: TooLarge when it has more than ``most`` dimensions; NotANormBall when queries are so nearly dependent that
     float64 takes them for dependent and exact integers do not.
     """
-    pivots = _independent_columns(differences, most)
+    points = differences / bounds[:, None]
+    pivots = _independent_columns(points, most)
     independent = differences[:, pivots]
-    rows = _independent_rows(independent)
+    rows = _independent_rows(points[:, pivots])
     determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
     if determinant[0] == 0:
         raise NotANormBall("the queries are too nearly dependent to tell their span")
@@ -39,9 +40,10 @@ def span_of(differences: NDArray[np.int64], most: int) -> Span:
     return Span(pivots, np.array(spread, dtype=object).reshape(differences.shape[1], len(pivots)))
 
 
-def _independent_columns(differences: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Columns by pivoted Gram–Schmidt, the longest remaining first; in ascending order."""
-    left = differences / np.maximum(np.max(np.abs(differences), axis=0, initial=0), 1)
+    largest = np.max(np.abs(points), axis=0, initial=0)
+    left = points / np.where(largest > 0, largest, 1)
     threshold = _DEPENDENT * np.sqrt(len(left))
     chosen: list[int] = []
     while True:
@@ -57,11 +59,11 @@ def _independent_columns(differences: NDArray[np.int64], most: int) -> NDArray[n
         left[:, chosen] = 0
 
 
-def _independent_rows(independent: NDArray[np.int64]) -> NDArray[np.int64]:
+def _independent_rows(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """As many rows as columns, chosen like the columns."""
-    left = independent / np.max(np.abs(independent), axis=0)
+    left = points / np.max(np.abs(points), axis=0)
     chosen = []
-    for _ in range(independent.shape[1]):
+    for _ in range(points.shape[1]):
         lengths = np.linalg.norm(left, axis=1)
         longest = int(lengths.argmax())
         chosen.append(longest)

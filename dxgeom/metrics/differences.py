@@ -19,8 +19,8 @@ from dxgeom.numeric.rows import distinct_rows, least_by_row
 
 DISTINCT_LIMIT = 5_000_000
 """More distinct differences than this are refused rather than swallowing all memory."""
-PAIR_LIMIT = 2_000_000_000
-"""More pairs than this would take hours."""
+PAIR_LIMIT = 1_000_000_000
+"""More pairs than this would take an hour."""
 
 Differences: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -99,8 +99,10 @@ def _along_axis(metric: SumMetric, axis: int, values: NDArray[np.int64]) -> Iter
         return
     fibres, _ = distinct_rows(np.ascontiguousarray(grid.transpose(1, 3, 2, 0)).reshape(-1, part.size * count))
     fibres = fibres.reshape(-1, part.size, count)
+    seen = 0
     for pairs in part.generating_pairs():
-        _refuse_too_many(len(fibres) * pairs.bound.size)
+        seen += len(fibres) * pairs.bound.size
+        _refuse_too_many(seen)
         rows = max(1, PAIRS_PER_BLOCK // max(pairs.bound.size, 1))
         for start in range(0, len(fibres), rows):
             here = fibres[start : start + rows]

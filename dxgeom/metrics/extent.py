@@ -19,9 +19,9 @@ _PAIR_LIMIT = 200_000_000
 
 
 def smallest_distance(metric: Metric) -> float:
-    """The smallest distance between two different records, *rounded down*; ∞ when nothing is protected.
+    """The smallest positive distance between two records, *rounded down*; ∞ when nothing is protected.
 
-    The shortest path between two records has a first step, so the smallest generating bound is the smallest distance.
+    A shortest path of positive length has a positive step, so the smallest positive generating bound it is.
     """
     match metric:
         case DiscreteMetric(count=count, epsilon=epsilon):
@@ -31,9 +31,8 @@ def smallest_distance(metric: Metric) -> float:
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
         case _:
-            return min(
-                (float(np.min(pairs.bound, initial=np.inf)) for pairs in metric.generating_pairs()), default=np.inf
-            )
+            positive = (pairs.bound[pairs.bound > 0] for pairs in metric.generating_pairs())
+            return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)
 
 
 def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:

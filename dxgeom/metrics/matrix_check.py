@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.numeric.min_plus import worst_detour
+from dxgeom.numeric.min_plus import ROWS, worst_detour
 
 ROUNDING_OF_INPUT = 2.0**-48
 """A float64 distance matrix computed elsewhere is trusted to this relative accuracy, no further."""
 EXACT_BELOW = 2.0**52
-_ROWS_PER_STEP = 64
 
 Progress = Callable[[int, int], None]
 
@@ -123,8 +122,8 @@ def _worst_triangle(
 ) -> tuple[float, tuple[int, int, int] | None, int]:
     size = len(matrix)
     worst, witness, count = 0.0, None, 0
-    for start in range(0, size, _ROWS_PER_STEP):
-        stop = min(start + _ROWS_PER_STEP, size)
+    for start in range(0, size, ROWS):
+        stop = min(start + ROWS, size)
         excess, here, more = worst_detour(matrix, start, stop)
         count += more
         if here is not None and (witness is None or excess > worst):

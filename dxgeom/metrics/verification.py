@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import final
@@ -23,10 +23,11 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
+from dxgeom.universe.universe import Universe
 
 _DOOR = object()
-_COORDINATE_LIMIT = 1e100
-"""Squares of larger coordinates could overflow, and an overflowed distance would be too large."""
+_COORDINATE_RANGE = (1e-100, 1e100)
+"""Squares of larger coordinates could overflow, of smaller ones lose their digits: the distance could be too large."""
 
 
 @final
@@ -35,7 +36,8 @@ class VerifiedMetric:
     """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
 
     ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
-    ``budget``: releases may spend this multiple of the metric in total.
+    ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
+    mean, None for a bare matrix.
     """
 
     metric: Metric
@@ -43,10 +45,11 @@ class VerifiedMetric:
     title: str
     fingerprint: str
     budget: Fraction
-    _door: object = None
+    universe: Universe | None = None
+    door: InitVar[object] = None
 
-    def __post_init__(self) -> None:
-        if self._door is not _DOOR:
+    def __post_init__(self, door: object) -> None:
+        if door is not _DOOR:
             raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
@@ -67,12 +70,18 @@ class VerifiedMetric:
         return self.metric.distance(i, j)
 
 
-def verify(metric: Metric, *, title: str, fingerprint: str, budget: Fraction) -> VerifiedMetric:
+def verify(
+    metric: Metric, *, title: str, fingerprint: str, budget: Fraction, universe: Universe | None = None
+) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Raises: NotAMetric with a witness where there is one.
     """
-    return VerifiedMetric(metric, _certify(metric), title, fingerprint, budget, _DOOR)
+    if universe is not None and universe.size != metric.size:
+        raise UnsupportedCombination(
+            f"a metric on {metric.size:,} records does not fit a universe of {universe.size:,}"
+        )
+    return VerifiedMetric(metric, _certify(metric), title, fingerprint, budget, universe, _DOOR)
 
 
 def verify_metric(
@@ -80,11 +89,13 @@ def verify_metric(
     *,
     title: str = "matrix",
     budget: Fraction | int = 1,
+    universe: Universe | None = None,
     progress: Progress | None = None,
 ) -> VerifiedMetric:
     """The triangle-inequality checker for a distance matrix that came from elsewhere.
 
     Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
+    ``universe``: what the indices mean, when queries about it are to be answered.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
     Raises: NotAMetric with the worst witness ``(i, k, j)``.
@@ -94,7 +105,9 @@ def verify_metric(
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
-    return VerifiedMetric(metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), _DOOR)
+    return VerifiedMetric(
+        metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), universe, _DOOR
+    )
 
 
 def _scaled(entry: float, factor: Fraction) -> float:
@@ -154,11 +167,12 @@ _FORMS: dict[type[Metric], str] = {
 def _points_reason(metric: PointsMetric) -> str:
     _require(metric.rate > 0 and metric.floor >= 0, "a rate is positive and a floor is not negative")
     coordinates = metric.coordinates
-    usable = np.all(np.isfinite(coordinates)) and np.all(np.abs(coordinates) <= _COORDINATE_LIMIT)
-    _require(bool(usable), f"coordinates are finite and at most {_COORDINATE_LIMIT:g} in magnitude")
+    furthest = float(np.max(np.abs(coordinates), initial=0.0))
+    low, high = _COORDINATE_RANGE
+    _require(furthest == 0 or low <= furthest <= high, f"the largest coordinate lies between {low:g} and {high:g}")
     if metric.geometry == "great circle":
-        on_earth = np.abs(coordinates[:, 0]) <= 90
-        _require(bool(np.all(on_earth)), "latitudes lie between -90 and 90 degrees")
+        on_earth = (np.abs(coordinates) <= (90, 360)).all()
+        _require(bool(on_earth), "latitudes lie between -90 and 90 degrees, longitudes between -360 and 360")
     floor = f"max({float(metric.floor):g}, ·) of " if metric.floor else ""
     return f"{floor}rate times the {metric.geometry} distance, computed from below"
 

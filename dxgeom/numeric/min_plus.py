@@ -6,31 +6,48 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+ROWS = 64
+"""Rows per tile; a tile's columns and middle records are cut so that all three stay in the processor's cache."""
+_COLUMNS = 512
+_MIDDLES = 64
+
+
+@numba.njit(cache=True)
+def _shortest_detours(matrix: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+    """min over k of matrix[i, k] + matrix[k, j] and matrix[i, j] itself, for rows start..stop-1 and j < stop."""
+    size = matrix.shape[0]
+    shortest = matrix[start:stop, :stop].copy()
+    for left in range(0, stop, _COLUMNS):
+        right = min(left + _COLUMNS, stop)
+        for low in range(0, size, _MIDDLES):
+            for i in range(start, stop):
+                row = shortest[i - start, left:right]
+                for k in range(low, min(low + _MIDDLES, size)):
+                    leg = matrix[i, k]
+                    other = matrix[k, left:right]
+                    for j in range(right - left):
+                        detour = leg + other[j]
+                        row[j] = detour if detour < row[j] else row[j]
+    return shortest
+
 
 @numba.njit(cache=True)
 def _worst_detour(matrix: NDArray[np.float64], start: int, stop: int) -> tuple[float, int, int, int, int]:
     """The largest relative excess over rows start..stop-1, its i, k, j, and the number of positive ones."""
-    size = matrix.shape[0]
-    shortest = np.empty(size)
+    shortest = _shortest_detours(matrix, start, stop)
     worst, worst_i, worst_j, count = 0.0, -1, -1, 0
     for i in range(start, stop):
-        for j in range(size):
-            shortest[j] = matrix[i, j]
-        for k in range(size):
-            leg = matrix[i, k]
-            for j in range(i):
-                detour = leg + matrix[k, j]
-                shortest[j] = detour if detour < shortest[j] else shortest[j]
         for j in range(i):
-            if shortest[j] < matrix[i, j]:
+            direct, detour = matrix[i, j], shortest[i - start, j]
+            if detour < direct:
                 count += 1
-                excess = 1.0 if np.isinf(matrix[i, j]) else (matrix[i, j] - shortest[j]) / matrix[i, j]
+                excess = 1.0 if np.isinf(direct) else (direct - detour) / direct
                 if worst_i < 0 or excess > worst:
                     worst, worst_i, worst_j = excess, i, j
     worst_k = -1
     if worst_i >= 0:
         best = np.inf
-        for k in range(size):
+        for k in range(matrix.shape[0]):
             if matrix[worst_i, k] + matrix[k, worst_j] < best:
                 best, worst_k = matrix[worst_i, k] + matrix[k, worst_j], k
     return worst, worst_i, worst_k, worst_j, count

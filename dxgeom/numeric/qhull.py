@@ -49,7 +49,7 @@ def float_hull(points: NDArray[np.float64]) -> FloatHull:
     offsets = -hull.equations[:, -1]
     if np.any(offsets <= 0):
         raise TooLarge("Qhull's hull does not contain the origin in its interior")
-    normals = np.linalg.solve(frame, (hull.equations[:, :-1] / offsets[:, None]).T).T
+    normals = _solved(frame, (hull.equations[:, :-1] / offsets[:, None]).T).T
     return FloatHull(np.asarray(hull.simplices, dtype=np.int64), normals)
 
 
@@ -65,8 +65,12 @@ def _made_round(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
         direction = left[rows[-1]] / max(lengths[rows[-1]], np.finfo(float).tiny)
         left -= np.outer(left @ direction, direction)
     frame = points[rows]
+    return _solved(frame.T, points.T).T, frame
+
+
+def _solved(matrix: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
     try:
-        return np.asarray(np.linalg.solve(frame.T, points.T).T, dtype=np.float64), frame
+        return np.asarray(np.linalg.solve(matrix, sides), dtype=np.float64)
     except np.linalg.LinAlgError as error:
         raise TooLarge("the points lie in a subspace") from error
 

@@ -20,6 +20,8 @@ _NEWTON_STEPS = 100
 _ADDED_PER_ROUND = 32
 _CENTRED = 1e-10
 _SHARPEST = 1e18
+_LONGEST_STEP = 4.0
+"""In log w: a step changes no rate by more than a factor e⁴, so nothing overflows."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,13 @@ def minimise_reciprocal_squares(rows: NDArray[np.float64], weights: NDArray[np.f
     Guarantee: duality gap *at most* 1e-9 relative; feasible up to rounding (the caller rescales exactly).
     Raises: CertificateRefused when the gap is not reached.
     """
+    try:
+        return _by_constraint_generation(rows, weights)
+    except np.linalg.LinAlgError as error:
+        raise CertificateRefused("the programme for optimal scales is too badly scaled for float64") from error
+
+
+def _by_constraint_generation(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> ReciprocalSolution:
     largest = rows.max(axis=0)
     scaled = rows / largest
     size = float((weights * largest**2).max())
@@ -97,16 +106,20 @@ def _dual_bound(rows: NDArray[np.float64], weights: NDArray[np.float64], multipl
 def _centre(
     rows: NDArray[np.float64], weights: NDArray[np.float64], rates: NDArray[np.float64], sharpness: float
 ) -> NDArray[np.float64]:
-    """Damped Newton steps on sharpness·Σ ω/w² − Σ log(1 − A w)."""
+    """Damped Newton steps on sharpness·Σ ω/w² − Σ log(1 − A w) in z = log w.
+
+    In z the programme stays convex, and weights of very different size do no harm.
+    """
     for _ in range(_NEWTON_STEPS):
-        inverse_slack = 1 / (1 - rows @ rates)
-        gradient = -2 * sharpness * weights / rates**3 + rows.T @ inverse_slack
-        hessian = np.diag(6 * sharpness * weights / rates**4) + (rows * inverse_slack[:, None] ** 2).T @ rows
-        step = np.asarray(-np.linalg.solve(hessian, gradient), dtype=np.float64)
+        loads = rows * rates / (1 - rows @ rates)[:, None]
+        pull, push = loads.sum(axis=0), 2 * sharpness * weights / rates**2
+        gradient = pull - push
+        step = np.asarray(-np.linalg.solve(np.diag(2 * push + pull) + loads.T @ loads, gradient), dtype=np.float64)
         decrement = -float(gradient @ step)
         if not decrement > _CENTRED:
             return rates
-        rates = rates + _step_size(rows, weights, rates, step, sharpness, decrement) * step
+        step /= max(1.0, float(np.abs(step).max()) / _LONGEST_STEP)
+        rates = rates * np.exp(_step_size(rows, weights, rates, step, sharpness, decrement) * step)
     return rates
 
 
@@ -123,13 +136,13 @@ def _step_size(
 
     def height(at: NDArray[np.float64]) -> float:
         slack = 1 - rows @ at
-        if np.any(slack <= 0) or np.any(at <= 0):
+        if np.any(slack <= 0):
             return np.inf
         return float(sharpness * np.sum(weights / at**2) - np.sum(np.log(slack)))
 
     here, size = height(rates), 1.0
     while size > 1e-14:
-        there = height(rates + size * step)
+        there = height(rates * np.exp(size * step))
         if there < np.inf and (decrement < 0.1 or there <= here - 1e-4 * size * decrement):
             return size
         size /= 2

@@ -13,12 +13,14 @@ from dxgeom.mechanisms.lower_bound import coordinate_bound, volume_bound
 from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.plan import Candidate, Plan
 from dxgeom.universe.queries import LinearQueries
 
 Objective: TypeAlias = Literal["mse"]
 MechanismName: TypeAlias = Literal["auto", "hull", "laplace", "epsilon-dp"]
 
+_SIMPLEST_FIRST = ("laplace", "hull", "epsilon-dp")
 _BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 
 
@@ -35,11 +37,11 @@ def plan(
     "mse" minimises the total mean squared error over the queries. "auto" builds every candidate and takes the one with
     the smallest exact error; naming one takes that one, and the others are still listed beside it.
 
-    Guarantee: deterministic; reads no data; the chosen mechanism honours the metric (see its own docstring), and its
-    predicted error is exact up to the rounding of float64.
-    Raises: UnsupportedCombination for an unknown objective or mechanism, or when metric and queries differ in size;
-    UnboundedLoss when no finite noise can honour the metric; TooLarge, NotANormBall or CertificateRefused when the
-    mechanism asked for cannot be built.
+    Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
+    metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
+    Raises: UnsupportedCombination for an unknown objective or mechanism, or when metric and queries are not about the
+    same records; UnboundedLoss when no finite noise can honour the metric; TooLarge, NotANormBall or CertificateRefused
+    when the mechanism asked for cannot be built.
     """
     _check_choice("objective", objective, get_args(Objective))
     _check_choice("mechanism", mechanism, get_args(MechanismName))
@@ -63,8 +65,17 @@ def plan(
         variances = built[name].variances()
         candidates.append(Candidate(name, float(variances.sum()), tuple(float(v) for v in variances)))
     bound = max(coordinate_bound(sensitivity), volume_bound(hull) if hull else 0.0)
-    chosen = built[mechanism] if mechanism != "auto" else min(built.values(), key=lambda m: float(m.variances().sum()))
+    chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
     return Plan(metric, queries, objective, chosen, tuple(candidates), bound)
+
+
+def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> AdditiveMechanism:
+    """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism."""
+    if not built:
+        raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in candidates))
+    totals = {name: float(mechanism.variances().sum()) for name, mechanism in built.items()}
+    least = min(totals.values())
+    return next(built[name] for name in _SIMPLEST_FIRST if name in built and totals[name] <= least * (1 + 2 * GAP))
 
 
 def _hull(sensitivity: Sensitivity, limits: HullLimits | None) -> tuple[SensitivityHull | None, Exception | None]:

@@ -52,7 +52,8 @@ class Plan:
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
-    ``lower_bound``: no additive mechanism that honours the metric has a smaller total mean squared error.
+    ``lower_bound``: of all additive noise that honours the metric and, stretched by 1/s, s times the metric for every
+    spend s ≤ 1 as this plan's does, none has a smaller total mean squared error at spend 1.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -69,7 +70,7 @@ class Plan:
 
     @property
     def gap(self) -> float:
-        """The predicted error over the lower bound: "within a factor … of any additive mechanism"."""
+        """The predicted error over the lower bound: within this factor of the best possible."""
         if self.predicted_mse == 0:
             return 1.0
         return self.predicted_mse / self.lower_bound if self.lower_bound > 0 else np.inf
@@ -97,7 +98,8 @@ class Plan:
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``ledger``: path (created
         when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple of the metric that this release uses up;
-        0.1 means exactly 1/10. ``outside``: what to do with rows outside the universe. ``count_column``: the column
+        0.1 means exactly 1/10. ``outside``: "refuse" rows outside the universe, or "drop" them; that
+        anybody lies outside is then not hidden, and how many do is stated in the release. ``count_column``: the column
         that says how many records each row stands for.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
@@ -168,8 +170,8 @@ class Plan:
             for candidate in self.candidates
         ]
         foot = [
-            f"no additive mechanism has a total MSE below {self.lower_bound:.6g}: this plan is within a factor "
-            f"{self.gap:.3g} of it",
+            f"no additive noise that stretches to every spend has a total MSE below {self.lower_bound:.6g}: "
+            f"this plan is within a factor {self.gap:.3g} of it",
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
         ]
         return [head, *table, *foot]

@@ -26,7 +26,8 @@ class Release:
     """Private answers and what they cost.
 
     ``exact_values``: the released numbers as exact rationals; ``values`` (K,) are they in float64. ``records`` and
-    ``dropped`` are not noisy: the number of records is public when neighbours replace one record by another.
+    ``dropped`` are not noisy: the number of records is public when neighbours replace one record by another, and
+    whoever drops rows declares it public too how many lie outside the universe.
     """
 
     names: tuple[str, ...]
@@ -139,8 +140,9 @@ def _charge(plan: Plan, ledger: str | Ledger, spend: Fraction, purpose: str) -> 
 
     purpose = purpose or f"{len(plan.queries.names)} queries by {plan.mechanism.name}"
     if isinstance(ledger, Ledger):
-        if ledger.account.policy_fingerprint != plan.metric.fingerprint:
-            raise LedgerError("this open ledger belongs to another policy than the plan; nothing was spent")
+        promised = (plan.metric.fingerprint, plan.metric.budget)
+        if (ledger.account.policy_fingerprint, ledger.account.budget) != promised:
+            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
         return ledger.charge(spend, purpose=purpose, plan_fingerprint=plan.fingerprint).remaining
     with Ledger.open(
         ledger,

@@ -55,9 +55,8 @@ def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescrip
     rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near)))
     kept: list[Bound] = [bound for bound in rest if not _undercut(bound, rest, ceiling)]
     if by_value:
-        merged = _merged(by_value, ceiling)
-        # With nothing else on the attribute the list has taken the ceiling in.
-        return AttributeDescription(attribute, (merged, *kept), ceiling if kept else None)
+        # The list takes the ceiling in.
+        return AttributeDescription(attribute, (_merged(by_value, ceiling), *kept), None)
     return AttributeDescription(attribute, tuple(kept), ceiling)
 
 

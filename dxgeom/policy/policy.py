@@ -72,7 +72,9 @@ class Policy:
 
     def compile(self) -> VerifiedMetric:
         """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
-        return verify(self.metric, title=self.name, fingerprint=self.fingerprint, budget=self.budget)
+        return verify(
+            self.metric, title=self.name, fingerprint=self.fingerprint, budget=self.budget, universe=self.universe
+        )
 
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""

@@ -123,7 +123,9 @@ class _Reader:
         if self._mistakes.full:
             raise _Stopped
         if self._nodes > MAX_NODES:
-            raise self._stop("DX103", event, f"the file has more than {MAX_NODES:,} entries", "use a range, bins, or a points file")
+            raise self._stop(
+                "DX103", event, f"the file has more than {MAX_NODES:,} entries", "use a range, bins, or a points file"
+            )
         if depth > MAX_DEPTH:
             raise self._stop("DX103", event, f"brackets or lists nested deeper than {MAX_DEPTH}", "flatten this")
         if isinstance(event, ev.AliasEvent):

@@ -57,12 +57,7 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
         zorder=4,
         label="moves by one record, per unit of distance",
     )
-    limits = np.maximum(1.35 * reach, np.quantile(np.abs(noise), 0.985, axis=0))
-    if max(limits) < 6 * min(limits):
-        axes.set_aspect("equal", adjustable="box")
-        limits = np.full(2, max(limits))
-    axes.set_xlim(-limits[0], limits[0])
-    axes.set_ylim(-limits[1], limits[1])
+    _frame(axes, np.maximum(1.35 * reach, np.quantile(np.abs(noise), 0.985, axis=0)))
     axes.set_xlabel(f"change of: {literal(first_query)}", color=INK)
     axes.set_ylabel(f"change of: {literal(second_query)}", color=INK)
     legend(figure)
@@ -95,7 +90,7 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
             axes.text(length, place, words, va="center", fontsize=8, color=INK)
     axes.axvline(1, color=GREY, linewidth=1)
     axes.set_xscale("log")
-    axes.set_xlim(min(0.7, *(float(each.min()) * 0.7 for each in factors.values())), max(10.0, largest) ** 1.18)
+    axes.set_xlim(min(0.7, *(float(each.min()) * 0.7 for each in factors.values())), max(10.0, largest) ** 1.24)
     axes.set_yticks(places, [literal(name, 48) for name in names])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("rmse under ordinary ε-DP / rmse of the mechanism (logarithmic; 1 is no gain)", color=INK)
@@ -145,6 +140,15 @@ def _noise(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.
         return np.zeros((DRAWS, 2))
     draws = mechanism.law.simulate(DRAWS, np.random.default_rng(0))
     return np.asarray(draws @ mechanism.float_spread[[first, second]].T)
+
+
+def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:
+    """Limits of both axes around 0, at the same scale unless one answer changes far less than the other."""
+    if max(limits) < 6 * min(limits):
+        axes.set_aspect("equal", adjustable="box")
+        limits = np.full(2, max(limits))
+    axes.set_xlim(-limits[0], limits[0])
+    axes.set_ylim(-limits[1], limits[1])
 
 
 def _draw_comparison(

@@ -16,6 +16,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.universe import Universe
 
 LARGEST_NUMERATOR = 2**52
+_TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
 
 @final
@@ -43,7 +44,7 @@ class LinearQueries:
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
         largest = max(int(self.numerators.max()), -int(self.numerators.min()))
-        _require(largest < LARGEST_NUMERATOR, "over their common unit the weights of a query stay below 2**52")
+        _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
         sized = self.universe is None or self.universe.size == shape[1]
         _require(sized, f"queries have one weight per record type, found {shape[1]}")
 
@@ -51,13 +52,18 @@ class LinearQueries:
     def from_matrix(cls, names: Sequence[str], matrix: ArrayLike, universe: Universe | None = None) -> LinearQueries:
         """Queries from a K × N matrix of numbers.
 
-        Integers and ``Fraction`` entries are taken exactly. A float64 entry is taken to 52 bits below the largest entry
+        Integers and ``Fraction`` entries are taken exactly. A float64 entry is taken to 51 bits below the largest entry
         of its row.
         Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit.
         """
-        raw = np.asarray(matrix)
+        try:
+            raw = np.asarray(matrix)
+        except ValueError as error:
+            raise UnsupportedCombination("queries form a K × N matrix, found rows of different lengths") from error
         _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
         rows = [_exact_row(row) for row in raw]
+        largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
+        _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
         numerators = np.array([row for row, _ in rows], dtype=np.int64).reshape(raw.shape)
         return cls(tuple(names), numerators, tuple(unit for _, unit in rows), universe)
 
@@ -105,7 +111,7 @@ def _exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:
     if row.dtype.kind == "f":
         _require(bool(np.all(np.isfinite(row))), "weights are finite numbers")
         _, exponent = np.frexp(np.max(np.abs(row), initial=0.0))
-        places = 52 - int(exponent)
+        places = 51 - int(exponent)
         scaled = np.rint(np.ldexp(row.astype(np.float64), places)).astype(np.int64)
         return _lowest_terms([int(entry) for entry in scaled], Fraction(2) ** -places)
     _require(row.dtype == object, f"weights are numbers, found {row.dtype}")

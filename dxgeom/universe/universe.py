@@ -39,6 +39,11 @@ class Universe:
         """The attributes' names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    def lists_the_same_records(self, other: Universe) -> bool:
+        """Whether an index means the same record in both: the same names and labels in the same order."""
+        mine = [(attribute.name, attribute.labels) for attribute in self.attributes]
+        return mine == [(attribute.name, attribute.labels) for attribute in other.attributes]
+
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name.
 

@@ -26,7 +26,7 @@ from dxgeom.metrics.verification import verify
 SLACK = 1 - 1e-12
 
 
-def F(text):  # noqa: N802
+def F(text):
     return Fraction(text)
 
 

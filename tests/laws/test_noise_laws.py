@@ -11,8 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import dxgeom.noise.facet_cones
-import dxgeom.noise.laplace
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
@@ -32,8 +30,7 @@ def generic(dimension):
 
 
 def cube(dimension):
-    corners = np.array(np.meshgrid(*[[-100, 100]] * dimension)).reshape(dimension, -1).T
-    return corners
+    return np.array(np.meshgrid(*[[-100, 100]] * dimension)).reshape(dimension, -1).T
 
 
 LAWS = {

@@ -51,7 +51,7 @@ def ratios(count, kind):
 
 @pytest.mark.parametrize(("count", "kind"), HULL_OVER_LAPLACE)
 def test_the_hull_beats_optimal_laplace_by_the_reference_ratio(count, kind):
-    """100 workloads against a mean that was computed elsewhere, allowing four of our standard errors and its rounding."""
+    """100 workloads against a mean computed elsewhere, allowing four of our standard errors and its rounding."""
     found = ratios(count, kind)
     allowed = 4 * found.std() / np.sqrt(len(found)) + 0.01
     assert found.mean() == pytest.approx(HULL_OVER_LAPLACE[count, kind], abs=allowed)
@@ -91,4 +91,3 @@ def test_the_elevation_query_on_us_cities_improves_hundreds_of_times(policies):
     sensitivity = sensitivity_of(policy.compile(), elevation)
     scales = [build(sensitivity).law.scales[0] for build in (epsilon_dp_laplace, optimal_laplace)]
     assert 100 < scales[0] / scales[1] < 1000
-

@@ -6,13 +6,13 @@ correct sampler would fail one of them with a chance below 1e-7 in all: 8 tests 
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 from reference.released_law import interval_law, polygon_law
 from scipy import stats
-
-from fractions import Fraction
 
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.noise.facet_cones import FacetConeNoise

@@ -91,7 +91,7 @@ def test_a_facet_shifted_inward_by_one_unit_leaves_a_ridge_open():
     moved = np.vstack([points, points[simplices[0]] - np.sign(points[simplices[0]])])
     shifted = simplices.copy()
     shifted[0] = len(points) + np.arange(3)
-    with pytest.raises(CertificateRefused, match="facet is missing|opposite pairs"):
+    with pytest.raises(CertificateRefused, match=r"facet is missing|opposite pairs"):
         certify_fan(moved, shifted)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.bodies import exact_gauge
 from scipy.spatial import ConvexHull
 
-from dxgeom.errors import NotANormBall, TooLarge
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.triangulation import pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits
@@ -152,5 +152,7 @@ def test_cutting_facets_gives_up_beyond_its_limit():
     simplices = ConvexHull(cube.astype(float), qhull_options="Qt").simplices
     solid = simplices[np.abs(np.linalg.det(cube[simplices])) > 0.5]
     assert len(pulled_triangulation(cube, solid, most=48)) == 48
+    with pytest.raises(CertificateRefused, match="flat"):
+        pulled_triangulation(cube, solid[:0], most=48)
     with pytest.raises(TooLarge, match="47"):
         pulled_triangulation(cube, solid, most=47)

@@ -44,6 +44,7 @@ def test_rounded_weights_are_within_the_stated_error(weights, sensitivity):
         assert abs(exact - int(numerator) * step) <= error
     assert error <= step / 2
     assert error == 0 or step <= Fraction(sensitivity) / 2**29
+    assert error <= Fraction(float(np.ptp(weights))) / 2**28
 
 
 def test_weights_too_fine_for_their_noise_are_refused():
@@ -70,7 +71,19 @@ def test_fractions_are_taken_exactly():
 
 
 @pytest.mark.parametrize(
-    "matrix", [[[np.nan, 1.0]], [[np.inf, 1.0]], [["a", "b"]], [1.0, 2.0], [[[1.0]]], [[None, 1]], [[2**53, 0]]]
+    "matrix",
+    [
+        [[np.nan, 1.0]],
+        [[np.inf, 1.0]],
+        [["a", "b"]],
+        [1.0, 2.0],
+        [[[1.0]]],
+        [[None, 1]],
+        [[2**53, 0]],
+        np.array([[2**63, 1]], dtype=np.uint64),
+        [[1], [1, 2]],
+        np.array([[Fraction(1, 3**40), Fraction(1, 2)]], dtype=object),
+    ],
 )
 def test_unusable_weights_are_refused(matrix):
     with pytest.raises(UnsupportedCombination):

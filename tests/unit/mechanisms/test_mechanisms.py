@@ -190,12 +190,12 @@ def test_mechanisms_accept_verified_metrics_of_the_same_size_only():
 def test_nearly_dependent_queries_are_not_taken_for_dependent():
     differences = np.array([[10**14, 10**14 + 1], [1, 1], [10**13, 10**13]])
     with pytest.raises(NotANormBall, match="dependent"):
-        span_of(differences, 7)
+        span_of(differences, np.ones(len(differences)), 7)
 
 
 def test_more_dimensions_than_allowed_are_told():
     with pytest.raises(TooLarge, match="3 dimensions"):
-        span_of(np.eye(4, dtype=np.int64), 3)
+        span_of(np.eye(4, dtype=np.int64), np.ones(4), 3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -203,7 +203,7 @@ def test_a_span_is_exact_for_any_rank(seed):
     generator = np.random.default_rng(seed)
     rank = 1 + seed
     differences = generator.integers(-9, 10, (40, rank)) @ generator.integers(-9, 10, (rank, 6))
-    span = span_of(differences, 7)
+    span = span_of(differences, np.ones(len(differences)), 7)
     assert len(span.pivots) == np.linalg.matrix_rank(differences)
     assert np.all(differences[:, span.pivots].astype(object) @ span.spread.T == differences)
 

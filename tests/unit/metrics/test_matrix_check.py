@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -125,6 +126,8 @@ def test_a_verified_metric_cannot_be_made_by_hand():
     certificate = dx.verify_metric([[0, 1], [1, 0]]).certificate
     with pytest.raises(DxgeomError, match="by hand"):
         VerifiedMetric(DenseMetric(np.zeros((2, 2))), certificate, "t", "f", Fraction(1))
+    with pytest.raises((DxgeomError, ValueError)):
+        dataclasses.replace(dx.verify_metric([[0, 1], [1, 0]]), budget=Fraction(100))
 
 
 def test_indices_outside_the_universe_are_refused():
@@ -147,7 +150,9 @@ def test_structured_metrics_with_broken_data_are_refused():
         LineMetric((Fraction(0), one), Fraction(-1)),
         PointsMetric(np.array([[0.0, np.nan]]), "plane", one),
         PointsMetric(np.array([[91.0, 0.0]]), "great circle", one),
+        PointsMetric(np.array([[0.0, 1e15]]), "great circle", one),
         PointsMetric(np.array([[1e200, 0.0]]), "plane", one),
+        PointsMetric(np.array([[1e-160, 0.0]]), "plane", one),
         GraphMetric(2, np.array([0]), np.array([5]), np.array([1.0])),
         GraphMetric(2, np.array([0]), np.array([1]), np.array([-1.0])),
         GraphMetric(2, np.array([0]), np.array([1]), np.array([np.nan])),

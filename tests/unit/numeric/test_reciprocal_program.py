@@ -45,3 +45,8 @@ def test_binary_and_degenerate_rows_reach_the_gap(seed):
     rows = generator.integers(0, 2, (200, 5)) / generator.choice([0.01, 0.1, 1.0], (200, 1))
     rows = np.vstack([rows, rows, np.eye(5)])
     assert solved(rows, generator.choice([1e-6, 1.0, 1e6], 5)).gap <= GAP
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-18, 1e-40])
+def test_weights_of_very_different_size_reach_the_gap(small):
+    assert solved(np.ones((1, 3)), [1.0, small, small]).gap <= GAP

@@ -156,3 +156,16 @@ def test_a_within_that_selects_too_many_pairs_is_an_error_and_not_a_hang():
             "policy: p\nuniverse: {attributes: {a: {range: [0, 100000], step: 1}}}\n"
             "rules: [{change: a, epsilon: 1, within: 50000}]\n"
         )
+
+
+def test_a_within_on_many_places_is_counted_before_its_pairs_are_made(tmp_path):
+    rows = "".join(f"p{k},{k % 100},{k // 100}\n" for k in range(10_000))
+    (tmp_path / "grid.csv").write_text("id,x,y\n" + rows)
+    text = (
+        "policy: p\nuniverse: {attributes: {a: {points: grid.csv, key: id, x: x, y: y, unit: m}}}\n"
+        "rules: [{change: a, epsilon: 1, within: REACH m}]\n"
+    )
+    with pytest.raises(PolicyError, match=r"DX138.*selects about"):
+        parse_policy(text.replace("REACH", "100"), folder=tmp_path)
+    near = parse_policy(text.replace("REACH", "1"), folder=tmp_path).compile()
+    assert near.distance(0, 9_999) == pytest.approx(198)

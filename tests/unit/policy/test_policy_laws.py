@@ -83,7 +83,25 @@ def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     return attributes, draw(st.lists(rules_on(attributes), max_size=5))
 
 
-lawful = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@st.composite
+def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
+    """Several bounds by distance, and perhaps others, on one attribute: where bounds undercut each other."""
+    attribute = draw(st.sampled_from([RANGE, BINS, PLACES]))
+    steps = st.booleans() if attribute is BINS else st.just(False)
+    few = st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)])
+    by_distance = st.builds(
+        PlainRule,
+        st.just((attribute.name,)),
+        few,
+        st.sampled_from(["per", "within", "within", "smooth", "smooth"]),
+        st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(6)]),
+        steps,
+    )
+    rules = draw(st.lists(by_distance, min_size=2, max_size=4))
+    return [attribute], rules + draw(st.lists(rules_on([attribute]), max_size=1))
+
+
+lawful = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def compiled(attributes: list[PlainAttribute], rules: list[PlainRule], folder: Path) -> Policy:
@@ -100,7 +118,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 @lawful
-@given(policies())
+@given(policies() | crowded())
 def test_the_compiled_metric_is_the_closure_of_all_rules_rounded_down(folder, policy):
     attributes, rules = policy
     found = all_distances(compiled(attributes, rules, folder))
@@ -115,7 +133,7 @@ def test_the_compiled_metric_is_the_closure_of_all_rules_rounded_down(folder, po
 
 
 @lawful
-@given(policies())
+@given(policies() | crowded())
 def test_the_generating_pairs_generate_the_compiled_metric(folder, policy):
     compiled_policy = compiled(*policy, folder)
     size = compiled_policy.universe.size

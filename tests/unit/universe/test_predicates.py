@@ -95,7 +95,7 @@ def joined(children):
 
     def either(pair):
         (one, f), (other, g) = pair
-        return f"{one} or ({other})", lambda r: f(r) or g(r)
+        return f"({one} or {other})", lambda r: f(r) or g(r)
 
     def negation(one):
         return f"not ({one[0]})", lambda r: not one[1](r)

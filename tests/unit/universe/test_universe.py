@@ -20,7 +20,7 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.universe import Universe
 
 
-def F(text):  # noqa: N802
+def F(text):
     return Fraction(text)
 
 

@@ -1,0 +1,80 @@
+"""``dxgeom check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dxgeom.cli.main import app
+
+POLICIES = Path(__file__).parents[3] / "policies"
+SIX_MISTAKES = """\
+policy: six
+universe:
+  attributes:
+    gender: [M, F]
+    native: [Yes, No]
+rules:
+  - chnge: native
+    epsilon: 0.1
+  - change: natve
+    epsilon: 0.1
+  - change: gender
+    epsilon: -1
+  - change: [native]
+    epsilon: .nan
+budget: 0
+colour: red
+"""
+MISTAKEN_LINES = [7, 9, 12, 14, 15, 16]
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    path = tmp_path / "six.yaml"
+    path.write_text(SIX_MISTAKES, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["clinic", "adult", "us-cities"])
+def test_every_example_policy_is_fine(name: str) -> None:
+    result = CliRunner().invoke(app, ["check", str(POLICIES / f"{name}.yaml")])
+    assert (result.exit_code, result.stderr) == (0, "")
+    for part in (f"policy {name}:", "odds at most", "Who is a neighbour", "exactly one record", "certificate"):
+        assert part in result.stdout
+
+
+def test_the_json_of_a_policy_has_its_review() -> None:
+    result = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml"), "--format", "json"])
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["policy"], document["record_types"]) == (0, "clinic", 8)
+    assert [attribute["name"] for attribute in document["attributes"]] == ["gender", "native", "age"]
+
+
+def test_six_mistakes_are_six_messages_with_their_places(wrong: Path) -> None:
+    result = CliRunner().invoke(app, ["check", str(wrong)])
+    heads = [line for line in result.stderr.splitlines() if line.startswith(f"{wrong}:")]
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert [int(head.removeprefix(f"{wrong}:").split(":")[0]) for head in heads] == MISTAKEN_LINES
+    assert result.stderr.count("^") == 6
+    assert result.stderr.splitlines()[-1] == "6 mistakes"
+
+
+def test_six_mistakes_are_six_entries_of_one_json_document(wrong: Path) -> None:
+    result = CliRunner().invoke(app, ["check", str(wrong), "--format", "json"])
+    error = json.loads(result.stdout)["error"]
+    assert (result.exit_code, error["kind"]) == (1, "PolicyError")
+    assert [mistake["line"] for mistake in error["mistakes"]] == MISTAKEN_LINES
+    for mistake in error["mistakes"]:
+        assert set(mistake) == {"file", "line", "column", "code", "message", "advice", "source"}
+
+
+def test_a_missing_policy_is_a_mistake_like_others(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere.yaml"
+    result = CliRunner().invoke(app, ["check", str(missing)])
+    assert result.exit_code == 1
+    assert str(missing) in result.stderr
+    assert "cannot be opened" in result.stderr

@@ -1,0 +1,93 @@
+"""``dxgeom plan``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dxgeom as dx
+from dxgeom.cli.main import app
+
+POLICIES = Path(__file__).parents[3] / "policies"
+POLICY, QUERIES = str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml")
+NAMES = ["not native", "male", "native men above 18"]
+
+
+def test_a_plan_lists_candidates_choice_and_each_answer() -> None:
+    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES])
+    assert (result.exit_code, result.stderr) == (0, "")
+    for part in ("hull", "laplace", "epsilon-dp", "chosen", "no additive noise", "± at 95 %", *NAMES):
+        assert part in result.stdout
+    assert not {"\x1b", "│", "─", "┃"} & set(result.stdout)
+
+
+def test_the_json_of_a_plan_is_the_plan_of_the_library() -> None:
+    result = CliRunner().invoke(
+        app, ["plan", POLICY, QUERIES, "--spend", "1/4", "--level", "0.9", "--mechanism", "laplace", "--format", "json"]
+    )
+    document = json.loads(result.stdout)
+    policy = dx.load_policy(POLICY)
+    plan = dx.plan(policy.compile(), dx.load_queries(QUERIES, policy), mechanism="laplace")
+    assert (document["fingerprint"], document["gap"]) == (plan.fingerprint, plan.gap)
+    expected = document["expected"]
+    assert (expected["spend"], expected["level"]) == ("1/4", 0.9)
+    assert [each["rmse"] for each in expected["queries"]] == plan.rmse("1/4").tolist()
+    assert [each["half_width"] for each in expected["queries"]] == plan.half_widths(0.9, "1/4").tolist()
+
+
+def test_the_ordinary_baseline_is_shown_at_the_same_spend() -> None:
+    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES, "--spend", "0.5", "--format", "json"])
+    policy = dx.load_policy(POLICY)
+    ordinary = dx.plan(policy.compile(), dx.load_queries(QUERIES, policy), mechanism="epsilon-dp")
+    shown = [each["epsilon_dp_rmse"] for each in json.loads(result.stdout)["expected"]["queries"]]
+    assert shown == pytest.approx(ordinary.rmse("0.5"), rel=1e-3)
+
+
+def test_a_mechanism_that_cannot_be_built_is_listed_with_the_reason(tmp_path: Path) -> None:
+    queries = tmp_path / "queries.yaml"
+    queries.write_text("queries:\n  - marginal: [sex, education]\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["plan", str(POLICIES / "adult.yaml"), str(queries)])
+    assert result.exit_code == 0
+    assert "hull not built: " in result.stdout
+    refused = CliRunner().invoke(app, ["plan", str(POLICIES / "adult.yaml"), str(queries), "--mechanism", "hull"])
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("error: ")
+
+
+def test_mistakes_in_queries_are_reported_with_their_places(tmp_path: Path) -> None:
+    queries = tmp_path / "queries.yaml"
+    queries.write_text("queries:\n  - count: natve == 'No'\n  - count: gender == 'X'\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["plan", POLICY, str(queries), "--format", "json"])
+    error = json.loads(result.stdout)["error"]
+    assert (result.exit_code, error["kind"]) == (1, "QueryError")
+    assert [mistake["line"] for mistake in error["mistakes"]] == [2, 3]
+    assert "2 mistakes" in result.stderr
+
+
+def test_a_mean_takes_the_number_of_records_from_the_command_line(tmp_path: Path) -> None:
+    queries = tmp_path / "queries.yaml"
+    queries.write_text("queries:\n  - mean: age\n  - count: age >= 65\n", encoding="utf-8")
+    arguments = ["plan", str(POLICIES / "adult.yaml"), str(queries)]
+    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert CliRunner().invoke(app, [*arguments, "--records", "30162"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--spend", "0"],
+        ["--spend", "much"],
+        ["--level", "1"],
+        ["--level", "nan"],
+        ["--mechanism", "magic"],
+        ["--records", "0"],
+        ["--format", "xml"],
+    ],
+)
+def test_a_value_that_an_option_cannot_take_exits_with_2(option: list[str]) -> None:
+    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES, *option])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert option[0] in result.stderr

@@ -1,0 +1,105 @@
+"""``dxgeom release``."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dxgeom.cli.main import app
+
+POLICIES = Path(__file__).parents[3] / "policies"
+POLICY, QUERIES = str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml")
+ROWS = [f"{'MF'[k % 2]},{('Yes', 'No')[k % 3 == 0]},{('above', 'below')[k % 5 == 0]} 18" for k in range(60)]
+
+
+def table(folder: Path, *more: str, header: str = "gender,native,age") -> str:
+    path = folder / "patients.csv"
+    path.write_text("\n".join([header, *ROWS, *more]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def arguments(folder: Path, data: str, *more: str, spend: str = "0.4") -> list[str]:
+    return ["release", POLICY, data, QUERIES, "--ledger", str(folder / "privacy.db"), "--spend", spend, *more]
+
+
+def test_a_release_shows_answers_with_error_bars_and_what_remains(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path)))
+    assert (result.exit_code, result.stderr) == (0, "")
+    for part in ("60 records", "not native", "male", "± at 95 %", "spent      0.4, remaining 0.6 of 1", "privacy.db"):
+        assert part in result.stdout
+
+
+def test_the_json_of_a_release_has_exact_answers_intervals_and_the_account(tmp_path: Path) -> None:
+    options = ("--format", "json", "--level", "0.9", "--purpose", "report")
+    result = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), *options, spend="1/3"))
+    document = json.loads(result.stdout)
+    assert (document["spent"], document["remaining"], document["records"]) == ("1/3", "2/3", 60)
+    assert (document["level"], document["secure_randomness"]) == (0.9, True)
+    for answer in document["answers"]:
+        low, high = answer["interval"]
+        assert low < answer["value"] < high
+        assert float(Fraction(answer["exact"])) == answer["value"]
+
+
+def test_releasing_beyond_the_budget_exits_with_1_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
+    data = table(tmp_path)
+    assert CliRunner().invoke(app, arguments(tmp_path, data)).exit_code == 0
+    before = (tmp_path / "privacy.db").read_bytes()
+    result = CliRunner().invoke(app, arguments(tmp_path, data, "--format", "json", spend="0.7"))
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "BudgetExceeded")
+    assert "0.6 remains" in result.stderr
+    assert (tmp_path / "privacy.db").read_bytes() == before
+
+
+def test_rows_outside_the_universe_are_refused_or_dropped_when_asked(tmp_path: Path) -> None:
+    data = table(tmp_path, "X,Yes,above 18")
+    refused = CliRunner().invoke(app, arguments(tmp_path, data))
+    assert refused.exit_code == 1
+    assert not (tmp_path / "privacy.db").exists()
+    dropped = CliRunner().invoke(app, arguments(tmp_path, data, "--drop-outside"))
+    assert dropped.exit_code == 0
+    assert "60 records; left out as outside the universe: 1" in dropped.stdout
+
+
+def test_a_column_may_say_how_many_records_a_row_stands_for(tmp_path: Path) -> None:
+    path = tmp_path / "groups.csv"
+    path.write_text("gender,native,age,people\nM,Yes,above 18,40\nF,No,below 18,2\n", encoding="utf-8")
+    options = ("--count-column", "people", "--format", "json")
+    result = CliRunner().invoke(app, arguments(tmp_path, str(path), *options))
+    assert json.loads(result.stdout)["records"] == 42
+
+
+@pytest.mark.parametrize("wrong", ["policy", "data", "queries", "column", "level", "records"])
+def test_no_mistake_touches_the_ledger(tmp_path: Path, wrong: str) -> None:
+    given = arguments(
+        tmp_path, table(tmp_path, header="gender,native,years" if wrong == "column" else "gender,native,age")
+    )
+    if wrong in ("policy", "data", "queries"):
+        given[["policy", "data", "queries"].index(wrong) + 1] = str(tmp_path / "nowhere.csv")
+    if wrong == "level":
+        given += ["--level", "0.999999999999", "--mechanism", "hull"]
+    if wrong == "records":
+        given += ["--records", "61"]
+    result = CliRunner().invoke(app, [*given, "--format", "json"])
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["error"]["message"]
+    assert result.stderr
+    assert not (tmp_path / "privacy.db").exists()
+
+
+def test_a_ledger_that_cannot_be_written_exits_with_1(tmp_path: Path) -> None:
+    given = arguments(tmp_path / "nowhere", table(tmp_path))
+    result = CliRunner().invoke(app, given)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "folder does not exist" in result.stderr
+
+
+def test_a_ledger_in_memory_is_refused_because_it_would_forget(tmp_path: Path) -> None:
+    given = [":memory:" if "privacy.db" in part else part for part in arguments(tmp_path, table(tmp_path))]
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 2
+    assert "forgotten" in result.stderr
