@@ -88,9 +88,9 @@ def show_answers(release: dx.Release, ordinary: dx.Plan) -> None:
     print(f"  {'':<44}{'answer':>16}{'±':>12}{'± with ε-DP':>14}")
     for name, value, width, other in zip(release.names, release.values, widths, others, strict=True):
         places = 0 if width > 1 else 4
-        print(f"  {name:<44}{value:>16,.{places}f}{width:>12,.{places}f}{other:>14,.0f}")
+        print(f"  {name:<44}{value:>16,.{places}f}{width:>12,.{places}f}{other:>14,.{places}f}")
     print("  ε-DP: ordinary differential privacy that protects the two closest cities as well as this policy does,")
-    print("        and therefore all others far more than the policy asks; one noise scale for all answers.")
+    print("        and therefore all others far more than the policy asks.")
 
 
 def heading(words: str) -> None:

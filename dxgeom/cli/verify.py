@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,34 +85,20 @@ def _holds(path: Path, claimed: ClaimedMatrix, certificate: MetricCertificate, o
 
 
 def _violated(path: Path, claimed: ClaimedMatrix, error: NotAMetric, output: Format) -> None:
-    message = _message(claimed, error)
-    print_error(f"error: {message}")
+    print_error(f"error: {error}")
     if output is Format.json:
         witness = {
             "indices": list(error.witness),
             "labels": [claimed.label(index) for index in error.witness],
             "distances": {f"{i},{j}": claimed.distance(i, j) for i, j in _pairs(error.witness)},
         }
-        described = {**error_dict(error), "message": message, "excess": _excess(claimed, error)}
-        print_json({**_about(path, claimed), "verdict": "violated", "witness": witness, "error": described})
+        print_json({**_about(path, claimed), "verdict": "violated", "witness": witness, "error": error_dict(error)})
         return
     print_lines([f"matrix   {path}", "verdict  violated", f"witness  {_witness_words(claimed, error.witness)}"])
 
 
 def _about(path: Path, claimed: ClaimedMatrix) -> dict[str, Any]:
     return {"matrix": str(path), "size": claimed.size, "decimals_rounded": claimed.rounded}
-
-
-def _message(claimed: ClaimedMatrix, error: NotAMetric) -> str:
-    """The error in the file's own numbers: rationals are checked as integers over their common denominator."""
-    if claimed.entries.dtype != object:
-        return str(error)
-    rule = (
-        "the triangle inequality fails; worst: "
-        if len(error.witness) == 3
-        else "distances are symmetric, not negative, and 0 from a record to itself; found "
-    )
-    return rule + _witness_words(claimed, error.witness)
 
 
 def _witness_words(claimed: ClaimedMatrix, witness: tuple[int, ...]) -> str:
@@ -133,10 +118,3 @@ def _pairs(witness: tuple[int, ...]) -> list[tuple[int, int]]:
             return [(i, j), (j, i)]
         case _:
             return []
-
-
-def _excess(claimed: ClaimedMatrix, error: NotAMetric) -> float:
-    if claimed.entries.dtype != object or len(error.witness) != 3:
-        return error.excess
-    entries: list[Fraction] = [claimed.entries[i, j] for i, j in _pairs(error.witness)]
-    return float(entries[0] - entries[1] - entries[2])

@@ -37,18 +37,19 @@ def optimal_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
 def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     """The baseline: ordinary ε-differential privacy with ε the smallest distance of any two records.
 
-    Every query gets the scale Δ₁/ε, Δ₁ the largest ℓ₁ change of all answers together, over *all* pairs of records. It
-    protects the closest pair as well as the metric asks, and all others more than it asks.
+    Every query's scale is its range times Δ₁/ε, with Δ₁ the largest ℓ₁ change over *all* pairs of records of the
+    queries divided by their ranges; for counts that is the textbook's Δ₁/ε. It protects the closest pair as well as
+    the metric asks, and all others more than it asks.
     """
     noisy = sensitivity.of_each_query > 0
     queries = sensitivity.queries
-    varying = np.ptp(queries.numerators, axis=1) > 0
+    ranges = np.ptp(queries.numerators, axis=1).astype(np.float64)
+    varying = ranges > 0
     epsilon = smallest_distance(sensitivity.metric.metric)
     if not np.any(varying) or not np.isfinite(epsilon):
         return AdditiveMechanism("epsilon-dp", sensitivity, None, identity_spread(noisy & False))
-    steps = queries.float_steps
-    scale = l1_diameter(queries.numerators[varying], steps[varying]) / epsilon
-    return _with_scales("epsilon-dp", sensitivity, varying, scale / steps[varying])
+    spread = l1_diameter(queries.numerators[varying], 1 / ranges[varying])
+    return _with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
 
 
 def _with_scales(

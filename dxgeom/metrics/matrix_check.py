@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.numeric.min_plus import ROWS, worst_detour
+from dxgeom.universe.columns import plain
 
 ROUNDING_OF_INPUT = 2.0**-48
 """A float64 distance matrix computed elsewhere is trusted to this relative accuracy, no further."""
@@ -21,21 +22,24 @@ EXACT_BELOW = 2.0**52
 Progress = Callable[[int, int], None]
 
 
-def certify_matrix(matrix: NDArray[np.float64], progress: Progress | None = None) -> MetricCertificate:
-    """Check every axiom of a pseudometric with values in [0, ∞] on a square float64 matrix.
+def certify_matrix(
+    matrix: NDArray[np.float64], factor: Fraction = Fraction(1), progress: Progress | None = None
+) -> MetricCertificate:
+    """Check every axiom of a pseudometric with values in [0, ∞] on ``factor`` times a square float64 matrix.
 
     Guarantee: matrices of integers below 2⁵² are decided *exactly*. Otherwise each detour is one float64 addition, so
     an excess up to 2⁻⁴⁸ of the entry is reported as "within rounding" and anything beyond is refused.
     Either way a mechanism honours every entry as it stands, because every finite pair is a generating pair.
     Raises: NotAMetric with the worst witness i, k, j.
     """
-    _check_entries(matrix)
+    _check_entries(matrix, factor)
     size = len(matrix)
     finite = matrix[np.isfinite(matrix)]
     integral = bool(np.all(finite == np.floor(finite)) and np.max(finite, initial=0.0) < EXACT_BELOW)
     excess, witness, count = _worst_triangle(matrix, progress)
     if witness is not None and (integral or excess > ROUNDING_OF_INPUT):
-        raise NotAMetric(_describe(matrix, witness, count), witness, excess * matrix[witness[0], witness[2]])
+        missed = excess * float(matrix[witness[0], witness[2]] * factor)
+        raise NotAMetric(_describe(matrix, factor, witness, count), witness, missed)
     reason = "every triple compared" + (", in exact integers" if integral else ", in float64")
     triples = size * (size - 1) * (size - 2) // 2
     pairs = size * (size - 1) // 2
@@ -70,14 +74,20 @@ def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
     return digest.hexdigest()
 
 
-def _describe(matrix: NDArray[np.float64], witness: tuple[int, int, int], count: int) -> str:
+def _describe(matrix: NDArray[np.float64], factor: Fraction, witness: tuple[int, int, int], count: int) -> str:
     i, k, j = witness
     pairs = len(matrix) * (len(matrix) - 1) // 2
     return (
-        f"the triangle inequality fails for {count:,} of {pairs:,} pairs; worst: d({i}, {j}) = {matrix[i, j]:.17g} > "
-        f"d({i}, {k}) + d({k}, {j}) = {matrix[i, k]:.17g} + {matrix[k, j]:.17g}; "
+        f"the triangle inequality fails for {count:,} of {pairs:,} pairs; worst: "
+        f"d({i}, {j}) = {_shown(matrix[i, j], factor)} > d({i}, {k}) + d({k}, {j}) = "
+        f"{_shown(matrix[i, k], factor)} + {_shown(matrix[k, j], factor)}; "
         "lower the entry, or take the shortest-path closure"
     )
+
+
+def _shown(entry: np.float64, factor: Fraction) -> str:
+    """An entry in the numbers that were given."""
+    return f"{entry:.17g}" if factor == 1 or not np.isfinite(entry) else plain(Fraction(float(entry)) * factor)
 
 
 def _scaled_to_integers(raw: NDArray[Any]) -> tuple[NDArray[np.float64], Fraction]:
@@ -100,7 +110,7 @@ def _exact(entry: Any) -> Fraction | None:
         raise NotAMetric(f"a distance is a number or infinity, found {entry!r}", ()) from error
 
 
-def _check_entries(matrix: NDArray[np.float64]) -> None:
+def _check_entries(matrix: NDArray[np.float64], factor: Fraction) -> None:
     rules = (
         (np.isnan(matrix), "no distance is NaN"),
         (matrix < 0, "no distance is negative"),
@@ -111,7 +121,8 @@ def _check_entries(matrix: NDArray[np.float64]) -> None:
         if np.any(broken):
             i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
             raise NotAMetric(
-                f"{rule}, found d({i}, {j}) = {matrix[i, j]:.17g} and d({j}, {i}) = {matrix[j, i]:.17g} "
+                f"{rule}, found d({i}, {j}) = {_shown(matrix[i, j], factor)} and "
+                f"d({j}, {i}) = {_shown(matrix[j, i], factor)} "
                 f"({int(np.count_nonzero(broken)):,} such entries)",
                 (i, j),
             )

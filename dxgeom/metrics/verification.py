@@ -101,7 +101,7 @@ def verify_metric(
     Raises: NotAMetric with the worst witness ``(i, k, j)``.
     """
     entries, factor = matrix_of(matrix)
-    certificate = certify_matrix(entries, progress)
+    certificate = certify_matrix(entries, factor, progress)
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)

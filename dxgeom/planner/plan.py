@@ -133,7 +133,9 @@ class Plan:
             return f"{self.mechanism.name}: the only candidate"
         next_best = min(others, key=lambda candidate: candidate.predicted_mse or 0.0)
         ratio = (next_best.predicted_mse or 0.0) / self.predicted_mse
-        compared = f"{ratio:.3g} times" if ratio >= 1 else f"only {ratio:.3g} of"
+        if abs(ratio - 1) < 1e-6:
+            return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
+        compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
         return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
 
     def as_dict(self) -> dict[str, Any]:

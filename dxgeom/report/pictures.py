@@ -100,7 +100,7 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
     title(
         axes,
         f"How many times smaller the errors are: {literal(plan.metric.title)}",
-        f"against ordinary ε-DP with one scale for all, protecting the two closest records as well{left_out}",
+        f"against ordinary ε-DP, protecting the two closest records as well{left_out}",
     )
     return save(figure, path)
 

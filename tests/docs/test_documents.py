@@ -1,0 +1,94 @@
+"""What the documents show works as shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dxgeom as dx
+from dxgeom.cli.main import app
+from dxgeom.policy.policy import parse_policy
+from dxgeom.policy.queries_file import parse_queries
+
+ROOT = Path(__file__).parent.parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document, language):
+    return [text for kind, text in FENCE.findall(document.read_text(encoding="utf-8")) if kind == language]
+
+
+@pytest.fixture
+def in_a_copy(tmp_path, policies, monkeypatch):
+    (tmp_path / "policies").symlink_to(policies)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_readme_example_runs_and_charges_its_ledger(in_a_copy, capsys):
+    (code,) = blocks(ROOT / "README.md", "python")
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.count(", between ") == 7
+    assert "total MSE" in printed
+    assert (in_a_copy / "privacy.db").is_file()
+
+
+def test_the_readme_policy_is_the_one_in_the_folder(policies):
+    (text,) = blocks(ROOT / "README.md", "yaml")
+    shown = parse_policy(text, folder=policies)
+    assert shown.fingerprint == dx.load_policy(policies / "us-cities.yaml").fingerprint
+
+
+def test_the_readme_commands_run(in_a_copy):
+    lines = [
+        line.split("#")[0].split()
+        for block in blocks(ROOT / "README.md", "")
+        for line in block.splitlines()
+        if line.startswith("dxgeom")
+    ]
+    assert [words[1] for words in lines] == ["check", "plan", "release", "verify"]
+    Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
+    for words in lines:
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, result.output
+
+
+def test_the_policy_document_shows_a_policy_that_compiles():
+    (text,) = blocks(ROOT / "docs" / "policies.md", "yaml")
+    policy = parse_policy(text)
+    assert policy.compile().size == 2 * 2 * 21
+
+
+def test_the_query_document_shows_queries_that_load(policies):
+    """Its sum over cities and its matrix need other data than its counts over adults."""
+    (text,) = blocks(ROOT / "docs" / "queries.md", "yaml")
+    entries = re.split(r"^  - ", text, flags=re.MULTILINE)
+    kept = [entry for entry in entries if not entry.startswith(("sum: elevation_m", "matrix:"))]
+    queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult.yaml"))
+    assert "women over 50K" in queries.names
+    assert len(entries) - len(kept) == 2
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+def test_every_example_policy_has_queries_and_data_that_release(in_a_copy, policies):
+    names = sorted(path.stem for path in policies.glob("*.yaml") if not path.stem.endswith("-queries"))
+    assert {"adult", "clinic", "us-cities"} <= set(names)
+    for name in names:
+        policy = dx.load_policy(policies / f"{name}.yaml")
+        queries = dx.load_queries(policies / f"{name}-queries.yaml", policy)
+        assert dx.plan(policy.compile(), queries).predicted_mse > 0
+    release = dx.compile_and_release(
+        policies / "adult.yaml", policies / "adult.csv", policies / "adult-queries.yaml", ledger="a.db", spend="1/4"
+    )
+    assert release.records == 30162
+    assert Path("a.db").stat().st_size > 0
