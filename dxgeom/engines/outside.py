@@ -27,7 +27,8 @@ def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataEr
     return DataError(
         f"{result.outside_rows} of {result.rows} rows {verb} outside the policy's universe ({source.described}):\n"
         + _listed(_outside_rows(reader), result, source)
-        + '\nCorrect them, let the policy\'s attributes include them, or leave them out with outside="drop".'
+        + "\nCorrect them, let the policy's attributes include them, or leave them out "
+        + 'with outside="drop" (--drop-outside).'
     )
 
 
