@@ -83,7 +83,7 @@ def show_plan(plan: dx.Plan) -> None:
 def show_answers(release: dx.Release, ordinary: dx.Plan) -> None:
     """The private answers, beside the error bars that ordinary ε-DP would need."""
     heading(f"3. The answers, at spend {release.spent}, with {LEVEL:.0%} error bars")
-    widths = release.plan.half_widths(LEVEL, release.spent, release.records)
+    widths = release.half_widths(LEVEL)
     others = ordinary.half_widths(LEVEL, release.spent, release.records)
     print(f"  {'':<44}{'answer':>16}{'±':>12}{'± with ε-DP':>14}")
     for name, value, width, other in zip(release.names, release.values, widths, others, strict=True):

@@ -92,8 +92,8 @@ def release(
 
 def _print(released: Release, level: float, ledger: Path) -> None:
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    print_lines([f"{released.plan.metric.title}: {released.records:,} records{dropped}"])
-    widths = released.plan.half_widths(level, released.spent, released.records)
+    print_lines([f"{released.offer.metric.title}: {released.records:,} records{dropped}"])
+    widths = released.half_widths(level)
     rows = [
         (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
@@ -102,9 +102,9 @@ def _print(released: Release, level: float, ledger: Path) -> None:
     print_lines(
         [
             "",
-            f"mechanism  {released.plan.mechanism.name}",
+            f"mechanism  {released.offer.mechanism.name}",
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
-            f"{plain(released.plan.metric.budget)}",
+            f"{plain(released.offer.metric.budget)}",
             f"ledger     {ledger}",
         ]
     )

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.release import Release, release_answers
+from dxgeom.planner.release import Offer, Release, release_answers
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Plan:
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         return release_answers(
-            self,
+            Offer(self.metric, self.queries, self.mechanism, self.fingerprint),
             table,
             ledger=ledger,
             spend=exact_amount(spend, "spend"),

@@ -12,12 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, LedgerError, UnsupportedCombination
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.intervals import half_widths
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
+from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
     from dxgeom.ledger.ledger import Ledger
-    from dxgeom.planner.plan import Plan
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """What a plan is prepared to release: the queries, the metric they honour, and by which mechanism."""
+
+    metric: VerifiedMetric = field(repr=False)
+    queries: LinearQueries = field(repr=False)
+    mechanism: AdditiveMechanism
+    plan_fingerprint: str
 
 
 @final
@@ -30,7 +44,7 @@ class Release:
     whoever drops rows declares it public too how many lie outside the universe.
     """
 
-    names: tuple[str, ...]
+    offer: Offer = field(repr=False)
     exact_values: tuple[Fraction, ...] = field(repr=False)
     spent: Fraction
     remaining: Fraction
@@ -38,7 +52,11 @@ class Release:
     dropped: int
     time: str
     secure: bool
-    plan: Plan = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queries' names."""
+        return self.offer.queries.names
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -48,11 +66,15 @@ class Release:
     @property
     def rmse(self) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer."""
-        return self.plan.rmse(self.spent)
+        return np.asarray(np.sqrt(self.offer.mechanism.variances(self.spent)))
+
+    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
+        return half_widths(self.offer.mechanism, level, self.spent, self.records)
 
     def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        widths = self.plan.half_widths(level, self.spent, self.records)
+        widths = self.half_widths(level)
         return np.column_stack([self.values - widths, self.values + widths])
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -75,12 +97,12 @@ class Release:
             "remaining": str(self.remaining),
             "records": self.records,
             "dropped_rows": self.dropped,
-            "mechanism": self.plan.mechanism.name,
+            "mechanism": self.offer.mechanism.name,
             "time": self.time,
             "secure_randomness": self.secure,
-            "policy": {"title": self.plan.metric.title, "fingerprint": self.plan.metric.fingerprint},
-            "queries_fingerprint": self.plan.queries.fingerprint,
-            "plan_fingerprint": self.plan.fingerprint,
+            "policy": {"title": self.offer.metric.title, "fingerprint": self.offer.metric.fingerprint},
+            "queries_fingerprint": self.offer.queries.fingerprint,
+            "plan_fingerprint": self.offer.plan_fingerprint,
         }
 
     def to_json(self, level: float = 0.95) -> str:
@@ -89,7 +111,7 @@ class Release:
 
 
 def release_answers(
-    plan: Plan,
+    offer: Offer,
     table: Any,
     *,
     ledger: str | Ledger,
@@ -100,17 +122,17 @@ def release_answers(
     insecure_test_seed: int | None,
 ) -> Release:
     """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
-    histogram = _histogram(plan, table, outside, count_column)
-    if plan.queries.records is not None and plan.queries.records != histogram.total:
+    histogram = _histogram(offer, table, outside, count_column)
+    if offer.queries.records is not None and offer.queries.records != histogram.total:
         raise DataError(
-            f"the queries were written for {plan.queries.records:,} records, the table has {histogram.total:,}; "
+            f"the queries were written for {offer.queries.records:,} records, the table has {histogram.total:,}; "
             "a mean divides by that public number: correct 'records' in the queries"
         )
-    plan.mechanism.check_spend(spend)
-    remaining = _charge(plan, ledger, spend, purpose)
-    answers = plan.mechanism.answer(histogram.counts, _randomness(insecure_test_seed), spend)
+    offer.mechanism.check_spend(spend)
+    remaining = _charge(offer, ledger, spend, purpose)
+    answers = offer.mechanism.answer(histogram.counts, _randomness(insecure_test_seed), spend)
     return Release(
-        names=plan.queries.names,
+        offer=offer,
         exact_values=answers,
         spent=spend,
         remaining=remaining,
@@ -118,39 +140,38 @@ def release_answers(
         dropped=histogram.dropped,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         secure=insecure_test_seed is None,
-        plan=plan,
     )
 
 
-def _histogram(plan: Plan, table: Any, outside: Literal["refuse", "drop"], count_column: str | None) -> Histogram:
+def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], count_column: str | None) -> Histogram:
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, plan.queries.size)
-    if plan.queries.universe is None:
+        return histogram_of_counts(table, offer.queries.size)
+    if offer.queries.universe is None:
         raise UnsupportedCombination(
             "queries given as a bare matrix do not know how to read a table: pass a histogram array, "
             "or give LinearQueries.from_matrix the universe"
         )
-    return histogram_of_table(table, plan.queries.universe, outside=outside, count_column=count_column)
+    return histogram_of_table(table, offer.queries.universe, outside=outside, count_column=count_column)
 
 
-def _charge(plan: Plan, ledger: str | Ledger, spend: Fraction, purpose: str) -> Fraction:
+def _charge(offer: Offer, ledger: str | Ledger, spend: Fraction, purpose: str) -> Fraction:
     from dxgeom.ledger.ledger import Ledger
 
-    purpose = purpose or f"{len(plan.queries.names)} queries by {plan.mechanism.name}"
+    purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
     if isinstance(ledger, Ledger):
-        promised = (plan.metric.fingerprint, plan.metric.budget)
+        promised = (offer.metric.fingerprint, offer.metric.budget)
         if (ledger.account.policy_fingerprint, ledger.account.budget) != promised:
             raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
-        return ledger.charge(spend, purpose=purpose, plan_fingerprint=plan.fingerprint).remaining
+        return ledger.charge(spend, purpose=purpose, plan_fingerprint=offer.plan_fingerprint).remaining
     with Ledger.open(
         ledger,
-        policy_fingerprint=plan.metric.fingerprint,
-        policy_name=plan.metric.title,
-        budget=plan.metric.budget,
+        policy_fingerprint=offer.metric.fingerprint,
+        policy_name=offer.metric.title,
+        budget=offer.metric.budget,
     ) as account:
-        return account.charge(spend, purpose=purpose, plan_fingerprint=plan.fingerprint).remaining
+        return account.charge(spend, purpose=purpose, plan_fingerprint=offer.plan_fingerprint).remaining
 
 
 def _randomness(insecure_test_seed: int | None) -> Randomness:
