@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.triangulation import pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits, extreme_points, float_hull
@@ -27,7 +28,7 @@ _GAUGES_PER_BLOCK = 4_000_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class SymmetricPolytope:
+class SymmetricPolytope(ConvexBody):
     """``inflation · diag(units) · conv(fan.vertices)``: a norm ball with a proved boundary.
 
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
@@ -42,7 +43,6 @@ class SymmetricPolytope:
 
     @property
     def dimension(self) -> int:
-        """The number m of coordinates."""
         return int(self.fan.simplices.shape[1])
 
     @property
@@ -63,26 +63,31 @@ class SymmetricPolytope:
 
     @cached_property
     def volume(self) -> float:
-        """The volume, exact up to the rounding of float64."""
         total = int(self.fan.volumes.sum()) / math.factorial(self.dimension)
         return total * float(np.prod(self.units)) * self.inflation**self.dimension
 
+    @cached_property
+    def vertices(self) -> NDArray[np.float64]:
+        """(V, m): the vertices, correctly rounded."""
+        return np.asarray(self.fan.vertices * (self.units * self.inflation))
+
     def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        """``‖v‖_K`` of points (…, m), up to the rounding of float64."""
         return np.asarray(np.max(np.asarray(points) @ self.normals.T, axis=-1))
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.max(np.asarray(directions) @ self.vertices.T, axis=-1))
 
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
-        """E[U Uᵀ] (m, m) of a uniform point, from the triangulation: exact up to the rounding of float64."""
         return self.noise_second_moment / ((self.dimension + 1) * (self.dimension + 2))
 
     @cached_property
     def noise_second_moment(self) -> NDArray[np.float64]:
-        """E[V Vᵀ] (m, m) of the K-norm noise with density ∝ exp(−‖v‖_K).
+        """E[V Vᵀ] (m, m) of the K-norm noise, from the triangulation.
 
         Per simplex with vertices v₁..v_m, V = Σ E_i v_i with exponential E_i, so E[V Vᵀ] = Σ v vᵀ + (Σ v)(Σ v)ᵀ.
         """
-        corners = self.fan.vertices[self.fan.simplices] * (self.units * self.inflation)
+        corners = self.vertices[self.fan.simplices]
         sums = corners.sum(axis=1)
         spread = np.einsum("f,fik,fil->kl", self.shares, corners, corners)
         return np.asarray(spread + np.einsum("f,fk,fl->kl", self.shares, sums, sums))

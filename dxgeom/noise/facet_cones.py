@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.rounding import exponentials, round_exactly, settled
+from dxgeom.noise.rounding import FLOAT_ERROR, exponential_sums, exponentials, legible, round_all, settled
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -57,13 +57,16 @@ class FacetConeNoise(NoiseLaw):
         for row in np.flatnonzero((last == choice) & (simplex > 0)):
             simplex[row] = self._choose(LazyUniform(int(choice[row])), randomness)
         sizes = exponentials(words)
-        sums = _combine(self._vertices, simplex, sizes) * float(factor)
+        values = _combine(self._vertices, simplex, sizes) * float(factor)
         magnitudes = _combine(np.abs(self._vertices), simplex, 1 + sizes) * float(factor)
-        rounded = np.floor(sums + 0.5).astype(np.int64)
-        for row in np.flatnonzero(~settled(sums, magnitudes, words)):
-            uniforms = [LazyUniform(int(word)) for word in words[row]]
-            rounded[row] = round_exactly(self._vertices[simplex[row]].T.tolist(), factor, uniforms, randomness)
-        return rounded
+        sure = settled(values, magnitudes * FLOAT_ERROR) & legible(words)
+        return round_all(
+            values,
+            sure,
+            words,
+            lambda row: exponential_sums(self._vertices[simplex[row]].T.tolist(), factor),
+            randomness,
+        )
 
     def _choose(self, uniform: LazyUniform, randomness: Randomness) -> int:
         """The simplex f with cumulative[f−1] ≤ U·total < cumulative[f], reading bits until it is certain."""

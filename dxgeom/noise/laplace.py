@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rounding import exponentials, round_exactly, settled
+from dxgeom.noise.rounding import FLOAT_ERROR, exponential_sums, exponentials, legible, round_all, settled
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -45,13 +44,15 @@ class LaplaceNoise(NoiseLaw):
         signs = _signs(count, size, randomness)
         sizes = exponentials(words)
         reach = signs * (self.scales * float(factor))
-        sums = reach * sizes
-        rounded = np.floor(sums + 0.5).astype(np.int64)
-        for row in np.flatnonzero(~settled(sums, np.abs(reach) * (1 + sizes), words)):
-            uniforms = [LazyUniform(int(word)) for word in words[row]]
-            axes = np.diag(signs[row] * self.scales).tolist()
-            rounded[row] = round_exactly(axes, factor, uniforms, randomness)
-        return rounded
+        values = reach * sizes
+        sure = settled(values, np.abs(reach) * (1 + sizes) * FLOAT_ERROR) & legible(words)
+        return round_all(
+            values,
+            sure,
+            words,
+            lambda row: exponential_sums(np.diag(signs[row] * self.scales).tolist(), factor),
+            randomness,
+        )
 
 
 def _signs(count: int, size: int, randomness: Randomness) -> NDArray[np.float64]:

@@ -1,11 +1,11 @@
 """The ideal law, rounded to integers, drawn exactly.
 
-Every noise here is Z = round(Σ_i a_i·E_i) with given coefficients and independent exponentials E_i = −log U_i. If the
-data's answer lies on the lattice, adding Z is rounding the ideal real-valued mechanism's output, so the guarantee is
-inherited and nothing has to be proved about a discrete law. To draw Z exactly, U_i is an infinite string of fair bits
-of which 64 are read at first:
+Every noise here is Z = round(f(U₁, …, U_n)) with independent uniforms U_i, most often f = Σ_i a_i·E_i with
+exponentials E_i = −log U_i. If the data's answer lies on the lattice, adding Z is rounding the ideal real-valued
+mechanism's output, so the guarantee is inherited and nothing has to be proved about a discrete law. To draw Z exactly,
+U_i is an infinite string of fair bits of which 64 are read at first:
 
-* float64 decides a batch, with a bound on its error; a sum too near a half-integer is *ambiguous*;
+* float64 decides a batch, with a bound on its error; a value too near a half-integer is *ambiguous*;
 * an ambiguous one is decided in ball arithmetic, reading 64 further bits of its uniforms as long as need be.
 
 Whether more bits were read depends on the noise alone, never on the data.
@@ -13,8 +13,9 @@ Whether more bits were read depends on the noise alone, never on the data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -31,8 +32,11 @@ logarithm (32 units in the last place, where libraries promise fewer than 4). Pr
 sum add (m + 3)·2⁻⁵³ relative. Together below 2⁻⁴⁴ for m ≤ 200; doubled here."""
 SMALLEST_WORD = 2**46
 """A smaller word leaves its logarithm too uncertain for float64: always ambiguous."""
-LARGEST_SUM = 2.0**50
+LARGEST_VALUE = 2.0**50
 """Beyond this float64 does not resolve half-integers: always ambiguous."""
+
+Evaluation: TypeAlias = Callable[[list[arb]], list[arb]]
+"""Noise values as a function of uniforms, in ball arithmetic."""
 
 
 def exponentials(words: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -40,40 +44,63 @@ def exponentials(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     return -np.log(np.maximum(words.astype(np.float64), 1.0) * 2.0**-WORD)
 
 
-def settled(sums: NDArray[np.float64], magnitudes: NDArray[np.float64], words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which rows of ``sums`` (B, m) round the same way whatever the error.
-
-    Args: ``magnitudes`` (B, m) = Σ|a_i|(1 + E_i); ``words`` (B, n) behind each row.
-    """
-    error = magnitudes * FLOAT_ERROR
-    distance = np.abs(sums - np.floor(sums) - 0.5)
-    sure = np.all((distance > error) & (np.abs(sums) < LARGEST_SUM), axis=1)
-    return np.asarray(sure & np.all(words >= SMALLEST_WORD, axis=1))
+def legible(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which rows of ``words`` (B, n) float64 can take logarithms of within :data:`FLOAT_ERROR`."""
+    return np.asarray(np.all(words >= SMALLEST_WORD, axis=1))
 
 
-def round_exactly(
-    coefficients: Sequence[Sequence[int | float]],
-    factor: Fraction,
-    uniforms: Sequence[LazyUniform],
+def settled(values: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which rows of ``values`` (B, m) round the same way whatever the error, given bounds ``errors`` (B, m) on it."""
+    distance = np.abs(values - np.floor(values) - 0.5)
+    return np.asarray(np.all((distance > errors) & (np.abs(values) < LARGEST_VALUE), axis=1))
+
+
+def round_all(
+    values: NDArray[np.float64],
+    sure: NDArray[np.bool_],
+    words: NDArray[np.uint64],
+    evaluation: Callable[[int], Evaluation],
     randomness: Randomness,
-) -> list[int]:
-    """round(factor · Σ_i coefficients[k][i]·(−log U_i)) for every k, reading bits until it is certain.
+) -> NDArray[np.int64]:
+    """The values rounded to integers (B, m): in float64 where ``sure``, else exactly.
 
-    Args: ``coefficients`` (m rows of n): integers or float64, taken exactly.
+    Args: ``words`` (B, n): the first 64 bits of each row's uniforms; ``evaluation(row)``: the exact values as a
+    function of them.
     """
+    rounded = np.floor(np.where(sure[:, None], values, 0.0) + 0.5).astype(np.int64)
+    for row in np.flatnonzero(~sure):
+        uniforms = [LazyUniform(int(word)) for word in words[row]]
+        rounded[row] = round_exactly(evaluation(int(row)), uniforms, randomness)
+    return rounded
+
+
+def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> list[int]:
+    """Each value of ``evaluation(uniforms)`` rounded to the nearest integer, reading bits until it is certain."""
     precision = 2 * WORD
     while True:
         with ctx.workprec(precision):
-            sizes = [-uniform.ball().log() for uniform in uniforms]
-            scale = arb(fmpq(factor.numerator, factor.denominator))
-            rounded = [
-                (sum((arb(a) * size for a, size in zip(row, sizes, strict=True) if a), arb(0)) * scale + 0.5)
-                .floor()
-                .unique_fmpz()
-                for row in coefficients
-            ]
+            values = evaluation([uniform.ball() for uniform in uniforms])
+            rounded = [(value + 0.5).floor().unique_fmpz() for value in values]
         if all(value is not None for value in rounded):
             return [int(value) for value in rounded if value is not None]
         for uniform in uniforms:
             uniform.refine(randomness)
         precision += WORD
+
+
+def exponential_sums(coefficients: Sequence[Sequence[int | float]], factor: Fraction) -> Evaluation:
+    """factor · Σ_i coefficients[k][i]·(−log U_i) for every k; coefficients and factor are taken exactly."""
+
+    def evaluate(uniforms: list[arb]) -> list[arb]:
+        sizes = [-uniform.log() for uniform in uniforms]
+        return [
+            sum((arb(a) * size for a, size in zip(row, sizes, strict=True) if a), arb(0)) * as_ball(factor)
+            for row in coefficients
+        ]
+
+    return evaluate
+
+
+def as_ball(number: Fraction) -> arb:
+    """A rational in ball arithmetic."""
+    return arb(fmpq(number.numerator, number.denominator))

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
+from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
@@ -35,6 +38,12 @@ def cube(dimension):
 
 LAWS = {
     "laplace": LaplaceNoise(np.array([3.0, 40.0, 700.0])),
+    "box": BoxNoise(Box(np.array([5.0, 70.0, 0.5]))),
+    "one-dimensional box": BoxNoise(Box(np.array([30.0]))),
+    "disc": EllipsoidNoise(Ellipsoid(40 * np.eye(2))),
+    "tilted ellipsoid": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
+    "one-dimensional ellipsoid": EllipsoidNoise(Ellipsoid(np.array([[30.0]]))),
+    "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
     "interval": hull([[250]]),
     "hexagon": hull([[100, 0], [0, 100], [100, -100]]),
     "skewed": hull([[100_000, 99_000], [10, 20], [90, 100]]),

@@ -10,11 +10,14 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise import rounding
+from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rounding import exponentials, round_exactly, settled
+from dxgeom.noise.rounding import exponential_sums, legible, round_exactly, settled
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 
@@ -36,14 +39,6 @@ def random_body(dimension, seed):
     return hull_of_differences(differences, np.ones(len(differences)))
 
 
-def high_precision_sums(coefficients, factor, words):
-    """The sums of a draw whose uniforms are (word + 1/2)/2^64, at 300 bits."""
-    with ctx.workprec(300):
-        sizes = [-(arb(fmpq(2 * int(word) + 1, 2**65))).log() for word in words]
-        scale = arb(fmpq(factor.numerator, factor.denominator))
-        return [sum((arb(a) * e for a, e in zip(row, sizes, strict=True)), arb(0)) * scale for row in coefficients]
-
-
 @pytest.mark.parametrize("chunk", [8, 13])
 @pytest.mark.parametrize("dimension", [1, 2, 4])
 def test_reading_few_bits_at_first_rounds_like_reading_many(chunk, dimension):
@@ -54,11 +49,11 @@ def test_reading_few_bits_at_first_rounds_like_reading_many(chunk, dimension):
         coefficients = generator.integers(-(10**6), 10**6, (dimension, dimension)).tolist()
         strings = [int.from_bytes(generator.bytes(24), "big") for _ in range(dimension)]
         whole = [LazyUniform(string, 192) for string in strings]
-        expected = round_exactly(coefficients, Fraction(3, 7), whole, ScriptedRandomness([]))
+        expected = round_exactly(exponential_sums(coefficients, Fraction(3, 7)), whole, ScriptedRandomness([]))
         coarse = [LazyUniform(string >> (192 - chunk), chunk) for string in strings]
         later = interleaved_words(strings, chunk)
         source = ScriptedRandomness(later)
-        assert round_exactly(coefficients, Fraction(3, 7), coarse, source) == expected
+        assert round_exactly(exponential_sums(coefficients, Fraction(3, 7)), coarse, source) == expected
         refined += source.asked > 0
     assert refined > 100
 
@@ -72,40 +67,69 @@ def interleaved_words(strings, chunk):
     return words
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 5])
-def test_the_float_error_stays_below_its_bound(dimension):
-    """Against 300-bit evaluation; words of every size that the fast path accepts."""
-    generator = np.random.default_rng(dimension)
-    body = random_body(dimension, dimension)
-    noise = FacetConeNoise(body)
-    factor = Fraction(body.inflation) * Fraction(10, 3)
-    for _ in range(400):
-        bits = generator.integers(47, 65)
-        words = generator.integers(0, 2**64, dimension, dtype=np.uint64) >> np.uint64(64 - bits)
-        words = np.maximum(words, np.uint64(rounding.SMALLEST_WORD))
-        facet = int(generator.integers(body.facets))
-        vertices = noise._vertices[facet]
-        sizes = exponentials(words)
-        sums = (sizes @ vertices) * float(factor)
-        magnitudes = ((1 + sizes) @ np.abs(vertices)) * float(factor)
-        exact = high_precision_sums(vertices.T.tolist(), factor, words)
-        for k in range(dimension):
-            # The word stands for an interval of relative width 2**-46 or less; half of the bound is kept for it.
-            allowed = magnitudes[k] * rounding.FLOAT_ERROR / 2
-            assert bool(abs(arb(float(sums[k])) - exact[k]) <= arb(float(allowed)))
+LAWS = [
+    LaplaceNoise(np.array([300.0, 7.0])),
+    FacetConeNoise(random_body(1, 4)),
+    FacetConeNoise(random_body(3, 5)),
+    FacetConeNoise(random_body(5, 6)),
+    BoxNoise(Box(np.array([300.0, 7.0, 0.1]))),
+    EllipsoidNoise(Ellipsoid(np.array([[300.0]]))),
+    EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
+    EllipsoidNoise(Ellipsoid(50 * np.eye(4))),
+]
+
+
+def by_name(law):
+    return f"{type(law).__name__} {law.dimension}"
+
+
+class ShiftedRandomness(Randomness):
+    """Seeded words, each shifted down by up to 20 bits: small uniforms are as frequent as large ones."""
+
+    def __init__(self, seed):
+        self._generator = np.random.default_rng(seed)
+
+    def words(self, count):
+        words = self._generator.integers(0, 2**64, count, dtype=np.uint64)
+        return words >> self._generator.integers(0, 20, count, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=by_name)
+def test_the_float_error_stays_below_its_bound(law, monkeypatch):
+    """Against 300-bit evaluation at both ends of what the words allow, for every row that counts as sure."""
+    seen = {}
+
+    def settle(values, errors):
+        seen["values"], seen["errors"] = values, np.broadcast_to(errors, values.shape)
+        return np.ones(len(values), dtype=bool)
+
+    def round_none(values, sure, words, evaluation, randomness):
+        seen["sure"], seen["words"], seen["evaluation"] = sure, words, evaluation
+        return np.zeros(values.shape, dtype=np.int64)
+
+    monkeypatch.setattr(f"{type(law).__module__}.settled", settle)
+    monkeypatch.setattr(f"{type(law).__module__}.round_all", round_none)
+    law.draw(1500, ShiftedRandomness(1), Fraction(10, 3))
+    assert seen["sure"].sum() > 500
+    for row in np.flatnonzero(seen["sure"]):
+        for end in (0, 1):
+            with ctx.workprec(300):
+                uniforms = [arb(fmpq(int(word) + end, 2**64)) for word in seen["words"][row]]
+                exact = seen["evaluation"](int(row))(uniforms)
+            for value, error, truth in zip(seen["values"][row], seen["errors"][row], exact, strict=True):
+                assert bool(abs(arb(float(value)) - truth) <= arb(float(error)))
 
 
 def test_a_sum_next_to_a_half_integer_is_not_settled_by_floats():
-    words = np.full((3, 1), 2**63, dtype=np.uint64)
-    sums = np.array([[0.5 + 1e-14], [0.5 + 1e-9], [2.0**51]])
-    assert settled(sums, np.ones((3, 1)), words).tolist() == [False, True, False]
-    assert not settled(np.array([[0.1]]), np.ones((1, 1)), np.array([[2**45]], dtype=np.uint64))[0]
+    values = np.array([[0.5 + 1e-14], [0.5 + 1e-9], [2.0**51]])
+    assert settled(values, np.full((3, 1), rounding.FLOAT_ERROR)).tolist() == [False, True, False]
+    assert legible(np.array([[2**63, 2**46], [2**63, 2**45]], dtype=np.uint64)).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("law", [LaplaceNoise(np.array([300.0, 7.0])), FacetConeNoise(random_body(3, 5))])
+@pytest.mark.parametrize("law", LAWS, ids=by_name)
 def test_the_exact_path_alone_gives_the_same_draws(law, monkeypatch):
     fast = law.draw(300, InsecureSeededRandomness(3))
-    monkeypatch.setattr(f"{type(law).__module__}.settled", lambda sums, magnitudes, words: np.zeros(len(sums), bool))
+    monkeypatch.setattr(f"{type(law).__module__}.settled", lambda values, errors: np.zeros(len(values), bool))
     slow = law.draw(300, InsecureSeededRandomness(3))
     assert np.array_equal(fast, slow)
 
@@ -113,7 +137,7 @@ def test_the_exact_path_alone_gives_the_same_draws(law, monkeypatch):
 def test_an_all_zero_word_is_refined_rather_than_rounded():
     uniform = LazyUniform(0)
     source = ScriptedRandomness([2**63])
-    value = round_exactly([[1.0]], Fraction(1), [uniform], source)[0]
+    value = round_exactly(exponential_sums([[1.0]], Fraction(1)), [uniform], source)[0]
     assert source.asked == 1
     assert value == round(np.log(2) * 65)
 
@@ -151,3 +175,18 @@ def test_noise_that_could_leave_64_bit_integers_is_refused():
 def test_unusable_scales_are_refused(scales):
     with pytest.raises(NotANormBall):
         LaplaceNoise(np.array(scales))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        BoxNoise(Box(np.array([100.0, 1000.0]))),
+        FacetConeNoise(hull_of_differences(np.array([[100, 1000], [100, -1000]]), np.ones(2))),
+    ],
+    ids=by_name,
+)
+def test_directions_follow_the_cone_measure_not_the_surface(law):
+    """A box of 1 by 10: both pairs of sides are hit equally often, although one pair is ten times as long."""
+    draws = law.draw(100_000, InsecureSeededRandomness(2)) / np.array([100, 1000])
+    share = (np.abs(draws[:, 0]) > np.abs(draws[:, 1])).mean()
+    assert abs(share - 0.5) < 6 * 0.5 / np.sqrt(100_000)
