@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.lazy_uniform import WORD
-from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, as_ball, exponentials, legible, round_all, settled
+from dxgeom.noise.rounding import FLOAT_ERROR, IdealDraws, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -40,25 +39,18 @@ class BoxNoise(NoiseLaw):
         radius = generator.standard_gamma(self.dimension + 1, (count, 1))
         return np.asarray(radius * generator.uniform(-1, 1, (count, self.dimension)) * self.body.half_widths)
 
-    def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
-        self.check_size(factor)
-        size = self.dimension
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        size, widths = self.dimension, self.body.half_widths
         words = randomness.words(count * (2 * size + 1)).reshape(count, 2 * size + 1)
         radius = exponentials(words[:, : size + 1]).sum(axis=1, keepdims=True)
         places = words[:, size + 1 :].astype(np.float64) * 2.0 ** (1 - WORD) - 1
-        widths = self.body.half_widths * float(factor)
-        values = radius * places * widths
         # |places| ≤ 1 is off by less than 2⁻⁵¹, which the radius' own allowance of 2⁻⁴³(m + 1 + R) covers as well.
-        sure = settled(values, (size + 1 + radius) * widths * FLOAT_ERROR) & legible(words[:, : size + 1])
-        return round_all(values, sure, words, lambda _: self._evaluation(factor), randomness)
+        errors = (size + 1 + radius) * widths * FLOAT_ERROR
+        return IdealDraws(
+            radius * places * widths, errors, legible(words[:, : size + 1]), words, lambda _: self._evaluate
+        )
 
-    def _evaluation(self, factor: Fraction) -> Evaluation:
-        def evaluate(uniforms: list[arb]) -> list[arb]:
-            size = self.dimension
-            radius = sum((-uniform.log() for uniform in uniforms[: size + 1]), arb(0)) * as_ball(factor)
-            widths = self.body.half_widths.tolist()
-            return [
-                radius * (2 * uniform - 1) * width for uniform, width in zip(uniforms[size + 1 :], widths, strict=True)
-            ]
-
-        return evaluate
+    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
+        size, widths = self.dimension, self.body.half_widths.tolist()
+        radius = sum((-uniform.log() for uniform in uniforms[: size + 1]), arb(0))
+        return [radius * (2 * uniform - 1) * width for uniform, width in zip(uniforms[size + 1 :], widths, strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.lazy_uniform import WORD
-from dxgeom.noise.rounding import Evaluation, as_ball, exponentials, legible, round_all, settled
+from dxgeom.noise.rounding import IdealDraws, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
 
 FLOAT_ERROR = 2.0**-29
@@ -49,8 +48,7 @@ class EllipsoidNoise(NoiseLaw):
         radius = generator.standard_gamma(self.dimension, (count, 1))
         return np.asarray((radius * directions) @ self.body.axes.T)
 
-    def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
-        self.check_size(factor)
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size, pairs = self.dimension, -(-self.dimension // 2)
         words = randomness.words(count * (size + 2 * pairs)).reshape(count, size + 2 * pairs)
         sizes = exponentials(words[:, : size + pairs])
@@ -59,27 +57,23 @@ class EllipsoidNoise(NoiseLaw):
         turns = np.stack([np.cos(2 * np.pi * angles), np.sin(2 * np.pi * angles)], axis=2)
         normals = (lengths[:, :, None] * turns).reshape(count, 2 * pairs)[:, :size]
         length = np.linalg.norm(normals, axis=1, keepdims=True)
-        axes = self.body.axes * float(factor)
-        values = (radius * normals / np.where(length > 0, length, 1)) @ axes.T
-        errors = (size + radius) * np.abs(axes).sum(axis=1) * FLOAT_ERROR
-        sure = settled(values, errors) & legible(words[:, : size + pairs])
-        sure &= np.all(sizes[:, size:] >= _SMALLEST_EXPONENTIAL, axis=1) & (length[:, 0] >= _SHORTEST * size**0.5)
-        return round_all(values, sure, words, lambda _: self._evaluation(factor), randomness)
+        values = (radius * normals / np.where(length > 0, length, 1)) @ self.body.axes.T
+        errors = (size + radius) * np.abs(self.body.axes).sum(axis=1) * FLOAT_ERROR
+        tame = np.all(sizes[:, size:] >= _SMALLEST_EXPONENTIAL, axis=1) & (length[:, 0] >= _SHORTEST * size**0.5)
+        return IdealDraws(values, errors, legible(words[:, : size + pairs]) & tame, words, lambda _: self._evaluate)
 
-    def _evaluation(self, factor: Fraction) -> Evaluation:
-        def evaluate(uniforms: list[arb]) -> list[arb]:
-            size, pairs = self.dimension, -(-self.dimension // 2)
-            sizes = [-uniform.log() for uniform in uniforms[: size + pairs]]
-            lengths = [(2 * size).sqrt() for size in sizes[size:]]
-            turns = [2 * arb.pi() * uniform for uniform in uniforms[size + pairs :]]
-            normals = [
-                length * part for length, turn in zip(lengths, turns, strict=True) for part in (turn.cos(), turn.sin())
-            ][:size]
-            square = sum((normal * normal for normal in normals), arb(0))
-            scale = sum(sizes[:size], arb(0)) * as_ball(factor) / square.sqrt()
-            return [
-                sum((arb(a) * normal for a, normal in zip(row, normals, strict=True)), arb(0)) * scale
-                for row in self.body.axes.tolist()
-            ]
-
-        return evaluate
+    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
+        size, pairs = self.dimension, -(-self.dimension // 2)
+        sizes = [-uniform.log() for uniform in uniforms[: size + pairs]]
+        turns = [2 * arb.pi() * uniform for uniform in uniforms[size + pairs :]]
+        normals = [
+            (2 * exponential).sqrt() * part
+            for exponential, turn in zip(sizes[size:], turns, strict=True)
+            for part in (turn.cos(), turn.sin())
+        ][:size]
+        square = sum((normal * normal for normal in normals), arb(0))
+        scale = sum(sizes[:size], arb(0)) / square.sqrt()
+        return [
+            sum((arb(a) * normal for a, normal in zip(row, normals, strict=True)), arb(0)) * scale
+            for row in self.body.axes.tolist()
+        ]

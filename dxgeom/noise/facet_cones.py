@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.rounding import FLOAT_ERROR, exponential_sums, exponentials, legible, round_all, settled
+from dxgeom.noise.rounding import (
+    FLOAT_ERROR,
+    Evaluation,
+    IdealDraws,
+    exponential_sums,
+    exponentials,
+    legible,
+    stretched,
+)
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -46,10 +54,8 @@ class FacetConeNoise(NoiseLaw):
         sizes = generator.standard_exponential((count, self.dimension))
         return np.asarray(_combine(self._vertices, simplex, sizes) * self.body.inflation)
 
-    def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.dimension
-        self.check_size(factor)
-        factor *= Fraction(self.body.inflation)
         choice = randomness.words(count)
         words = randomness.words(count * size).reshape(count, size)
         simplex = np.searchsorted(self._thresholds, choice, side="right")
@@ -57,16 +63,14 @@ class FacetConeNoise(NoiseLaw):
         for row in np.flatnonzero((last == choice) & (simplex > 0)):
             simplex[row] = self._choose(LazyUniform(int(choice[row])), randomness)
         sizes = exponentials(words)
-        values = _combine(self._vertices, simplex, sizes) * float(factor)
-        magnitudes = _combine(np.abs(self._vertices), simplex, 1 + sizes) * float(factor)
-        sure = settled(values, magnitudes * FLOAT_ERROR) & legible(words)
-        return round_all(
-            values,
-            sure,
-            words,
-            lambda row: exponential_sums(self._vertices[simplex[row]].T.tolist(), factor),
-            randomness,
-        )
+        inflation = self.body.inflation
+        values = _combine(self._vertices, simplex, sizes) * inflation
+        errors = _combine(np.abs(self._vertices), simplex, 1 + sizes) * (inflation * FLOAT_ERROR)
+
+        def evaluation(row: int) -> Evaluation:
+            return stretched(exponential_sums(self._vertices[simplex[row]].T.tolist()), Fraction(inflation))
+
+        return IdealDraws(values, errors, legible(words), words, evaluation)
 
     def _choose(self, uniform: LazyUniform, randomness: Randomness) -> int:
         """The simplex f with cumulative[f−1] ≤ U·total < cumulative[f], reading bits until it is certain."""

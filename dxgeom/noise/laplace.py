@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rounding import FLOAT_ERROR, exponential_sums, exponentials, legible, round_all, settled
+from dxgeom.noise.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -37,21 +36,14 @@ class LaplaceNoise(NoiseLaw):
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return generator.laplace(size=(count, self.scales.size)) * self.scales
 
-    def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.scales.size
-        self.check_size(factor)
         words = randomness.words(count * size).reshape(count, size)
-        signs = _signs(count, size, randomness)
+        axes = _signs(count, size, randomness) * self.scales
         sizes = exponentials(words)
-        reach = signs * (self.scales * float(factor))
-        values = reach * sizes
-        sure = settled(values, np.abs(reach) * (1 + sizes) * FLOAT_ERROR) & legible(words)
-        return round_all(
-            values,
-            sure,
-            words,
-            lambda row: exponential_sums(np.diag(signs[row] * self.scales).tolist(), factor),
-            randomness,
+        errors = self.scales * (1 + sizes) * FLOAT_ERROR
+        return IdealDraws(
+            axes * sizes, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
         )
 
 

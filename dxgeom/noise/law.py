@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.noise.rounding import IdealDraws, round_draws
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -33,12 +34,17 @@ class NoiseLaw(ABC):
         """``count`` float draws (count, m) for predictions and plots. **Never release these.**"""
 
     @abstractmethod
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        """``count`` draws of V with a bound on what float64 makes of them, and the way to their exact values."""
+
     def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
         """``count`` draws of ``factor·V``, each coordinate rounded to the nearest integer (count, m).
 
         Guarantee: *exactly* the law of the rounded ideal noise, given uniform random words.
         Raises: TooLarge when a coordinate could leave int64.
         """
+        self.check_size(factor)
+        return round_draws(self.ideal(count, randomness), factor, randomness)
 
     @property
     def dimension(self) -> int:

@@ -14,8 +14,9 @@ Whether more bits were read depends on the noise alone, never on the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -28,8 +29,8 @@ FLOAT_ERROR = 2.0**-43
 """Bound on |float64 sum − exact sum| relative to Σ|a_i|(1 + E_i), for words of at least ``SMALLEST_WORD``.
 
 Of one exponential, absolute: 2⁻⁵³ from converting the word, 2⁻⁴⁶ from the bits not yet read, and 2⁻⁴⁸·E allowed for the
-logarithm (32 units in the last place, where libraries promise fewer than 4). Products, the factor's rounding and the
-sum add (m + 3)·2⁻⁵³ relative. Together below 2⁻⁴⁴ for m ≤ 200; doubled here."""
+logarithm (32 units in the last place, where libraries promise fewer than 4). Products and the sum add (m + 3)·2⁻⁵³
+relative. Together below 2⁻⁴⁴ for m ≤ 200; doubled here."""
 SMALLEST_WORD = 2**46
 """A smaller word leaves its logarithm too uncertain for float64: always ambiguous."""
 LARGEST_VALUE = 2.0**50
@@ -55,22 +56,32 @@ def settled(values: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray
     return np.asarray(np.all((distance > errors) & (np.abs(values) < LARGEST_VALUE), axis=1))
 
 
-def round_all(
-    values: NDArray[np.float64],
-    sure: NDArray[np.bool_],
-    words: NDArray[np.uint64],
-    evaluation: Callable[[int], Evaluation],
-    randomness: Randomness,
-) -> NDArray[np.int64]:
-    """The values rounded to integers (B, m): in float64 where ``sure``, else exactly.
+@final
+@dataclass(frozen=True, eq=False)
+class IdealDraws:
+    """B draws of ideal noise as far as 64 bits of each uniform and float64 tell them.
 
-    Args: ``words`` (B, n): the first 64 bits of each row's uniforms; ``evaluation(row)``: the exact values as a
-    function of them.
+    ``values`` (B, m); ``errors`` (B, m): bounds on how far each is off, true for rows that are ``legible`` (B,);
+    ``words`` (B, n): the bits read; ``evaluation(row)``: that row's exact values as a function of its uniforms.
     """
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    legible: NDArray[np.bool_]
+    words: NDArray[np.uint64]
+    evaluation: Callable[[int], Evaluation]
+
+
+def round_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> NDArray[np.int64]:
+    """``factor`` times the draws, rounded to integers (B, m): in float64 where that is certain, else exactly."""
+    values = draws.values * float(factor)
+    # Two roundings more: of the factor, and of the product.
+    errors = draws.errors * float(factor) + np.abs(values) * 2.0**-51
+    sure = settled(values, errors) & draws.legible
     rounded = np.floor(np.where(sure[:, None], values, 0.0) + 0.5).astype(np.int64)
     for row in np.flatnonzero(~sure):
-        uniforms = [LazyUniform(int(word)) for word in words[row]]
-        rounded[row] = round_exactly(evaluation(int(row)), uniforms, randomness)
+        uniforms = [LazyUniform(int(word)) for word in draws.words[row]]
+        rounded[row] = round_exactly(stretched(draws.evaluation(int(row)), factor), uniforms, randomness)
     return rounded
 
 
@@ -88,19 +99,21 @@ def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], rando
         precision += WORD
 
 
-def exponential_sums(coefficients: Sequence[Sequence[int | float]], factor: Fraction) -> Evaluation:
-    """factor · Σ_i coefficients[k][i]·(−log U_i) for every k; coefficients and factor are taken exactly."""
+def exponential_sums(coefficients: Sequence[Sequence[int | float]]) -> Evaluation:
+    """Σ_i coefficients[k][i]·(−log U_i) for every k; coefficients are taken exactly."""
 
     def evaluate(uniforms: list[arb]) -> list[arb]:
         sizes = [-uniform.log() for uniform in uniforms]
-        return [
-            sum((arb(a) * size for a, size in zip(row, sizes, strict=True) if a), arb(0)) * as_ball(factor)
-            for row in coefficients
-        ]
+        return [sum((arb(a) * size for a, size in zip(row, sizes, strict=True) if a), arb(0)) for row in coefficients]
 
     return evaluate
 
 
-def as_ball(number: Fraction) -> arb:
-    """A rational in ball arithmetic."""
-    return arb(fmpq(number.numerator, number.denominator))
+def stretched(evaluation: Evaluation, factor: Fraction) -> Evaluation:
+    """The same values times a rational."""
+
+    def evaluate(uniforms: list[arb]) -> list[arb]:
+        scale = arb(fmpq(factor.numerator, factor.denominator))
+        return [value * scale for value in evaluation(uniforms)]
+
+    return evaluate

@@ -14,6 +14,7 @@ import pytest
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
@@ -44,6 +45,8 @@ LAWS = {
     "tilted ellipsoid": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "one-dimensional ellipsoid": EllipsoidNoise(Ellipsoid(np.array([[30.0]]))),
     "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
+    "product": ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
+    "rotated Laplace": LinearImageNoise(LaplaceNoise(np.array([90.0, 4.0])), np.array([[0.8, -0.6], [0.6, 0.8]])),
     "interval": hull([[250]]),
     "hexagon": hull([[100, 0], [0, 100], [100, -100]]),
     "skewed": hull([[100_000, 99_000], [10, 20], [90, 100]]),

@@ -13,11 +13,12 @@ from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise import rounding
 from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rounding import exponential_sums, legible, round_exactly, settled
+from dxgeom.noise.rounding import exponential_sums, legible, round_exactly, settled, stretched
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 
@@ -49,11 +50,13 @@ def test_reading_few_bits_at_first_rounds_like_reading_many(chunk, dimension):
         coefficients = generator.integers(-(10**6), 10**6, (dimension, dimension)).tolist()
         strings = [int.from_bytes(generator.bytes(24), "big") for _ in range(dimension)]
         whole = [LazyUniform(string, 192) for string in strings]
-        expected = round_exactly(exponential_sums(coefficients, Fraction(3, 7)), whole, ScriptedRandomness([]))
+        expected = round_exactly(
+            stretched(exponential_sums(coefficients), Fraction(3, 7)), whole, ScriptedRandomness([])
+        )
         coarse = [LazyUniform(string >> (192 - chunk), chunk) for string in strings]
         later = interleaved_words(strings, chunk)
         source = ScriptedRandomness(later)
-        assert round_exactly(exponential_sums(coefficients, Fraction(3, 7)), coarse, source) == expected
+        assert round_exactly(stretched(exponential_sums(coefficients), Fraction(3, 7)), coarse, source) == expected
         refined += source.asked > 0
     assert refined > 100
 
@@ -76,6 +79,8 @@ LAWS = [
     EllipsoidNoise(Ellipsoid(np.array([[300.0]]))),
     EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     EllipsoidNoise(Ellipsoid(50 * np.eye(4))),
+    ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
+    LinearImageNoise(BoxNoise(Box(np.array([300.0, 7.0]))), np.array([[1.0, 2.0], [-0.3, 5.0]])),
 ]
 
 
@@ -95,28 +100,16 @@ class ShiftedRandomness(Randomness):
 
 
 @pytest.mark.parametrize("law", LAWS, ids=by_name)
-def test_the_float_error_stays_below_its_bound(law, monkeypatch):
-    """Against 300-bit evaluation at both ends of what the words allow, for every row that counts as sure."""
-    seen = {}
-
-    def settle(values, errors):
-        seen["values"], seen["errors"] = values, np.broadcast_to(errors, values.shape)
-        return np.ones(len(values), dtype=bool)
-
-    def round_none(values, sure, words, evaluation, randomness):
-        seen["sure"], seen["words"], seen["evaluation"] = sure, words, evaluation
-        return np.zeros(values.shape, dtype=np.int64)
-
-    monkeypatch.setattr(f"{type(law).__module__}.settled", settle)
-    monkeypatch.setattr(f"{type(law).__module__}.round_all", round_none)
-    law.draw(1500, ShiftedRandomness(1), Fraction(10, 3))
-    assert seen["sure"].sum() > 500
-    for row in np.flatnonzero(seen["sure"]):
+def test_the_float_error_stays_below_its_bound(law):
+    """Against 300-bit evaluation at both ends of what the words allow, for every legible row."""
+    draws = law.ideal(1500, ShiftedRandomness(1))
+    assert draws.legible.sum() > 500
+    for row in np.flatnonzero(draws.legible):
         for end in (0, 1):
             with ctx.workprec(300):
-                uniforms = [arb(fmpq(int(word) + end, 2**64)) for word in seen["words"][row]]
-                exact = seen["evaluation"](int(row))(uniforms)
-            for value, error, truth in zip(seen["values"][row], seen["errors"][row], exact, strict=True):
+                uniforms = [arb(fmpq(int(word) + end, 2**64)) for word in draws.words[row]]
+                exact = draws.evaluation(int(row))(uniforms)
+            for value, error, truth in zip(draws.values[row], draws.errors[row], exact, strict=True):
                 assert bool(abs(arb(float(value)) - truth) <= arb(float(error)))
 
 
@@ -129,7 +122,7 @@ def test_a_sum_next_to_a_half_integer_is_not_settled_by_floats():
 @pytest.mark.parametrize("law", LAWS, ids=by_name)
 def test_the_exact_path_alone_gives_the_same_draws(law, monkeypatch):
     fast = law.draw(300, InsecureSeededRandomness(3))
-    monkeypatch.setattr(f"{type(law).__module__}.settled", lambda values, errors: np.zeros(len(values), bool))
+    monkeypatch.setattr(rounding, "settled", lambda values, errors: np.zeros(len(values), bool))
     slow = law.draw(300, InsecureSeededRandomness(3))
     assert np.array_equal(fast, slow)
 
@@ -137,7 +130,7 @@ def test_the_exact_path_alone_gives_the_same_draws(law, monkeypatch):
 def test_an_all_zero_word_is_refined_rather_than_rounded():
     uniform = LazyUniform(0)
     source = ScriptedRandomness([2**63])
-    value = round_exactly(exponential_sums([[1.0]], Fraction(1)), [uniform], source)[0]
+    value = round_exactly(exponential_sums([[1.0]]), [uniform], source)[0]
     assert source.asked == 1
     assert value == round(np.log(2) * 65)
 
