@@ -104,13 +104,12 @@ def words_of(distance: Distance) -> str:
 
 
 def _to_integers(distances: list[Fraction | float | int]) -> tuple[list[float], Fraction]:
-    common = math.lcm(*(Fraction(distance).denominator for distance in distances if distance != math.inf))
-    scaled: list[Fraction | float] = [
-        math.inf if distance == math.inf else Fraction(distance) * common for distance in distances
-    ]
-    if any(length != math.inf and abs(length) >= EXACT_BELOW for length in scaled):
+    rationals = [None if distance == math.inf else Fraction(distance) for distance in distances]
+    common = math.lcm(*(rational.denominator for rational in rationals if rational is not None))
+    if any(abs(rational * common) >= EXACT_BELOW for rational in rationals if rational is not None):
         raise NotAMetric("over their common denominator these rationals need integers beyond 2**52; round them", ())
-    return [float(length) for length in scaled], Fraction(1, common)
+    lengths = [math.inf if rational is None else float(rational * common) for rational in rationals]
+    return lengths, Fraction(1, common)
 
 
 _Rule: TypeAlias = tuple[NDArray[np.bool_], str]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
@@ -25,6 +25,7 @@ squares = st.integers(1, 6).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(squares)
 def test_the_repair_of_integers_is_the_shortest_path_closure(rows):
     repair = dx.repair_metric(rows)
@@ -34,6 +35,7 @@ def test_the_repair_of_integers_is_the_shortest_path_closure(rows):
     dx.verify_metric(repair.entries)
 
 
+@settings(deadline=None)
 @given(squares, st.integers(1, 97))
 def test_the_repair_of_rationals_is_exact(rows, denominator):
     exact = [[Fraction(entry, denominator) for entry in row] for row in rows]

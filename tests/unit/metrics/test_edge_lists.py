@@ -4,7 +4,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
@@ -30,6 +30,7 @@ edge_lists = st.dictionaries(
 ).map(lambda pairs: [(a, b, distance) for (a, b), distance in pairs.items()])
 
 
+@settings(deadline=None)
 @given(edge_lists)
 def test_an_edge_list_holds_exactly_when_no_path_is_shorter_than_an_edge(edges):
     paths = shortest(edges)
@@ -49,6 +50,7 @@ def test_an_edge_list_holds_exactly_when_no_path_is_shorter_than_an_edge(edges):
         assert along < stated[frozenset((path[0], path[-1]))]
 
 
+@settings(deadline=None)
 @given(edge_lists)
 def test_repaired_edges_are_the_shortest_paths(edges):
     paths = shortest(edges)
