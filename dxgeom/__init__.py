@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         UnsupportedCombination,
     )
     from dxgeom.ledger.ledger import Ledger
+    from dxgeom.metrics.closure import repair_metric
+    from dxgeom.metrics.edge_check import repair_edges, verify_edges
     from dxgeom.metrics.verification import VerifiedMetric, verify_metric
     from dxgeom.pipeline import compile_and_release
     from dxgeom.planner.choose import plan
@@ -55,6 +57,9 @@ _HOME = {
     "load_policy": "dxgeom.policy.policy",
     "load_queries": "dxgeom.policy.queries_file",
     "plan": "dxgeom.planner.choose",
+    "repair_edges": "dxgeom.metrics.edge_check",
+    "repair_metric": "dxgeom.metrics.closure",
+    "verify_edges": "dxgeom.metrics.edge_check",
     "verify_metric": "dxgeom.metrics.verification",
 }
 
@@ -81,6 +86,9 @@ __all__ = [
     "load_policy",
     "load_queries",
     "plan",
+    "repair_edges",
+    "repair_metric",
+    "verify_edges",
     "verify_metric",
 ]
 

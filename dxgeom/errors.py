@@ -76,10 +76,16 @@ class PredicateError(DxgeomError):
 
 
 class NotAMetric(DxgeomError):
-    """A claimed distance breaks an axiom; ``witness`` are the records that show it."""
+    """A claimed distance breaks an axiom; ``witness`` are the records that show it.
 
-    def __init__(self, message: str, witness: tuple[int, ...], excess: float = 0.0) -> None:
-        self.witness, self.excess = witness, excess
+    ``broken``: every broken axiom that was looked for, in words, each with the number of entries (for the triangle
+    inequality: pairs) that break it.
+    """
+
+    def __init__(
+        self, message: str, witness: tuple[int, ...], excess: float = 0.0, broken: tuple[tuple[str, int], ...] = ()
+    ) -> None:
+        self.witness, self.excess, self.broken = witness, excess, broken
         super().__init__(message)
 
 

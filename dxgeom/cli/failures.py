@@ -42,6 +42,7 @@ def error_dict(error: DxgeomError) -> dict[str, Any]:
     if isinstance(error, NotAMetric):
         document["witness"] = list(error.witness)
         document["excess"] = error.excess
+        document["broken"] = [{"axiom": rule, "count": count} for rule, count in error.broken]
     return document
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias, final
@@ -34,11 +34,14 @@ class ClaimedMatrix:
     """What a file states: ``entries`` are int64 or Fraction where exact, float64 otherwise; nothing is checked yet.
 
     ``rounded``: the text holds decimals with too many digits to decide them exactly, so they were read as float64.
+    ``header``: the first row of text that is no row of distances; ``named``: each row starts with its label.
     """
 
     labels: tuple[str, ...]
     entries: NDArray[Any]
     rounded: bool = False
+    header: tuple[str, ...] = ()
+    named: bool = False
 
     @property
     def size(self) -> int:
@@ -95,20 +98,21 @@ def _from_text(path: Path) -> ClaimedMatrix:
     There are labels when the top left cell is no number: in a header when there is one row more than columns, in the
     first column when there is one column more than rows, in both when there are as many rows as columns.
     """
-    rows = list(_rows(path))
+    rows = list(rows_of_text(path))
     if not rows:
         raise DataError(f"'{path}' holds no distances")
     first = rows[0][1]
-    labelled = not _is_number(first[0])
+    labelled = not is_number(first[0])
     header = labelled and len(rows) >= len(first)
     column = labelled and len(rows) <= len(first)
     body = rows[1:] if header else rows
     labels = tuple(cells[0] for _, cells in body) if column else tuple(first) if header else ()
-    return _as_exact_as_possible(labels, _numbers_of(path, body, 1 if column else 0))
+    claimed = _as_exact_as_possible(labels, _numbers_of(path, body, 1 if column else 0))
+    return replace(claimed, header=tuple(first) if header else (), named=column)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with its line."""
+def rows_of_text(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of comma-separated text that are not blank, each with its line. Raises: DataError, TooLarge."""
     cells = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -125,15 +129,16 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise DataError(f"'{path}' is not comma-separated text: {error}") from error
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number."""
     try:
-        _cell(text)
+        cell_of(text)
     except NotANumber:
         return False
     return True
 
 
-def _cell(text: str) -> Cell:
+def cell_of(text: str) -> Cell:
     """A decimal or a fraction such as 1/3, exactly; inf and nan in their usual spellings.
 
     Raises: NotANumber.
@@ -162,7 +167,7 @@ def _numbers_of(path: Path, body: list[tuple[int, list[str]]], skip: int) -> lis
         for column, text in enumerate(cells[skip:], start=skip + 1):
             if text not in known:
                 try:
-                    known[text] = _cell(text)
+                    known[text] = cell_of(text)
                 except NotANumber as error:
                     found = shown(text) if text else "an empty cell"
                     raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}") from error

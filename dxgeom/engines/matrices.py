@@ -1,7 +1,8 @@
-"""A matrix of distances from a Parquet file."""
+"""A matrix of distances from a Parquet file, and back into one."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,26 @@ def matrix_of_parquet(path: Path, most_cells: int) -> tuple[tuple[str, ...], NDA
         labels, table = tuple(str(label) for label in table.column(0).to_pylist()), table.remove_column(0)
     columns = [_numbers(table.column(k), table.schema.names[k], described) for k in range(table.num_columns)]
     return labels, np.column_stack(columns) if columns else np.empty((0, 0))
+
+
+def matrix_to_parquet(source: Path, target: Path, entries: NDArray[Any]) -> None:
+    """Write ``entries`` in the shape of the file they came from: its column names, labels and exact column types.
+
+    Raises: DataError.
+    """
+    with plain_errors(f"'{target}'"):
+        table = pq.read_table(source)
+        skip = int(table.num_columns > 0 and _is_text(table.schema.types[0]))
+        kept = [table.column(0)] if skip else []
+        columns = [_column(entries[:, k], table.schema.types[k + skip]) for k in range(entries.shape[1])]
+        pq.write_table(pa.table([*kept, *columns], names=table.schema.names), target)
+
+
+def _column(entries: NDArray[Any], kind: Any) -> Any:
+    if pa.types.is_decimal(kind):
+        scale = 10**kind.scale
+        return pa.array([Decimal(int(entry * scale)).scaleb(-kind.scale) for entry in entries], type=kind)
+    return pa.array(entries.astype(np.int64 if pa.types.is_integer(kind) else np.float64))
 
 
 def _numbers(column: Any, name: str, described: str) -> NDArray[Any]:

@@ -15,7 +15,8 @@ class MetricCertificate:
 
     ``form``: the metric's family. ``reason``: the theorem or the check, in words. ``pairs``, ``triples``: how many
     were compared one by one (0 where a theorem covers them all). ``verdict``: "within rounding" when float64 input
-    broke the triangle inequality by no more than its own rounding, ``excess`` by how much, relative to the entry.
+    broke the triangle inequality by no more than its own rounding, ``excess`` by how much, relative to the entry,
+    ``tolerance`` how much was allowed (0 where the decision is exact).
     """
 
     form: str
@@ -25,12 +26,17 @@ class MetricCertificate:
     triples: int = 0
     verdict: Verdict = "holds"
     excess: float = 0.0
+    tolerance: float = 0.0
     parts: tuple[MetricCertificate, ...] = ()
 
     def lines(self, indent: str = "") -> list[str]:
         """The certificate for a reader, one line per part."""
         checked = f"; {self.pairs:,} pairs and {self.triples:,} triples checked" if self.pairs else ""
-        rounding = f"; within rounding of equality (relative excess {self.excess:.3g})" if self.excess else ""
+        rounding = (
+            f"; within rounding of equality (relative excess {self.excess:.3g}, allowed {self.tolerance:.3g})"
+            if self.excess
+            else ""
+        )
         head = f"{indent}{self.form} on {self.size:,} values: {self.reason}{checked}{rounding}"
         return [head, *(line for part in self.parts for line in part.lines(indent + "  "))]
 
@@ -44,5 +50,6 @@ class MetricCertificate:
             "triples": self.triples,
             "verdict": self.verdict,
             "excess": self.excess,
+            "tolerance": self.tolerance,
             "parts": [part.as_dict() for part in self.parts],
         }

@@ -18,34 +18,42 @@ from dxgeom.universe.columns import plain
 ROUNDING_OF_INPUT = 2.0**-48
 """A float64 distance matrix computed elsewhere is trusted to this relative accuracy, no further."""
 EXACT_BELOW = 2.0**52
+TRIANGLE = "no detour is shorter"
 
 Progress = Callable[[int, int], None]
 
 
 def certify_matrix(
-    matrix: NDArray[np.float64], factor: Fraction = Fraction(1), progress: Progress | None = None
+    matrix: NDArray[np.float64],
+    factor: Fraction = Fraction(1),
+    progress: Progress | None = None,
+    first: bool = False,
 ) -> MetricCertificate:
     """Check every axiom of a pseudometric with values in [0, ∞] on ``factor`` times a square float64 matrix.
 
     Guarantee: matrices of integers below 2⁵² are decided *exactly*. Otherwise each detour is one float64 addition, so
     an excess up to 2⁻⁴⁸ of the entry is reported as "within rounding" and anything beyond is refused.
     Either way a mechanism honours every entry as it stands, because every finite pair is a generating pair.
-    Raises: NotAMetric with the worst witness i, k, j.
+    Args: ``first`` stops at the first rows that show a violation; ``progress`` is told the rows done and the rows.
+    Raises: NotAMetric with the worst witness i, k, j (of the rows looked at) and every broken axiom's count.
     """
     _check_entries(matrix, factor)
     size = len(matrix)
     finite = matrix[np.isfinite(matrix)]
     integral = bool(np.all(finite == np.floor(finite)) and np.max(finite, initial=0.0) < EXACT_BELOW)
-    excess, witness, count = _worst_triangle(matrix, progress)
+    tolerance = 0.0 if integral else ROUNDING_OF_INPUT
+    enough = tolerance if first else np.inf
+    excess, witness, count, rows = _worst_triangle(matrix, progress, enough)
     if witness is not None and (integral or excess > ROUNDING_OF_INPUT):
         missed = excess * float(matrix[witness[0], witness[2]] * factor)
-        raise NotAMetric(_describe(matrix, factor, witness, count), witness, missed)
+        message = _describe(matrix, factor, witness, count, rows)
+        raise NotAMetric(message, witness, missed, ((TRIANGLE, count),))
     reason = "every triple compared" + (", in exact integers" if integral else ", in float64")
     triples = size * (size - 1) * (size - 2) // 2
     pairs = size * (size - 1) // 2
     if witness is not None:
-        return MetricCertificate("matrix", size, reason, pairs, triples, "within rounding", excess)
-    return MetricCertificate("matrix", size, reason, pairs, triples)
+        return MetricCertificate("matrix", size, reason, pairs, triples, "within rounding", excess, tolerance)
+    return MetricCertificate("matrix", size, reason, pairs, triples, tolerance=tolerance)
 
 
 def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction]:
@@ -74,11 +82,14 @@ def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
     return digest.hexdigest()
 
 
-def _describe(matrix: NDArray[np.float64], factor: Fraction, witness: tuple[int, int, int], count: int) -> str:
+def _describe(
+    matrix: NDArray[np.float64], factor: Fraction, witness: tuple[int, int, int], count: int, rows: int
+) -> str:
     i, k, j = witness
-    pairs = len(matrix) * (len(matrix) - 1) // 2
+    pairs = rows * (rows - 1) // 2
+    stopped = "" if rows == len(matrix) else f" among the first {rows:,} records, and no more were looked at"
     return (
-        f"the triangle inequality fails for {count:,} of {pairs:,} pairs; worst: "
+        f"the triangle inequality fails for {count:,} of {pairs:,} pairs{stopped}; worst: "
         f"d({i}, {j}) = {_shown(matrix[i, j], factor)} > d({i}, {k}) + d({k}, {j}) = "
         f"{_shown(matrix[i, k], factor)} + {_shown(matrix[k, j], factor)}; "
         "lower the entry, or take the shortest-path closure"
@@ -114,23 +125,28 @@ def _check_entries(matrix: NDArray[np.float64], factor: Fraction) -> None:
     rules = (
         (np.isnan(matrix), "no distance is NaN"),
         (matrix < 0, "no distance is negative"),
-        (np.diag(np.diag(matrix) != 0), "the distance of a record from itself is 0"),
-        (matrix != matrix.T, "distances are symmetric"),
+        (np.diag((np.diag(matrix) != 0) & ~np.isnan(np.diag(matrix))), "the distance of a record from itself is 0"),
+        ((matrix != matrix.T) & ~np.isnan(matrix + matrix.T), "distances are symmetric"),
     )
-    for broken, rule in rules:
-        if np.any(broken):
-            i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
-            raise NotAMetric(
-                f"{rule}, found d({i}, {j}) = {_shown(matrix[i, j], factor)} and "
-                f"d({j}, {i}) = {_shown(matrix[j, i], factor)} "
-                f"({int(np.count_nonzero(broken)):,} such entries)",
-                (i, j),
-            )
+    counts = tuple((rule, found) for broken, rule in rules if (found := int(np.count_nonzero(broken))))
+    if not counts:
+        return
+    rule, count = counts[0]
+    broken = next(broken for broken, stated in rules if stated == rule)
+    i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
+    more = "".join(f"; also broken: {other}, by {found:,} entries" for other, found in counts[1:])
+    raise NotAMetric(
+        f"{rule}, found d({i}, {j}) = {_shown(matrix[i, j], factor)} and "
+        f"d({j}, {i}) = {_shown(matrix[j, i], factor)} ({count:,} such entries){more}",
+        (i, j),
+        broken=counts,
+    )
 
 
 def _worst_triangle(
-    matrix: NDArray[np.float64], progress: Progress | None
-) -> tuple[float, tuple[int, int, int] | None, int]:
+    matrix: NDArray[np.float64], progress: Progress | None, enough: float
+) -> tuple[float, tuple[int, int, int] | None, int, int]:
+    """The largest relative excess, its witness, the pairs that fail, and the rows looked at until one was enough."""
     size = len(matrix)
     worst, witness, count = 0.0, None, 0
     for start in range(0, size, ROWS):
@@ -141,4 +157,6 @@ def _worst_triangle(
             worst, witness = excess, here
         if progress is not None:
             progress(stop, size)
-    return worst, witness, count
+        if worst > enough:
+            return worst, witness, count, stop
+    return worst, witness, count, size

@@ -91,17 +91,19 @@ def verify_metric(
     budget: Fraction | int = 1,
     universe: Universe | None = None,
     progress: Progress | None = None,
+    first: bool = False,
 ) -> VerifiedMetric:
     """The triangle-inequality checker for a distance matrix that came from elsewhere.
 
     Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
-    ``universe``: what the indices mean, when queries about it are to be answered.
+    ``universe``: what the indices mean, when queries about it are to be answered. ``first``: stop at the first rows
+    that show a violation. ``progress``: called with the rows done and the number of rows.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
-    Raises: NotAMetric with the worst witness ``(i, k, j)``.
+    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom.
     """
     entries, factor = matrix_of(matrix)
-    certificate = certify_matrix(entries, factor, progress)
+    certificate = certify_matrix(entries, factor, progress, first)
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)

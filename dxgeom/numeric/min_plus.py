@@ -53,6 +53,14 @@ def _worst_detour(matrix: NDArray[np.float64], start: int, stop: int) -> tuple[f
     return worst, worst_i, worst_k, worst_j, count
 
 
+def through_one_record(matrix: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+    """min(d(i, j), min over k of d(i, k) + d(k, j)) for rows i in ``start``..``stop - 1`` and columns j < ``stop``.
+
+    The matrix is symmetric with a zero diagonal. Each sum is one float64 addition, exact for integers below 2⁵².
+    """
+    return np.asarray(_shortest_detours(np.ascontiguousarray(matrix, dtype=np.float64), start, stop))
+
+
 def worst_detour(matrix: NDArray[np.float64], start: int, stop: int) -> tuple[float, tuple[int, int, int] | None, int]:
     """The triangle inequality over rows ``start``..``stop - 1`` of a symmetric matrix with zero diagonal.
 

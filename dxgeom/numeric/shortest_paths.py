@@ -27,12 +27,24 @@ def edge_graph(
     return csr_matrix((np.concatenate([lengths, lengths]), (rows, columns)), shape=(size, size))
 
 
-def distances_from(graph: EdgeGraph, sources: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Shortest-path lengths from each source to every node, shape (len(sources), nodes); ∞ where there is no path.
+def distances_from(graph: EdgeGraph, sources: NDArray[np.int64], limit: float = np.inf) -> NDArray[np.float64]:
+    """Shortest-path lengths from each source to every node, shape (len(sources), nodes).
 
+    ∞ where there is no path, or none up to ``limit``.
     Guarantee: within a relative (nodes + 1)·2⁻⁵³ of the exact shortest path over the given float lengths.
     """
-    return np.asarray(dijkstra(graph, directed=True, indices=sources), dtype=np.float64)
+    return np.asarray(dijkstra(graph, directed=True, indices=sources, limit=limit), dtype=np.float64)
+
+
+def path_between(graph: EdgeGraph, start: int, end: int) -> tuple[int, ...]:
+    """The nodes of a shortest path from ``start`` to ``end``, both included; empty where there is none."""
+    _, before = dijkstra(graph, directed=True, indices=start, return_predecessors=True)
+    path = [end]
+    while path[-1] != start:
+        if before[path[-1]] < 0:
+            return ()
+        path.append(int(before[path[-1]]))
+    return tuple(reversed(path))
 
 
 def component_labels(graph: EdgeGraph) -> tuple[int, NDArray[np.int64]]:

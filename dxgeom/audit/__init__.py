@@ -1,0 +1,1 @@
+"""Finished claims, re-checked by another route than the one that made them."""
