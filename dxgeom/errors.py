@@ -19,6 +19,7 @@ class Diagnostic:
     """One mistake in a file: where it is, which rule it breaks, and what to do.
 
     ``line`` and ``column`` count from 1; ``code`` is stable across versions; ``source`` is the text of the line.
+    ``path``: where it is in a policy that was built in Python, such as ``rules[0].epsilon``; else empty.
     """
 
     file: str
@@ -28,9 +29,11 @@ class Diagnostic:
     message: str
     advice: str = ""
     source: str = ""
+    path: str = ""
 
     def __str__(self) -> str:
-        head = f"{self.file}:{self.line}:{self.column}: {self.code}: {self.message}"
+        place = f"{self.file}: {self.path}" if self.path else f"{self.file}:{self.line}:{self.column}"
+        head = f"{place}: {self.code}: {self.message}"
         lines = [head]
         if self.source:
             lines += [f"    {self.source}", "    " + " " * (self.column - 1) + "^"]
@@ -48,6 +51,7 @@ class Diagnostic:
             "message": self.message,
             "advice": self.advice,
             "source": self.source,
+            **({"path": self.path} if self.path else {}),
         }
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``dxgeom check``, ``verify``, ``plan`` and ``release``."""
+"""The command line: every command has its own file here."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from dxgeom.cli.check import check
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
+from dxgeom.cli.schema import schema
 from dxgeom.cli.verify import verify
 
 HELP = """Private answers where not everything is equally sensitive.
@@ -34,6 +35,7 @@ app.command()(check)
 app.command()(verify)
 app.command()(plan)
 app.command()(release)
+app.command()(schema)
 
 
 def _print_version(wanted: bool) -> None:

@@ -36,8 +36,10 @@ class Mistakes:
         if self.full:
             return
         line, column = self.text.position(span.start)
-        source = self.text.line_text(line)
-        mistake = Diagnostic(self.text.file, line, column, code, message, advice, source)
+        paths = self.text.paths
+        source = self.text.line_text(line) if paths is None else ""
+        path = "" if paths is None else paths.at(span.start, span.end)
+        mistake = Diagnostic(self.text.file, line, column, code, message, advice, source, path)
         if mistake not in self.found:
             self.found.append(mistake)
 

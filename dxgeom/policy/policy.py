@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
 from dxgeom.metrics.metric import Metric
@@ -19,7 +20,8 @@ from dxgeom.policy.resolve import ResolvedPolicy, resolve
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.review import Review, review
 from dxgeom.policy.syntax import read_syntax
-from dxgeom.policy.text import PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.text import MAX_BYTES, Paths, PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.writing import write_policy
 from dxgeom.policy.yaml_tree import read_tree
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
@@ -70,6 +72,40 @@ class Policy:
         """SHA-256 of the meaning; comments, layout and the order of rules do not change it."""
         return self.resolved.fingerprint
 
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], *, file: str = "policy", folder: str | os.PathLike[str] | None = None
+    ) -> Policy:
+        """The policy that Python data states: the mappings, lists, words and numbers that a policy file would hold.
+
+        Numbers are exact: integers, ``Decimal``, a ``Fraction`` that is a decimal; a float stands for the decimal it is
+        written as, 0.1 for one tenth. Data files are read from ``folder`` only, and without one not at all. Lines in
+        reviews are those of :meth:`to_yaml`.
+
+        Raises: PolicyError with every mistake, each with the path to it, such as ``rules[0].epsilon``.
+        """
+        written = write_policy(data)
+        if written.unwritable:
+            found = [(one, "write it with mappings, lists, words and exact numbers") for one in written.unwritable]
+            raise PolicyError(
+                [Diagnostic(file, 1, 1, one.code, f"found {one.found}", tip, path=one.path) for one, tip in found]
+            )
+        return parse_policy(written.content, file=file, folder=folder, paths=written.paths)
+
+    def to_yaml(self) -> str:
+        """The policy as the text of a file that means the same: comments are lost, numbers exact, fingerprint equal.
+
+        Data files keep the names they have; load the text with the same folder.
+
+        Raises: TooLarge when the file would be longer than a policy file may be.
+        """
+        text = write_policy(self.resolved.document).content
+        if len(text.encode("utf-8")) > MAX_BYTES:
+            raise TooLarge(
+                f"this policy needs a file of more than {MAX_BYTES:,} bytes; use ranges, bins or a points file"
+            )
+        return text
+
     def compile(self) -> VerifiedMetric:
         """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
         return verify(
@@ -93,13 +129,20 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     return _policy_of(text)
 
 
-def parse_policy(content: str, *, file: str = "policy", folder: str | os.PathLike[str] | None = None) -> Policy:
+def parse_policy(
+    content: str,
+    *,
+    file: str = "policy",
+    folder: str | os.PathLike[str] | None = None,
+    paths: Paths | None = None,
+) -> Policy:
     """The policy of a text; data files are read from ``folder`` only, and without one not at all.
 
+    ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: PolicyError.
     """
     try:
-        text = text_of_string(content, file, None if folder is None else Path(folder))
+        text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
     except Unreadable as error:
         raise PolicyError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
     return _policy_of(text)

@@ -24,7 +24,7 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 MAX_ENTRIES: Final = 200_000_000
 KINDS: Final = ("count", "sum", "mean", "marginal", "matrix")
-_WITH_WHERE: Final = ("sum", "marginal")
+WITH_WHERE: Final = ("sum", "marginal")
 
 
 @final
@@ -88,8 +88,8 @@ class QueryReader:
                 "a mean is over all records: how many records satisfy a condition is itself private",
                 "ask for the sum and the count with the same condition, and divide the answers",
             )
-        elif where is not None and kind not in (None, *_WITH_WHERE):
-            self._note("DX200", where[0].span, f"'where' goes with {' and '.join(_WITH_WHERE)}, not with {kind}")
+        elif where is not None and kind not in (None, *WITH_WHERE):
+            self._note("DX200", where[0].span, f"'where' goes with {' and '.join(WITH_WHERE)}, not with {kind}")
 
     def _named(self, node: Mapping, made: Workload) -> Workload:
         name = node.entry("name")

@@ -14,6 +14,7 @@ from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
 from dxgeom.policy.syntax import SyntaxTree
+from dxgeom.policy.syntax_models import PolicySyntax
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.universe import Universe
 
@@ -21,7 +22,10 @@ from dxgeom.universe.universe import Universe
 @final
 @dataclass(frozen=True)
 class ResolvedPolicy:
-    """A policy whose every word has a meaning. ``attribute_spans``: where each attribute's name stands."""
+    """A policy whose every word has a meaning.
+
+    ``attribute_spans``: where each attribute's name stands; ``document``: the policy as it was written.
+    """
 
     name: str
     about: str
@@ -30,6 +34,7 @@ class ResolvedPolicy:
     budget: Fraction
     unconnected_allowed: bool
     attribute_spans: tuple[Span, ...]
+    document: PolicySyntax
 
     @cached_property
     def fingerprint(self) -> str:
@@ -65,6 +70,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         budget=document.budget,
         unconnected_allowed=document.unconnected == "allow",
         attribute_spans=tuple(tree.key_span("universe", "attributes", name) for name in attributes),
+        document=document,
     )
 
 

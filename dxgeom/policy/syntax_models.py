@@ -49,9 +49,12 @@ def _several(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-_NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"]})
+_DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,12})?$"
+_NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": f"^[+-]?{_DIGITS}"})
+_POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^\+?{_DIGITS}", "exclusiveMinimum": 0})
+_NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
-Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _NUMBER_SCHEMA]
+Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
 
 
@@ -126,7 +129,7 @@ class RuleSyntax(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value))] = None
+    change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
     between: Literal["everything"] | None = None
     epsilon: Positive | None = None
     per: LengthText | None = None

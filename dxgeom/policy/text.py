@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +18,37 @@ _LONGEST_SHOWN_LINE = 200
 
 @final
 @dataclass(frozen=True)
+class Paths:
+    """The paths of the Python data that a text was written from.
+
+    ``words``: by (start, end) of each key and scalar; ``starts``: where lists and mappings begin, increasing, and
+    ``outermost``: the path of the outermost one that begins there.
+    """
+
+    words: Mapping[tuple[int, int], str]
+    starts: tuple[int, ...]
+    outermost: tuple[str, ...]
+
+    def at(self, start: int, end: int) -> str:
+        """The path of what stands from ``start`` to ``end``, or of the nearest thing that begins before it."""
+        if (start, end) in self.words:
+            return self.words[(start, end)]
+        place = bisect_right(self.starts, start) - 1
+        return self.outermost[place] if place >= 0 else "top level"
+
+
+@final
+@dataclass(frozen=True)
 class PolicyText:
-    """A file's text with its name as shown in messages, and the folder its data files live in (None: no files)."""
+    """A file's text with its name as shown in messages, and the folder its data files live in (None: no files).
+
+    ``paths``: for a policy that was built in Python; its mistakes are told by path and not by line.
+    """
 
     file: str
     content: str
     folder: Path | None
+    paths: Paths | None = None
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of the character at ``offset``."""

@@ -64,6 +64,12 @@ def test_the_policy_document_shows_a_policy_that_compiles():
     assert policy.compile().size == 2 * 2 * 21
 
 
+def test_the_policy_document_builds_a_policy_in_python(capsys):
+    (code,) = blocks(ROOT / "docs" / "policies.md", "python")
+    exec(compile(code, "policies.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
+
+
 def test_the_query_document_shows_queries_that_load(policies):
     """Its sum over cities and its matrix need other data than its counts over adults."""
     (text,) = blocks(ROOT / "docs" / "queries.md", "yaml")
