@@ -71,10 +71,9 @@ def _blocks(metric: Metric, values: NDArray[np.int64]) -> Iterator[Differences]:
         case DiscreteMetric(epsilon=epsilon):
             yield from _all_differences(values, round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
-            ceiling = round_down(epsilon)
-            for rows, bounds in _blocks(inner, values):
-                yield rows, np.minimum(bounds, ceiling)
-            yield from _all_differences(values, ceiling)
+            # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
+            yield from _blocks(inner, values)
+            yield from _all_differences(values, round_down(epsilon))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, values)

@@ -120,3 +120,12 @@ def test_an_interval_is_two_simplices():
     assert fan.volumes.tolist() == [7, 7]
     with pytest.raises(CertificateRefused):
         certify_fan(np.array([[-7], [7]]), np.array([[1]]))
+
+
+def test_a_boundary_that_folds_back_is_refused():
+    """Going round, the curve turns back between 45 and 90 degrees; elsewhere every direction is covered once."""
+    points = np.array([[10, 0], [0, 10], [4, 4], [-10, 0], [0, -10], [-4, -4]])
+    a, b, c, a_opposite, b_opposite, c_opposite = range(6)
+    simplices = [(c, a_opposite), (a, b), (b, c), (a_opposite, b_opposite), (b_opposite, c_opposite), (c_opposite, a)]
+    with pytest.raises(CertificateRefused, match="same side"):
+        certify_fan(points, np.array(simplices))

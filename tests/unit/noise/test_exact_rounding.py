@@ -18,7 +18,7 @@ from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rounding import exponential_sums, legible, round_exactly, settled, stretched
+from dxgeom.noise.rounding import IdealDraws, exponential_sums, legible, round_draws, round_exactly, settled, stretched
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 
@@ -149,6 +149,28 @@ def test_a_choice_on_a_threshold_reads_more_bits():
     chosen = {follow: odd._choose(LazyUniform(word), ScriptedRandomness([follow, 0, 0])) for follow in (0, 2**64 - 1)}
     assert 0 < exact < 1
     assert chosen == {0: 0, 2**64 - 1: 1}
+
+
+def test_a_draw_on_a_threshold_of_the_volumes_waits_for_more_bits():
+    """The same first 64 bits lead to either simplex, depending on the next ones."""
+    law = FacetConeNoise(random_body(2, 1))
+    word = (law._cumulative[0] << 64) // law._cumulative[-1]
+    low, high = (law.ideal(1, ScriptedRandomness([word, 2**62, 2**61, follow])).values for follow in (0, 2**64 - 1))
+    sizes = np.log(2) * np.array([2, 3])
+    scale = law.body.inflation
+    assert np.allclose(low, sizes @ law._vertices[0] * scale)
+    assert np.allclose(high, sizes @ law._vertices[1] * scale)
+
+
+def test_an_illegible_draw_is_decided_exactly_whatever_floats_say():
+    draws = IdealDraws(
+        values=np.array([[7.0], [7.0]]),
+        errors=np.full((2, 1), 1e-9),
+        legible=np.array([True, False]),
+        words=np.full((2, 1), 2**63, dtype=np.uint64),
+        evaluation=lambda row: exponential_sums([[100.0]]),
+    )
+    assert round_draws(draws, Fraction(1), ScriptedRandomness([])).ravel().tolist() == [7, 69]
 
 
 def test_simplices_are_chosen_by_their_exact_share_of_the_volume():
