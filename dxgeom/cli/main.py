@@ -1,4 +1,4 @@
-"""The command line: ``dxgeom check``, ``verify``, ``plan`` and ``release``."""
+"""The command line: ``dxgeom check``, ``verify``, ``plan``, ``release`` and ``audit``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dxgeom.cli.audit import audit
 from dxgeom.cli.check import check
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
@@ -34,6 +35,7 @@ app.command()(check)
 app.command()(verify)
 app.command()(plan)
 app.command()(release)
+app.add_typer(audit, name="audit")
 
 
 def _print_version(wanted: bool) -> None:
