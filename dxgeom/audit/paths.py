@@ -19,6 +19,7 @@ def shortest_paths(start: int, steps: Callable[[int], Iterable[tuple[int, Exact]
     Args: ``steps`` gives a node's neighbours with their bounds, at least 0; an infinite bound is no step.
     """
     reached: dict[int, Exact] = {}
+    hoped: dict[int, Exact] = {}
     waiting: list[tuple[Exact, int]] = [(Fraction(0), start)]
     while waiting:
         distance, node = heapq.heappop(waiting)
@@ -26,6 +27,10 @@ def shortest_paths(start: int, steps: Callable[[int], Iterable[tuple[int, Exact]
             continue
         reached[node] = distance
         for neighbour, bound in steps(node):
-            if neighbour not in reached and bound != INFINITE:
-                heapq.heappush(waiting, (distance + bound, neighbour))
+            if neighbour in reached or bound == INFINITE:
+                continue
+            length = distance + bound
+            if length < hoped.get(neighbour, INFINITE):
+                hoped[neighbour] = length
+                heapq.heappush(waiting, (length, neighbour))
     return reached

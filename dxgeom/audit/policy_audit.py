@@ -86,6 +86,21 @@ class _Rules:
     def _found(self) -> dict[tuple[int, int, int], dict[int, Exact]]:
         return {}
 
+    @cached_property
+    def _known(self) -> dict[tuple[int, int, int], Enclosure]:
+        return {}
+
+    @cached_property
+    def _table(self) -> list[list[Enclosure]]:
+        size = self.policy.universe.size
+        return [[self._stated(i, j) for j in range(size)] for i in range(size)]
+
+    def _between(self, place: int, a: int, b: int) -> Enclosure:
+        key = (place, a, b)
+        if key not in self._known:
+            self._known[key] = self.parts[place].between(a, b)
+        return self._known[key]
+
     def codes(self, record: int) -> list[int]:
         """The last attribute runs fastest."""
         codes = []
@@ -122,7 +137,7 @@ class _Rules:
 
     def _along(self, place: int, a: int, b: int) -> tuple[Exact | None, Exact]:
         part = self.parts[place]
-        low, high = part.between(a, b)
+        low, high = self._between(place, a, b)
         if part.closed:
             return low, high
         if part.attribute.size > SMALL_ATTRIBUTE:
@@ -139,7 +154,7 @@ class _Rules:
 
             def steps(value: int) -> Iterator[tuple[int, Exact]]:
                 others = (other for other in range(part.attribute.size) if other != value)
-                return ((other, part.between(value, other)[side]) for other in others)
+                return ((other, self._between(place, value, other)[side]) for other in others)
 
             self._found[key] = shortest_paths(a, steps)
         return self._found[key]
@@ -150,17 +165,17 @@ class _Rules:
 
             def steps(record: int) -> Iterator[tuple[int, Exact]]:
                 others = (other for other in range(self.policy.universe.size) if other != record)
-                return ((other, self._stated(record, other)[side]) for other in others)
+                return ((other, self._table[record][other][side]) for other in others)
 
             self._found[key] = shortest_paths(i, steps)
         return self._found[key]
 
     def _stated(self, i: int, j: int) -> Enclosure:
         """The smallest bound that any rule states for two records: they differ in one attribute, or it bounds all."""
-        apart = [(part, a, b) for part, a, b in zip(self.parts, self.codes(i), self.codes(j), strict=True) if a != b]
+        codes = zip(self.codes(i), self.codes(j), strict=True)
+        apart = [(place, a, b) for place, (a, b) in enumerate(codes) if a != b]
         low, high = self.ceiling, self.ceiling
         if len(apart) == 1:
-            part, a, b = apart[0]
-            stated = part.between(a, b)
+            stated = self._between(*apart[0])
             low, high = min(low, stated[0]), min(high, stated[1])
         return low, high

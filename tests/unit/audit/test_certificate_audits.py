@@ -69,8 +69,9 @@ def test_every_kind_of_rule_is_derived_again(text):
 @pytest.mark.parametrize(("factor", "said"), [(1.0001, "it was raised"), (0.9999, "it was lowered")])
 def test_a_distance_that_was_raised_or_lowered_is_refused(text, factor, said):
     policy = parse_policy(text)
-    for place in range(0, len(claims_about(policy)["distances"]), 7):
-        claims = claims_about(policy)
+    honest = json.dumps(claims_about(policy))
+    for place in range(0, len(json.loads(honest)["distances"]), 17):
+        claims = json.loads(honest)
         claims["distances"][place][2] *= factor
         with pytest.raises(CertificateRefused, match=said):
             audit_policy(claims, policy)
