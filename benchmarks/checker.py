@@ -1,4 +1,4 @@
-"""The metric checker against the loop over k in NumPy and against SciPy's Floyd–Warshall.
+"""The metric checker against the loop over k in NumPy and against SciPy's Floyd–Warshall; repair; a planted violation.
 
 Run: .venv/bin/python benchmarks/checker.py
 """
@@ -34,6 +34,21 @@ def by_floyd_warshall(matrix: NDArray[np.float64]) -> bool:
     return not np.any(floyd_warshall(matrix, directed=False) < matrix * (1 - 1e-12))
 
 
+def planted(matrix: NDArray[np.float64]) -> str:
+    """Whether an entry raised by one part in 10⁹ over its shortest detour is found, and how soon."""
+    i, j = 17, len(matrix) // 2
+    detours = matrix[i] + matrix[j]
+    detours[[i, j]] = np.inf
+    matrix[i, j] = matrix[j, i] = detours.min() * (1 + 1e-9)
+    started = time.perf_counter()
+    try:
+        dx.verify_metric(matrix)
+    except dx.NotAMetric as error:
+        found = {i, j, int(detours.argmin())} == set(error.witness)
+        return f"one part in 10^9 {'found' if found else 'NOT found'} in {time.perf_counter() - started:.2f} s"
+    return "one part in 10^9 NOT found"
+
+
 def seconds(work: Callable[[], object]) -> float:
     """The median of a few runs."""
     times = []
@@ -53,6 +68,10 @@ def main() -> None:
     for name, other in (("NumPy loop", by_numpy), ("Floyd-Warshall", by_floyd_warshall)):
         theirs = seconds(lambda other=other: other(matrix))  # type: ignore[misc]
         print(f"          {name} {theirs:.2f} s, {theirs / ours:.0f} times as long")
+    ours = seconds(lambda: dx.repair_metric(matrix))
+    theirs = seconds(lambda: floyd_warshall(matrix, directed=False))
+    print(f"          repair {ours:.2f} s; Floyd-Warshall {theirs / ours:.1f} times as long")
+    print(f"N = 2000: {planted(euclidean(2000))}")
     for count in (2000, 4000):
         large = euclidean(count)
         print(f"N = {count}: checker {seconds(lambda large=large: dx.verify_metric(large)):.2f} s")  # type: ignore[misc]

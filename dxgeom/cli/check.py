@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dxgeom.cli.failures import refusals
-from dxgeom.cli.options import Format, FormatOption, PolicyFile
+from dxgeom.cli.new_files import check_new
+from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile
 from dxgeom.cli.printing import print_json, print_lines
 
 
-def check(policy: PolicyFile, output: FormatOption = Format.text) -> None:
+def check(policy: PolicyFile, certificate: CertificateOption = None, output: FormatOption = Format.text) -> None:
     """Check a policy and say what it amounts to.
 
     Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
@@ -20,7 +21,14 @@ def check(policy: PolicyFile, output: FormatOption = Format.text) -> None:
     with refusals(output):
         from dxgeom.policy.policy import load_policy
 
-        review = load_policy(policy).review()
+        if certificate is not None:
+            check_new(certificate)
+        loaded = load_policy(policy)
+        review = loaded.review()
+        if certificate is not None:
+            from dxgeom.audit.claims import claims_of, write_claims
+
+            write_claims(certificate, claims_of(loaded.compile(), "policy"))
         if output is Format.json:
             print_json(review.as_dict())
         else:

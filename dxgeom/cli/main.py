@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dxgeom.cli.audit import audit
 from dxgeom.cli.check import check
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
@@ -36,6 +37,7 @@ app.command()(verify)
 app.command()(plan)
 app.command()(release)
 app.command()(schema)
+app.add_typer(audit, name="audit")
 
 
 def _print_version(wanted: bool) -> None:

@@ -57,6 +57,10 @@ def level_of(text: str | float) -> float:
 
 PolicyFile: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]
 QueriesFile: TypeAlias = Annotated[Path, typer.Argument(help="The queries file (YAML).", metavar="QUERIES")]
+CertificateOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="OUT", help="Write the certificate to this new file, for 'dxgeom audit'."),
+]
 FormatOption: TypeAlias = Annotated[
     Format, typer.Option("--format", help="'json' writes one JSON document to standard output, for mistakes too.")
 ]

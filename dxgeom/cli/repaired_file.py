@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.cli.edge_file import ClaimedEdges
 from dxgeom.cli.matrix_file import ClaimedMatrix
+from dxgeom.cli.new_files import check_new
 from dxgeom.errors import DataError
 from dxgeom.metrics.closure import Distance
 from dxgeom.universe.columns import plain
@@ -24,14 +25,6 @@ def check_target(source: Path, target: Path) -> None:
     if source.suffix.lower() != target.suffix.lower():
         raise DataError(f"a repaired file keeps its format: '{target}' should end in {source.suffix}")
     check_new(target)
-
-
-def check_new(target: Path) -> None:
-    """Refuse a file that is there already, and a folder that is not. Raises: DataError."""
-    if target.exists():
-        raise DataError(f"'{target}' exists and is not overwritten; name a new file")
-    if not target.parent.is_dir():
-        raise DataError(f"the folder of '{target}' does not exist")
 
 
 def write_matrix(source: Path, target: Path, claimed: ClaimedMatrix, entries: NDArray[Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 from dxgeom.cli.edge_file import ClaimedEdges, read_edges
 from dxgeom.cli.failures import error_dict
@@ -45,6 +45,7 @@ class MatrixClaim:
 
     path: Path
     claimed: ClaimedMatrix
+    kind: ClassVar[Literal["matrix"]] = "matrix"
 
     @staticmethod
     def read(path: Path) -> MatrixClaim:
@@ -97,6 +98,7 @@ class EdgeClaim:
 
     path: Path
     claimed: ClaimedEdges
+    kind: ClassVar[Literal["edges"]] = "edges"
 
     @staticmethod
     def read(path: Path) -> EdgeClaim:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dxgeom.cli.failures import REFUSED, refusals
-from dxgeom.cli.options import Format, FormatOption
+from dxgeom.cli.options import CertificateOption, Format, FormatOption
 from dxgeom.cli.printing import print_error, print_json, print_lines
 from dxgeom.errors import NotAMetric
 
@@ -36,12 +36,14 @@ def verify(
         Path | None,
         typer.Option("--repair", metavar="OUT", help="Write the largest metric below MATRIX to this new file."),
     ] = None,
+    certificate: CertificateOption = None,
     output: FormatOption = Format.text,
 ) -> None:
     """Verify that a matrix of distances is a metric.
 
     Distances are 0 on the diagonal, symmetric, not negative, and no detour is shorter; infinity is allowed.
     Prints a certificate, or the worst witness that it fails, and then exits with 1, unless it was repaired.
+    Only what holds gets a certificate file.
 
     In CSV, decimals such as 0.1 and fractions such as 1/3 are decided exactly. There are labels
     when the top left cell is no number: in a header row, in the first column, or in both.
@@ -53,17 +55,24 @@ def verify(
       dxgeom verify roads.csv --edges --repair shortest-roads.csv
     """
     with refusals(output):
+        from dxgeom.cli.new_files import check_new
         from dxgeom.cli.repaired_file import check_target
         from dxgeom.cli.verdicts import EdgeClaim, MatrixClaim
 
         if repair is not None:
             check_target(matrix, repair)
+        if certificate is not None:
+            check_new(certificate)
         claim: Claim = EdgeClaim.read(matrix) if edges else MatrixClaim.read(matrix)
         with _progress("comparing detours", claim.size) as progress:
             verdict = claim.verdict(first, progress)
         if repair is not None:
             with _progress("closing", claim.size) as progress:
                 verdict = claim.repaired(verdict, repair, progress)
+        if certificate is not None and verdict.metric is not None:
+            from dxgeom.audit.claims import claims_of, write_claims
+
+            write_claims(certificate, claims_of(verdict.metric, claim.kind, verdict.certificate))
         _print(verdict, output)
         if verdict.refused is not None and not verdict.repair:
             raise typer.Exit(REFUSED) from verdict.refused

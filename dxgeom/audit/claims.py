@@ -1,0 +1,138 @@
+"""What a certificate file claims about a metric, in numbers that somebody else can check."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from dxgeom.errors import CertificateRefused, DataError
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.verification import VerifiedMetric
+
+Kind: TypeAlias = Literal["policy", "matrix", "edges"]
+Claims: TypeAlias = dict[str, Any]
+
+FORMAT: Final = "dxgeom certificate 1"
+KEYS: Final = frozenset({"format", "kind", "title", "fingerprint", "size", "budget", "proof", "distances"})
+_LARGEST_FILE = 4_000_000
+_ALL_PAIRS_UP_TO = 24
+_ALONG_AN_AXIS = 32
+_ANYWHERE = 64
+
+
+def claims_of(verified: VerifiedMetric, kind: Kind, proof: MetricCertificate | None = None) -> Claims:
+    """The certificate of a metric with the fingerprint of what it came from and a fixed selection of its distances.
+
+    ``proof``: the certificate to claim where it says more than the metric's own. Titles are claimed for policies only.
+    """
+    shape = (verified.size,) if verified.universe is None else verified.universe.shape
+    pairs = claimed_pairs(shape)
+    distances = verified.distance([i for i, _ in pairs], [j for _, j in pairs]).tolist() if pairs else []
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "title": verified.title if kind == "policy" else "",
+        "fingerprint": verified.fingerprint,
+        "size": verified.size,
+        "budget": str(verified.budget),
+        "proof": (proof or verified.certificate).as_dict(),
+        "distances": [[i, j, _written(d)] for (i, j), d in zip(pairs, distances, strict=True)],
+    }
+
+
+def claimed_pairs(shape: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of records whose distances are claimed: all of few, else some along every axis and some anywhere.
+
+    The selection is a function of the shape, so that none can be left out unnoticed.
+    """
+    size = math.prod(shape)
+    if size <= _ALL_PAIRS_UP_TO:
+        return [(i, j) for i in range(size) for j in range(i + 1, size)]
+    pairs: dict[tuple[int, int], None] = {}
+    stride = 1
+    for length in reversed(shape):
+        codes = sorted({code * (length - 1) // _ALONG_AN_AXIS for code in range(1, _ALONG_AN_AXIS + 1)} - {0})
+        pairs.update({(0, code * stride): None for code in codes})
+        stride *= length
+    state = size
+    for _ in range(_ANYWHERE):
+        # Any spread will do; Knuth's multiplier, so that every Python draws the same.
+        state = (6364136223846793005 * state + 1442695040888963407) % 2**64
+        i, j = (state >> 33) % size, (state >> 13) % size
+        if i != j:
+            pairs[min(i, j), max(i, j)] = None
+    return list(pairs)
+
+
+def write_claims(path: Path, claims: Claims) -> None:
+    """Write a new certificate file. Raises: DataError; nothing is overwritten."""
+    try:
+        with path.open("x", encoding="ascii") as stream:
+            stream.write(json.dumps(claims, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
+
+
+def read_claims(path: str | os.PathLike[str]) -> Claims:
+    """Read a certificate file.
+
+    Raises: DataError when it cannot be read; CertificateRefused when it is no certificate of this version.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
+    if len(content) > _LARGEST_FILE:
+        raise CertificateRefused(f"'{path}' is larger than any certificate ({_LARGEST_FILE:,} bytes)")
+    try:
+        claims = json.loads(content.decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise CertificateRefused(f"'{path}' is not JSON, so no certificate") from error
+    if not isinstance(claims, dict) or claims.get("format") != FORMAT or set(claims) != KEYS:
+        raise CertificateRefused(f"'{path}' is not a '{FORMAT}' file with the keys {', '.join(sorted(KEYS))}")
+    return claims
+
+
+def claimed_distances(claims: Claims, shape: Sequence[int]) -> list[tuple[int, int, float]]:
+    """The claimed distances, of exactly the pairs that have to be there. Raises: CertificateRefused."""
+    rows = claims["distances"]
+    if not isinstance(rows, list) or any(not isinstance(row, list) or len(row) != 3 for row in rows):
+        raise CertificateRefused("the claimed distances are not a list of [record, record, distance]")
+    if [tuple(row[:2]) for row in rows] != claimed_pairs(shape):
+        raise CertificateRefused("the claimed distances are not those of the pairs that a certificate has to list")
+    return [(i, j, _read(distance)) for i, j, distance in rows]
+
+
+def require_equal(name: str, claimed: object, found: object) -> None:
+    """Raises: CertificateRefused, naming what differs."""
+    if claimed != found or type(claimed) is not type(found):
+        raise CertificateRefused(f"the certificate claims {name} {claimed!r}, found {found!r}")
+
+
+def require_proof(claimed: object, found: dict[str, Any], place: str = "proof") -> None:
+    """Compare a claimed tree of forms with one that was derived. Raises: CertificateRefused, naming the place."""
+    if not isinstance(claimed, dict) or set(claimed) != set(found):
+        raise CertificateRefused(f"the certificate's {place} does not have the keys {', '.join(found)}")
+    for key, value in found.items():
+        if key != "parts":
+            require_equal(f"{place}.{key}", claimed[key], value)
+    require_equal(f"{place}: number of parts", len(claimed["parts"]), len(found["parts"]))
+    for number, (one, other) in enumerate(zip(claimed["parts"], found["parts"], strict=True)):
+        require_proof(one, other, f"{place}.parts[{number}]")
+
+
+def _written(distance: float) -> float | str:
+    return distance if math.isfinite(distance) else "inf"
+
+
+def _read(distance: object) -> float:
+    if distance == "inf":
+        return math.inf
+    if not isinstance(distance, float) or not math.isfinite(distance) or distance < 0:
+        raise CertificateRefused(f"a claimed distance is a number of at least 0 or 'inf', found {distance!r}")
+    return distance

@@ -1,0 +1,141 @@
+"""What a policy's rules state about two values, enclosed in exact numbers, straight from their definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias, final
+
+from flint import arb, ctx, fmpq
+
+from dxgeom.audit.paths import INFINITE, Exact
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+
+Enclosure: TypeAlias = tuple[Exact, Exact]
+"""A lower and an upper bound; equal where the number is rational."""
+
+_EARTH_RADIUS_KM = Fraction(63710088, 10000)
+_ROOT_DIGITS = 10**30
+_BITS = 200
+_BORDER = Fraction(1, 10**9)
+"""Whether a place this near (relatively) to a threshold is within it is left to the policy's own rounding."""
+_COMPUTING = Fraction(1, 10**12)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StatedBounds:
+    """The bounds of all rules on one attribute."""
+
+    attribute: Attribute
+    bounds: tuple[Bound, ...]
+
+    def between(self, a: int, b: int) -> Enclosure:
+        """The smallest stated bound for the values of codes a ≠ b."""
+        enclosures = [self._of(bound, a, b) for bound in self.bounds]
+        low = min((low for low, _ in enclosures), default=INFINITE)
+        high = min((high for _, high in enclosures), default=INFINITE)
+        return low, high
+
+    @property
+    def closed(self) -> bool:
+        """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
+        return not self.bounds or (len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing))
+
+    @property
+    def slack(self) -> Fraction:
+        """By how much a distance computed in float64, from below, may fall short because positions are subtracted."""
+        growing = [bound for bound in self.bounds if isinstance(bound, Growing)]
+        return sum((bound.rate * self._extent(bound.axis) * _COMPUTING for bound in growing), Fraction(0))
+
+    def _of(self, bound: Bound, a: int, b: int) -> Enclosure:
+        match bound:
+            case Constant(epsilon=epsilon):
+                return epsilon, epsilon
+            case ByValue(epsilons=epsilons):
+                given = [epsilon for epsilon in (epsilons[a], epsilons[b]) if epsilon is not None]
+                least: Exact = min(given, default=INFINITE)
+                return least, least
+            case Growing(axis=axis, rate=rate, floor=floor):
+                low, high = self._apart(axis, a, b)
+                return max(floor, rate * low), max(floor, rate * high)
+            case Near(axis=axis, epsilon=epsilon, reach=reach):
+                low, high = self._apart(axis, a, b)
+                border = reach if low == high else reach * (1 + _BORDER)
+                return (epsilon if low <= border else INFINITE), (epsilon if high <= reach else INFINITE)
+        raise UnsupportedCombination(f"this audit does not know bounds of the kind {type(bound).__name__}")
+
+    def _apart(self, axis: Axis, a: int, b: int) -> tuple[Fraction, Fraction]:
+        if axis == "steps":
+            return Fraction(abs(a - b)), Fraction(abs(a - b))
+        if isinstance(self.attribute, PointsAttribute):
+            one, other = self._places[a], self._places[b]
+            return _on_earth(one, other) if self.attribute.geometry == "great circle" else _in_the_plane(one, other)
+        gap = abs(self._numbers[a] - self._numbers[b])
+        return gap, gap
+
+    def _extent(self, axis: Axis) -> Fraction:
+        if axis == "steps":
+            return Fraction(self.attribute.size)
+        if isinstance(self.attribute, PointsAttribute):
+            if self.attribute.geometry == "great circle":
+                return 7 * _EARTH_RADIUS_KM
+            return 4 * max(abs(number) for place in self._places for number in place)
+        return 2 * max(map(abs, self._numbers))
+
+    @cached_property
+    def _numbers(self) -> tuple[Fraction, ...]:
+        return numbers_of(self.attribute)
+
+    @cached_property
+    def _places(self) -> list[tuple[Fraction, ...]]:
+        if not isinstance(self.attribute, PointsAttribute):
+            raise UnsupportedCombination(f"'{self.attribute.name}' has no places")
+        return [tuple(map(Fraction, row)) for row in self.attribute.coordinates.tolist()]
+
+
+def _in_the_plane(one: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """Pythagoras, and an integer root."""
+    square = sum(((a - b) ** 2 for a, b in zip(one, other, strict=True)), Fraction(0))
+    root = math.isqrt(square.numerator * square.denominator * _ROOT_DIGITS**2)
+    scale = square.denominator * _ROOT_DIGITS
+    return Fraction(root, scale), Fraction(root + 1, scale) if square else Fraction(0)
+
+
+def _on_earth(one: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """The haversine formula in ball arithmetic."""
+    if one == other:
+        return Fraction(0), Fraction(0)
+    before = ctx.prec
+    ctx.prec = _BITS
+    try:
+        (south, west), (north, east) = (tuple(map(_radians, place)) for place in (one, other))
+        up, along = ((north - south) / 2).sin(), ((east - west) / 2).sin()
+        # Not ** 2: the power of a ball around 0 is undefined.
+        haversine = up * up + south.cos() * north.cos() * along * along
+        angle = 2 * arb.atan2(_root(haversine), _root(1 - haversine))
+        length = angle * arb(fmpq(_EARTH_RADIUS_KM.numerator, _EARTH_RADIUS_KM.denominator))
+        return max(_exactly(length.lower()), Fraction(0)), _exactly(length.upper())
+    finally:
+        ctx.prec = before
+
+
+def _root(square: arb) -> arb:
+    """The root of a number that is not negative, though its ball may reach below 0."""
+    ends = [max(_exactly(end), Fraction(0)) for end in (square.lower(), square.upper())]
+    low, high = (arb(fmpq(end.numerator, end.denominator)).sqrt() for end in ends)
+    return low.union(high)
+
+
+def _radians(degrees: Fraction) -> arb:
+    return arb(fmpq(degrees.numerator, degrees.denominator)) * arb.pi() / 180
+
+
+def _exactly(number: arb) -> Fraction:
+    mantissa, exponent = number.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -1,0 +1,75 @@
+"""``dxgeom audit``: finished claims, checked again by another route."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxgeom.cli.failures import refusals
+from dxgeom.cli.options import Format, FormatOption
+from dxgeom.cli.printing import print_json, print_lines
+from dxgeom.errors import CertificateRefused
+
+if TYPE_CHECKING:
+    from dxgeom.audit.policy_audit import Audit
+
+audit = typer.Typer(help="Check finished claims again, by another route.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@audit.callback()
+def _audits() -> None:
+    """Check finished claims again, by another route than the one that made them."""
+
+
+@audit.command()
+def certificate(
+    claimed: Annotated[Path, typer.Argument(help="A certificate file of 'check' or 'verify'.", metavar="CERTIFICATE")],
+    subject: Annotated[
+        Path, typer.Argument(help="The policy, matrix or edge list that it is about.", metavar="POLICY_OR_MATRIX")
+    ],
+    output: FormatOption = Format.text,
+) -> None:
+    """Check a metric's certificate again.
+
+    For a policy, the claimed distances are derived anew from what the rules state; for a matrix or an edge list,
+    detours are compared anew. A certificate that was altered, or that is about something else, is refused.
+
+    \b
+    Example:
+      dxgeom check policies/clinic.yaml --certificate clinic.json
+      dxgeom audit certificate clinic.json policies/clinic.yaml
+    """
+    with refusals(output):
+        from dxgeom.audit.claims import read_claims
+
+        claims = read_claims(claimed)
+        found = _audited(claims, subject)
+        about = f"certificate {claimed} of {subject}"
+        if output is Format.json:
+            document = {"certificate": str(claimed), "subject": str(subject), "verdict": "holds"}
+            print_json({**document, "checked": list(found.lines)})
+        else:
+            print_lines([about, "verdict  holds", *(f"checked  {line}" for line in found.lines)])
+
+
+def _audited(claims: dict[str, Any], subject: Path) -> Audit:
+    match claims["kind"]:
+        case "policy":
+            from dxgeom.audit.policy_audit import audit_policy
+            from dxgeom.policy.policy import load_policy
+
+            return audit_policy(claims, load_policy(subject))
+        case "matrix":
+            from dxgeom.audit.distances_audit import audit_matrix
+            from dxgeom.cli.matrix_file import read_matrix
+
+            return audit_matrix(claims, read_matrix(subject).entries)
+        case "edges":
+            from dxgeom.audit.distances_audit import audit_edges
+            from dxgeom.cli.edge_file import read_edges
+
+            return audit_edges(claims, read_edges(subject).edges)
+        case other:
+            raise CertificateRefused(f"a certificate is about a policy, a matrix or edges; this claims {other!r}")
