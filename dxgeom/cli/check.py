@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import Format, FormatOption, PolicyFile
 from dxgeom.cli.printing import print_json, print_lines
 
 
-def check(policy: PolicyFile, output: FormatOption = Format.text) -> None:
+def check(
+    policy: PolicyFile,
+    output: FormatOption = Format.text,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
+    ] = False,
+) -> None:
     """Check a policy and say what it amounts to.
 
     Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
@@ -20,8 +30,11 @@ def check(policy: PolicyFile, output: FormatOption = Format.text) -> None:
     with refusals(output):
         from dxgeom.policy.policy import load_policy
 
-        review = load_policy(policy).review()
+        loaded = load_policy(policy)
+        review = loaded.review()
+        forms = loaded.forms() if explain else ()
         if output is Format.json:
-            print_json(review.as_dict())
+            print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})
         else:
-            print_lines(review.lines())
+            told = ["", "forms", *(f"  {form}" for form in forms)] if explain else []
+            print_lines([*review.lines(), *told])

@@ -24,6 +24,7 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 _SAME: Final = 1e-9
 """Distances computed in two ways differ by less, or something is wrong."""
+_MOST_STEPS: Final = 20
 
 
 @final
@@ -62,7 +63,16 @@ class Explanation:
     def lines(self) -> list[str]:
         """The explanation for a reader."""
         one, other = (", ".join(f"{name}={value}" for name, value in record.items()) for record in self._records)
-        return [one, other, "", *self._verdict(), *(f"  {self._hop_words(hop)}" for hop in self.hops)]
+        return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps())]
+
+    def _steps(self) -> list[str]:
+        """The steps in words; of a long chain its two ends."""
+        left_out = len(self.hops) - _MOST_STEPS
+        if left_out <= 1:
+            return [self._hop_words(hop) for hop in self.hops]
+        first, last = self.hops[: _MOST_STEPS // 2], self.hops[-(_MOST_STEPS // 2) :]
+        between = f"… {left_out:,} more steps; --format json lists them"
+        return [*map(self._hop_words, first), between, *map(self._hop_words, last)]
 
     @property
     def _records(self) -> tuple[Mapping[str, str], Mapping[str, str]]:

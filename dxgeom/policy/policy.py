@@ -15,6 +15,7 @@ from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.connectivity import Unprotected, check_connected, unprotected
 from dxgeom.policy.describe import MetricDescription, describe
 from dxgeom.policy.explain import Explanation, explain
+from dxgeom.policy.forms import Form, forms
 from dxgeom.policy.lower import lower, lower_attribute
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy, resolve
@@ -116,6 +117,10 @@ class Policy:
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
         return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
+
+    def forms(self) -> tuple[Form, ...]:
+        """The form that each attribute's metric was given and why, then that of the metric on records."""
+        return forms(self.description, self.parts, self.metric, self.rules)
 
     def explain(self, first: int | Mapping[str, Any], second: int | Mapping[str, Any]) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.

@@ -17,12 +17,14 @@ from dxgeom.numeric.rounding import product_round_down, round_down, round_up
 from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
 from dxgeom.policy.resolve_rules import ResolvedRule
-from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
 from dxgeom.universe.wording import shown
 
 MOST_VALUES: Final = 20_000
 _MOST_EXACT: Final = 2000
 """Exact whole numbers of any size are compared one by one: ten times slower than float64."""
+
+_FITS: Final = 2**61
 
 Row: TypeAlias = NDArray[Any]
 Amount: TypeAlias = Fraction | float
@@ -140,9 +142,22 @@ def _within(attribute: Attribute, axis: Any, reach: Fraction) -> Callable[[int],
         return lambda code: lower_distance(places, geometry, np.full(everyone.size, code), everyone) <= limit
     positions = positions_on(attribute, axis)
     common = math.lcm(reach.denominator, *{position.denominator for position in positions})
-    spots = np.array([int(position * common) for position in positions], dtype=object)
+    whole = [int(position * common) for position in positions]
     farthest = int(reach * common)
+    small = max(map(abs, (*whole, farthest))) < _FITS
+    spots = np.array(whole, dtype=np.int64 if small else object)
     return lambda code: np.asarray(abs(spots - spots[code]) <= farthest, dtype=np.bool_)
+
+
+def _apart(attribute: Attribute, axis: Any, start: int, end: int) -> Fraction:
+    """How far two codes are from each other on a line, without laying out all positions."""
+    if axis == "steps":
+        return Fraction(abs(start - end))
+    if isinstance(attribute, BinnedAttribute):
+        one, other = (attribute.edges[code] + attribute.edges[code + 1] for code in (start, end))
+        return abs(one - other) / 2
+    numbers = numbers_of(attribute)
+    return abs(numbers[start] - numbers[end])
 
 
 def _grown(attribute: PointsAttribute, bound: Growing, first: Row, second: Row) -> Row:
@@ -159,12 +174,13 @@ def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> 
             stated = (epsilons[start], epsilons[end])
             return min((epsilon for epsilon in stated if epsilon is not None), default=math.inf)
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf
+            if isinstance(attribute, PointsAttribute):
+                return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf
+            return epsilon if _apart(attribute, axis, start, end) <= reach else math.inf
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
             return float(_grown(attribute, bound, np.array([start]), np.array([end]))[0])
         case Growing(axis=axis, rate=rate, floor=floor):
-            positions = positions_on(attribute, axis)
-            return max(floor, rate * abs(positions[start] - positions[end]))
+            return max(floor, rate * _apart(attribute, axis, start, end))
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
 
 

@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.policy import parse_policy
 from tests.reference.policy_closure import bound, closure
-from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, policies
+from tests.unit.policy.test_policy_laws import PLACES, POINTS, compiled, crowded, policies
 
 POLICIES = Path(__file__).parents[3] / "policies"
 MIXED = """\
@@ -42,7 +42,8 @@ rules:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("points")
-    (home / "p.csv").write_text("id,x,y\n" + "".join(f"q{k},{x},0\n" for k, x in enumerate((0, 3, 4, 10))))
+    for name, content in POINTS.items():
+        (home / f"{name}.csv").write_text(content, encoding="utf-8")
     return home
 
 
@@ -150,3 +151,14 @@ def test_an_attribute_too_large_for_paths_is_refused_unless_no_detour_pays():
     with pytest.raises(TooLarge, match="at most 20,000"):
         parse_policy(text.format(", within: 1")).explain({"a": 1}, {"a": 3})
     assert parse_policy(text.format(", per: 10")).explain({"a": 1}, {"a": 30_000}).distance == Fraction(29_999, 10)
+
+
+def test_of_a_long_chain_a_reader_sees_both_ends():
+    text = "policy: p\nuniverse: {attributes: {a: {range: [0, 100], step: 1}}}\n"
+    told = parse_policy(text + "rules: [{change: a, epsilon: 1, within: 1}]").explain({"a": 0}, {"a": 100})
+    assert (len(told.hops), told.distance) == (100, 100)
+    lines = told.lines()
+    assert len(lines) == 6 + 21
+    assert lines[6].startswith("  a: 0 → 1: 1 by policy:3")
+    assert lines[16] == "  … 80 more steps; --format json lists them"
+    assert lines[-1].startswith("  a: 99 → 100: 1 by policy:3")
