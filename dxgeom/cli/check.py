@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.new_files import check_new
 from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile
@@ -9,6 +13,13 @@ from dxgeom.cli.printing import print_json, print_lines
 
 
 def check(policy: PolicyFile, certificate: CertificateOption = None, output: FormatOption = Format.text) -> None:
+def check(
+    policy: PolicyFile,
+    output: FormatOption = Format.text,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
+    ] = False,
+) -> None:
     """Check a policy and say what it amounts to.
 
     Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
@@ -29,7 +40,11 @@ def check(policy: PolicyFile, certificate: CertificateOption = None, output: For
             from dxgeom.audit.claims import claims_of, write_claims
 
             write_claims(certificate, claims_of(loaded.compile(), "policy"))
+        loaded = load_policy(policy)
+        review = loaded.review()
+        forms = loaded.forms() if explain else ()
         if output is Format.json:
-            print_json(review.as_dict())
+            print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})
         else:
-            print_lines(review.lines())
+            told = ["", "forms", *(f"  {form}" for form in forms)] if explain else []
+            print_lines([*review.lines(), *told])

@@ -10,6 +10,7 @@ import typer
 
 from dxgeom.cli.audit import audit
 from dxgeom.cli.check import check
+from dxgeom.cli.explain import explain
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
 from dxgeom.cli.schema import schema
@@ -33,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(check)
+app.command()(explain)
 app.command()(verify)
 app.command()(plan)
 app.command()(release)

@@ -14,6 +14,8 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.connectivity import Unprotected, check_connected, unprotected
 from dxgeom.policy.describe import MetricDescription, describe
+from dxgeom.policy.explain import Explanation, explain
+from dxgeom.policy.forms import Form, forms
 from dxgeom.policy.lower import lower, lower_attribute
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy, resolve
@@ -115,6 +117,20 @@ class Policy:
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
         return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
+
+    def forms(self) -> tuple[Form, ...]:
+        """The form that each attribute's metric was given and why, then that of the metric on records."""
+        return forms(self.description, self.parts, self.metric, self.rules)
+
+    def explain(self, first: int | Mapping[str, Any], second: int | Mapping[str, Any]) -> Explanation:
+        """Why two records are as far apart as they are: the shortest path between them, rule by rule.
+
+        Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both.
+        Guarantee: exact, except where distances between places are involved or an attribute of more than 2,000 values
+        mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
+        Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.
+        """
+        return explain(self.file, self.resolved, self.metric, first, second)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

@@ -70,6 +70,12 @@ def test_the_policy_document_builds_a_policy_in_python(capsys):
     assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
 
 
+def test_the_policy_document_shows_what_explain_prints(in_a_copy):
+    (shown,) = [text for text in blocks(ROOT / "docs" / "policies.md", "text") if text.startswith("$ ")]
+    command, printed = shown.split("\n", 1)
+    assert CliRunner().invoke(app, command.split()[2:]).stdout == printed
+
+
 def test_the_query_document_shows_queries_that_load(policies):
     """Its sum over cities and its matrix need other data than its counts over adults."""
     (text,) = blocks(ROOT / "docs" / "queries.md", "yaml")

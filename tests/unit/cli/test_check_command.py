@@ -78,3 +78,22 @@ def test_a_missing_policy_is_a_mistake_like_others(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert str(missing) in result.stderr
     assert "cannot be opened" in result.stderr
+
+
+def test_the_forms_are_told_when_asked_for() -> None:
+    plain = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml")])
+    told = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml"), "--explain"])
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert told.stdout.startswith(plain.stdout)
+    added = told.stdout.removeprefix(plain.stdout).splitlines()
+    assert added[:2] == ["", "forms"]
+    assert added[3] == "  native: discrete: every two values are bounded by the same epsilon (line 17)"
+    assert added[-1].startswith("  records: sum: ")
+
+
+def test_the_forms_are_part_of_the_json_when_asked_for() -> None:
+    arguments = ["check", str(POLICIES / "clinic.yaml"), "--format", "json"]
+    assert "forms" not in json.loads(CliRunner().invoke(app, arguments).stdout)
+    forms = json.loads(CliRunner().invoke(app, [*arguments, "--explain"]).stdout)["forms"]
+    assert [form["name"] for form in forms] == ["gender", "native", "age", "records"]
+    assert set(forms[0]) == {"name", "form", "why", "rules", "idle"}

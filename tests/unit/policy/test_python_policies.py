@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
@@ -200,3 +200,23 @@ def test_numbers_with_many_digits_stay_exact():
     ):
         policy = dx.Policy.from_dict({**CLINIC, "budget": Fraction(number)})
         assert policy.budget == parse_policy(policy.to_yaml()).budget == Fraction(number)
+
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.fractions() | st.text(max_size=5) | st.binary()
+anything = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(leaves, inner, max_size=3), max_leaves=8
+)
+KEYS = ["policy", "about", "universe", "attributes", "rules", "change", "epsilon", "per", "values", "budget"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYS), anything), st.sampled_from(KEYS[3:]), anything)
+def test_no_data_whatever_gives_another_error_than_its_mistakes(data, key, value):
+    below = {"rules": [{"change": "native", "epsilon": 1, key: value}]}
+    for stated in (data, {**CLINIC, **data}, {**CLINIC, **below}, {**CLINIC, "universe": {"attributes": {"a": value}}}):
+        try:
+            policy = dx.Policy.from_dict(stated)
+        except PolicyError as error:
+            assert all(mistake.path for mistake in error.diagnostics)
+        else:
+            assert parse_policy(policy.to_yaml()).fingerprint == policy.fingerprint

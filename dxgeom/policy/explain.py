@@ -1,0 +1,239 @@
+"""Why two records are as far apart as they are: the shortest path between them, rule by rule, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.metrics.metric import Metric
+from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.policy.resolve_rules import ResolvedRule
+from dxgeom.policy.sentences import odds
+from dxgeom.policy.shortest_path import Amount, StatedBounds
+from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.columns import plain
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+
+_SAME: Final = 1e-9
+"""Distances computed in two ways differ by less, or something is wrong."""
+_MOST_STEPS: Final = 20
+
+
+@final
+@dataclass(frozen=True)
+class Hop:
+    """One step of the path: from one value of an attribute to another, or of all at once (``attribute`` None)."""
+
+    attribute: str | None
+    start: str
+    end: str
+    bound: Amount
+    line: int
+    rule: str
+
+
+@final
+@dataclass(frozen=True)
+class Explanation:
+    """Why two records are this far apart.
+
+    ``first``, ``second``: their values, without the attributes that nobody asked about.
+    ``distance``: exact (``Fraction``), or a float *rounded down* where places or very many values are involved;
+    infinite when no chain of rules joins the values of the attributes in ``apart``. ``otherwise``: how far it is by one
+    attribute after another, when a rule about all pairs is shorter.
+    """
+
+    file: str
+    first: Mapping[str, str]
+    second: Mapping[str, str]
+    distance: Amount
+    hops: tuple[Hop, ...]
+    apart: tuple[str, ...]
+    otherwise: Amount | None
+    budget: Fraction
+
+    def lines(self) -> list[str]:
+        """The explanation for a reader."""
+        one, other = (", ".join(f"{name}={value}" for name, value in record.items()) for record in self._records)
+        return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps())]
+
+    def _steps(self) -> list[str]:
+        """The steps in words; of a long chain its two ends."""
+        left_out = len(self.hops) - _MOST_STEPS
+        if left_out <= 1:
+            return [self._hop_words(hop) for hop in self.hops]
+        first, last = self.hops[: _MOST_STEPS // 2], self.hops[-(_MOST_STEPS // 2) :]
+        between = f"… {left_out:,} more steps; --format json lists them"
+        return [*map(self._hop_words, first), between, *map(self._hop_words, last)]
+
+    @property
+    def _records(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        return self.first, self.second
+
+    def _verdict(self) -> list[str]:
+        if self.apart:
+            names = ", ".join(map(shown, self.apart))
+            return [f"distance infinite: no chain of rules joins their values of {names}; they may be told apart"]
+        if not self.hops:
+            return ["distance 0: the records are the same"]
+        told = odds(Fraction(self.distance) * self.budget)
+        return [
+            f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds at "
+            f"most {told}",
+            "",
+            "the shortest path between them",
+        ]
+
+    def _hop_words(self, hop: Hop) -> str:
+        what = "all at once" if hop.attribute is None else f"{hop.attribute}: {hop.start} → {hop.end}"
+        words = f"{what}: {_amount(hop.bound)} by {self.file}:{hop.line} ({hop.rule})"
+        if hop.attribute is None and self.otherwise is not None:
+            long = "not possible" if self.otherwise == math.inf else _amount(self.otherwise)
+            return f"{words}; one attribute after another: {long}"
+        return words
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; ``exact`` holds exact numbers as text, null where a number is rounded down."""
+        return {
+            "file": self.file,
+            "first": dict(self.first),
+            "second": dict(self.second),
+            **_amount_dict("distance", self.distance),
+            "apart": list(self.apart),
+            "path": [
+                {
+                    "attribute": hop.attribute,
+                    "from": hop.start,
+                    "to": hop.end,
+                    **_amount_dict("bound", hop.bound),
+                    "line": hop.line,
+                    "rule": hop.rule,
+                }
+                for hop in self.hops
+            ],
+            "otherwise": None if self.otherwise is None else float(self.otherwise),
+        }
+
+
+def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, second: Any) -> Explanation:
+    """Explain the distance of two records, given by index or by values; see ``Policy.explain``.
+
+    Raises: DataError, TooLarge, UnsupportedCombination.
+    """
+    universe = policy.universe
+    mentioned = _mentioned(universe, first, second)
+    i, j = (_codes(universe, record) for record in (first, second))
+    hops, apart, exactly = _by_attribute(policy, i, j)
+    total: Amount = math.inf if apart else sum((hop.bound for hop in hops), Fraction(0))
+    if not exactly:
+        total = float(total)
+    records = [
+        {name: universe.attributes[k].labels[codes[k]] for k, name in enumerate(universe.names) if name in mentioned}
+        for codes in (i, j)
+    ]
+    everything = [(rule.everything, rule) for rule in policy.rules if rule.everything is not None]
+    ceiling, rule = min(everything, key=lambda one: one[0], default=(None, None))
+    otherwise = None
+    if ceiling is not None and rule is not None and ceiling < total:
+        whole = [", ".join(record.values()) for record in records]
+        hops, apart, otherwise, total = [_whole_hop(rule, ceiling, whole)], [], total, ceiling
+    distance = _agreed(total, metric, universe, i, j)
+    return Explanation(file, records[0], records[1], distance, tuple(hops), tuple(apart), otherwise, policy.budget)
+
+
+def _whole_hop(rule: ResolvedRule, ceiling: Fraction, whole: list[str]) -> Hop:
+    return Hop(None, whole[0], whole[1], ceiling, rule.line, rule.words)
+
+
+def _by_attribute(policy: ResolvedPolicy, i: list[int], j: list[int]) -> tuple[list[Hop], list[str], bool]:
+    """The shortest path one attribute after another, the attributes it fails on, and whether its length is exact."""
+    hops: list[Hop] = []
+    apart, exactly = [], True
+    for attribute, start, end in zip(policy.universe.attributes, i, j, strict=True):
+        stated = [(rule, bound) for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
+        bounds = StatedBounds(attribute, tuple(stated))
+        steps = bounds.path(start, end)
+        if steps is None:
+            apart.append(attribute.name)
+            continue
+        exactly = exactly and (not steps or bounds.exact)
+        labels = attribute.labels
+        hops += [
+            Hop(attribute.name, labels[step.start], labels[step.end], step.bound, step.rule.line, step.rule.words)
+            for step in steps
+        ]
+    return hops, apart, exactly
+
+
+def _agreed(total: Amount, metric: Metric, universe: Universe, i: list[int], j: list[int]) -> Amount:
+    """The path's length where it is exact, else the metric's; what is told must be what mechanisms rest on."""
+    one, other = (int(np.ravel_multi_index(codes, universe.shape)) for codes in (i, j))
+    distance, widest = (float(metric.distance(*pair)) for pair in ((one, other), (0, metric.size - 1)))
+    # Numbers far along a line carry the rounding of their place, however near to each other they are.
+    rounding = _SAME * widest * 1e-3 if math.isfinite(widest) else 0.0
+    if not math.isclose(float(total), distance, rel_tol=_SAME, abs_tol=rounding):
+        raise UnsupportedCombination(
+            f"the rules' shortest path is {float(total):g} long but the metric gives {distance:g}: "
+            "this policy's distances cannot be explained; please report it"
+        )
+    return total if isinstance(total, Fraction) else distance
+
+
+def _mentioned(universe: Universe, first: Any, second: Any) -> tuple[str, ...]:
+    """The attributes to speak of: all, or those of both records; the others are alike, whatever they are."""
+    named = [set(record) for record in (first, second) if isinstance(record, Mapping)]
+    for name in sorted(set().union(*named)):
+        if name not in universe.names:
+            raise DataError(f"there is no attribute {shown(str(name))}; {did_you_mean(str(name), universe.names)}")
+    if not named:
+        return universe.names
+    expected = set(universe.names) if len(named) == 1 else named[0] | named[1]
+    for record in named:
+        missing = [name for name in universe.names if name in expected - record]
+        if missing:
+            raise DataError(f"a record does not say its {missing[0]}; say it for both records, or for neither")
+    return tuple(name for name in universe.names if name in expected)
+
+
+def _codes(universe: Universe, record: Any) -> list[int]:
+    if isinstance(record, Mapping):
+        return [_code(one, record[one.name]) if one.name in record else 0 for one in universe.attributes]
+    if not isinstance(record, int | np.integer):
+        raise DataError(f"a record is its number or a mapping of its values, found a {type(record).__name__}")
+    if not 0 <= record < universe.size:
+        raise DataError(f"record {record} does not exist: they are numbered from 0 to {universe.size - 1:,}")
+    return [int(code) for code in np.unravel_index(int(record), universe.shape)]
+
+
+def _code(attribute: Attribute, value: Any) -> int:
+    """A value's label, or for numbers the value that a raw number belongs to."""
+    text = str(value).strip()
+    if text in attribute.labels:
+        return attribute.labels.index(text)
+    if attribute.numeric:
+        try:
+            code = int(attribute.encode([float(exact(text))])[0])
+        except NotANumber as error:
+            raise DataError(f"{attribute.name} is a number, found {shown(text)}: {error}") from error
+        if code != OUTSIDE:
+            return code
+        raise DataError(
+            f"{attribute.name} runs from {attribute.labels[0]} to {attribute.labels[-1]}, found {shown(text)}"
+        )
+    raise DataError(f"{attribute.name} has no value {shown(text)}; {did_you_mean(text, attribute.labels)}")
+
+
+def _amount(amount: Amount) -> str:
+    return plain(amount) if isinstance(amount, Fraction) else f"{amount:.6g}"
+
+
+def _amount_dict(name: str, amount: Amount) -> dict[str, Any]:
+    return {name: float(amount), f"{name}_exact": plain(amount) if isinstance(amount, Fraction) else None}

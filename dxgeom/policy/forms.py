@@ -1,0 +1,136 @@
+"""The form each attribute's metric was given, and why: what decides how fast and how exactly it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.policy.bounds import Bound, Constant, Growing, Near
+from dxgeom.policy.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.resolve_rules import ResolvedRule
+from dxgeom.universe.columns import plain
+
+ALL_RECORDS: Final = "records"
+
+
+@final
+@dataclass(frozen=True)
+class Form:
+    """How the metric of an attribute, or at last of whole records, is computed.
+
+    ``name``: the attribute, or "records"; ``form``: the metric's family. ``rules``: lines of the rules that shape it;
+    ``idle``: lines of the rules about it that others undercut on every pair.
+    """
+
+    name: str
+    form: str
+    why: str
+    rules: tuple[int, ...]
+    idle: tuple[int, ...]
+
+    def __str__(self) -> str:
+        lines = f" (line {', '.join(map(str, self.rules))})" if self.rules else ""
+        idle = (
+            f"; line {', '.join(map(str, self.idle))} never binds: another rule is nowhere above" if self.idle else ""
+        )
+        return f"{self.name}: {self.form}: {self.why}{lines}{idle}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return {
+            "name": self.name,
+            "form": self.form,
+            "why": self.why,
+            "rules": list(self.rules),
+            "idle": list(self.idle),
+        }
+
+
+def forms(
+    description: MetricDescription, parts: Sequence[Metric], whole: Metric, rules: Sequence[ResolvedRule]
+) -> tuple[Form, ...]:
+    """The form of each attribute's metric, then that of the metric on records."""
+    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, parts, strict=True)]
+    return (*found, _of_records(description, whole, rules))
+
+
+def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[ResolvedRule]) -> Form:
+    name = part.attribute.name
+    stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
+    least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
+    used = [line for line, bound in stated if _shapes(bound, part, least)]
+    idle = [line for line, bound in stated if not _shapes(bound, part, least)]
+    mixed = len(part.bounds) > 1
+    return Form(name, _family(metric), _why(metric, mixed), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
+
+
+def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
+    match bound:
+        case Constant(epsilon=epsilon):
+            return bool(epsilon == least)
+        case Growing() | Near():
+            return bound in part.bounds
+        case _:
+            return True
+
+
+def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule]) -> Form:
+    stated = [(rule.line, rule.everything) for rule in rules if rule.everything is not None]
+    used = tuple(line for line, epsilon in stated if epsilon == description.ceiling)
+    idle = tuple(line for line, epsilon in stated if epsilon != description.ceiling)
+    inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
+    if isinstance(inner, SumMetric):
+        why = "a rule is about one attribute at a time, so the attributes' distances add"
+    elif isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
+        why = "the only rules are about all pairs of records"
+    else:
+        why = "there is one attribute, and its distance is the records'"
+    if inner is not whole and description.ceiling is not None:
+        why += f"; a rule about all pairs cuts them off at {plain(description.ceiling)}"
+    return Form(ALL_RECORDS, _family(whole), why, used, idle)
+
+
+def _family(metric: Metric) -> str:
+    match metric:
+        case CapMetric(inner=inner):
+            return f"{_family(inner)}, capped"
+        case DiscreteMetric():
+            return "discrete"
+        case ValueSensitivityMetric():
+            return "value sensitivities"
+        case _:
+            return type(metric).__name__.removesuffix("Metric").lower()
+
+
+def _why(metric: Metric, mixed: bool) -> str:
+    """The theorem behind a form, in words."""
+    match metric:
+        case CapMetric(inner=inner, epsilon=epsilon):
+            return f"{_why(inner, mixed)}; no pair is farther apart than the constant {plain(epsilon)}"
+        case DiscreteMetric():
+            return "every two values are bounded by the same epsilon"
+        case ValueSensitivityMetric():
+            return "an epsilon by value: the smaller one of two values counts, or a detour by the smallest of all"
+        case LineMetric():
+            return "distance grows with the difference of numbers, so neighbouring values say it all"
+        case PointsMetric(floor=floor) if floor > 0:
+            return "distance grows, but not from below its epsilon: that is a metric as it stands"
+        case PointsMetric():
+            return "distance grows with the way between places: that is a metric as it stands"
+        case GraphMetric(first=first) if first.size == 0:
+            return "no rule is about it on its own"
+        case GraphMetric(first=first) if mixed:
+            return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
+        case GraphMetric(first=first):
+            return f"only near pairs are bounded: shortest paths over those {first.size:,}"
+        case _:
+            return "its rules have this form as they stand"
