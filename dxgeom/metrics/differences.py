@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, all_pairs
+from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.product import SumMetric
-from dxgeom.numeric.rounding import quotient_round_up, round_down
+from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import distinct_rows, least_by_row
 
 DISTINCT_LIMIT = 5_000_000
@@ -37,7 +38,11 @@ def generating_differences(metric: Metric, values: NDArray[np.int64]) -> Differe
     _refuse_wide(values)
     rows = np.empty((0, len(values)), dtype=np.int64)
     bounds = np.empty(0)
-    for block_rows, block_bounds in _blocks(metric, values):
+    metric, values = without_idle_attributes(metric, values)
+    columns, which = distinct_rows(values.T)
+    for first, second, block_bounds in _blocks(metric, which):
+        one, other, block_bounds = _least_by_pair(first, second, block_bounds, len(columns))
+        block_rows = columns[one] - columns[other]
         fresh_rows, fresh_bounds = _without_sign_and_zero(block_rows, block_bounds)
         rows, bounds = least_by_row(np.concatenate([rows, fresh_rows]), np.concatenate([bounds, fresh_bounds]))
         if len(rows) > DISTINCT_LIMIT:
@@ -53,51 +58,40 @@ def generating_differences(metric: Metric, values: NDArray[np.int64]) -> Differe
     return rows, bounds
 
 
-def lipschitz(metric: Metric, values: NDArray[np.int64]) -> float:
-    """The Lipschitz constant max |v_i − v_j| / d(i, j) of one integer-valued map (N,), *rounded up*.
-
-    0 when the map never changes along a generating pair; ∞ when it separates records at distance 0.
-    """
-    _refuse_wide(values)
-    largest = 0.0
-    for rows, bounds in _blocks(metric, values[None, :]):
-        quotients = quotient_round_up(np.abs(rows[:, 0]).astype(np.float64), bounds)
-        largest = max(largest, float(np.max(quotients, initial=0.0)))
-    return largest
-
-
-def _blocks(metric: Metric, values: NDArray[np.int64]) -> Iterator[Differences]:
+def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
+    """Generating pairs as pairs of *distinct columns* of the values; ``which`` (N,) tells the column of each record."""
     match metric:
         case DiscreteMetric(epsilon=epsilon):
-            yield from _all_differences(values, round_down(epsilon))
+            yield from _all_columns(which, round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
             yield from _blocks(inner, values)
             yield from _all_differences(values, round_down(epsilon))
+            ceiling = round_down(epsilon)
+            for pairs in _blocks(inner, which):
+                yield PairBlock(pairs.first, pairs.second, np.minimum(pairs.bound, ceiling))
+            yield from _all_columns(which, ceiling)
         case SumMetric():
             for axis in range(len(metric.parts)):
-                yield from _along_axis(metric, axis, values)
+                yield from _along_axis(metric, axis, which)
         case _:
             for pairs in metric.generating_pairs():
-                yield (values[:, pairs.first] - values[:, pairs.second]).T, pairs.bound
+                yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
 
 
-def _all_differences(values: NDArray[np.int64], bound: float) -> Iterator[Differences]:
-    """Differences of every pair, which only depend on the distinct columns."""
-    columns, _ = distinct_rows(values.T)
-    _refuse_too_many(len(columns) * (len(columns) - 1) // 2)
-    for first, second in all_pairs(len(columns)):
-        yield columns[first] - columns[second], np.full(first.size, bound)
+def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
+    """Every pair of distinct columns."""
+    count = int(which.max()) + 1
+    _refuse_too_many(count * (count - 1) // 2)
+    for first, second in all_pairs(count):
+        yield PairBlock(first, second, np.full(first.size, bound))
 
 
-def _along_axis(metric: SumMetric, axis: int, values: NDArray[np.int64]) -> Iterator[Differences]:
-    """Differences along one code of a product: the part's pairs, on each *distinct* fibre of the values."""
-    part, count = metric.parts[axis], len(values)
-    grid = values.reshape(count, math.prod(metric.shape[:axis]), part.size, -1)
-    if np.all(grid == grid[:, :, :1]):
-        return
-    fibres, _ = distinct_rows(np.ascontiguousarray(grid.transpose(1, 3, 2, 0)).reshape(-1, part.size * count))
-    fibres = fibres.reshape(-1, part.size, count)
+def _along_axis(metric: SumMetric, axis: int, which: NDArray[np.int64]) -> Iterator[PairBlock]:
+    """Along one code of a product: the part's pairs, on each *distinct* fibre of the values."""
+    part = metric.parts[axis]
+    grid = which.reshape(math.prod(metric.shape[:axis]), part.size, -1)
+    fibres, _ = distinct_rows(grid.transpose(0, 2, 1).reshape(-1, part.size))
     seen = 0
     for pairs in part.generating_pairs():
         seen += len(fibres) * pairs.bound.size
@@ -105,8 +99,18 @@ def _along_axis(metric: SumMetric, axis: int, values: NDArray[np.int64]) -> Iter
         rows = max(1, PAIRS_PER_BLOCK // max(pairs.bound.size, 1))
         for start in range(0, len(fibres), rows):
             here = fibres[start : start + rows]
-            change = here[:, pairs.first] - here[:, pairs.second]
-            yield change.reshape(-1, count), np.tile(pairs.bound, len(here))
+            first, second = here[:, pairs.first].ravel(), here[:, pairs.second].ravel()
+            yield PairBlock(first, second, np.tile(pairs.bound, len(here)))
+
+
+def _least_by_pair(
+    first: NDArray[np.int64], second: NDArray[np.int64], bounds: NDArray[np.float64], count: int
+) -> PairBlock:
+    """Each unordered pair of different columns once, with the smallest of its bounds."""
+    apart = first != second
+    low, high = np.minimum(first, second)[apart], np.maximum(first, second)[apart]
+    pairs, least = least_by_row((low * count + high)[:, None], bounds[apart])
+    return PairBlock(pairs[:, 0] // count, pairs[:, 0] % count, least)
 
 
 def _refuse_wide(values: NDArray[np.int64]) -> None:

@@ -5,14 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+_CODES_BELOW = 2**62
+
 
 def distinct_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct rows of an (E, K) matrix in a fixed order, and for every row which of them it is."""
+    """The distinct rows of an (E, K) matrix in lexicographic order, and for every row which of them it is.
+
+    A row becomes one integer in mixed radix, column by column, so that integers are sorted (or, where they are few,
+    only looked up) instead of rows.
+    """
     if rows.shape[1] == 0:
         return rows[:1], np.zeros(len(rows), dtype=np.int64)
-    packed = np.ascontiguousarray(rows).view([("", rows.dtype)] * rows.shape[1]).ravel()
-    _, where, inverse = np.unique(packed, return_index=True, return_inverse=True)
-    return rows[where], np.asarray(inverse, dtype=np.int64).ravel()
+    if len(rows) == 0:
+        return rows, np.zeros(0, dtype=np.int64)
+    codes, count = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        low, high = int(column.min()), int(column.max())
+        if count * (high - low + 1) >= _CODES_BELOW:
+            codes, count = _ranks(codes, count)
+            column = np.unique(column, return_inverse=True)[1].astype(np.int64).reshape(-1)
+            low, high = 0, int(column.max())
+        if high > low:
+            codes = codes * (high - low + 1) + (column - low)
+            count *= high - low + 1
+    ranks, count = _ranks(codes, count)
+    where = np.empty(count, dtype=np.int64)
+    where[ranks] = np.arange(len(rows))
+    return rows[where], ranks
 
 
 def least_by_row(rows: NDArray[np.int64], bounds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -21,3 +40,14 @@ def least_by_row(rows: NDArray[np.int64], bounds: NDArray[np.float64]) -> tuple[
     least = np.full(len(distinct), np.inf)
     np.minimum.at(least, which, bounds)
     return distinct, least
+
+
+def _ranks(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], int]:
+    """For each of the codes 0..count-1 its place among those that occur, and how many occur."""
+    if count <= 4 * len(codes):
+        occurs = np.zeros(count, dtype=bool)
+        occurs[codes] = True
+        places = np.cumsum(occurs) - 1
+        return np.asarray(places[codes], dtype=np.int64), int(places[-1]) + 1
+    distinct, ranks = np.unique(codes, return_inverse=True)
+    return np.asarray(ranks, dtype=np.int64).reshape(-1), len(distinct)

@@ -12,11 +12,12 @@ from reference.bodies import closure, generating_pairs_of
 import dxgeom.metrics.verification
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.differences import generating_differences, lipschitz
+from dxgeom.metrics.differences import generating_differences
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.extent import smallest_distance
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.lipschitz import lipschitz
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric

@@ -1,0 +1,94 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from reference.bodies import generating_pairs_of
+
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.differences import generating_differences
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.lipschitz import lipschitz
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.metrics.values import ValueSensitivityMetric
+
+LINE = LineMetric(tuple(Fraction(x) for x in ("0", "0.1", "5", "5.5")), Fraction("0.3"))
+VALUES = ValueSensitivityMetric(tuple(Fraction(x) for x in ("1", "0.1", "0.1", "0.7")))
+PLACES = PointsMetric(np.array([[0.0, 0.1], [3.0, 0.7], [1.5, 2.2]]), "plane", Fraction("0.02"))
+PATH = GraphMetric(4, np.array([0, 1, 1]), np.array([1, 2, 3]), np.array([0.5, 0.0, 0.25]))
+DISCRETE = DiscreteMetric(3, Fraction("0.1"))
+METRICS = {
+    "sum": SumMetric((DISCRETE, LINE, VALUES, PLACES)),
+    "graph in the middle": SumMetric((LINE, PATH, DISCRETE)),
+    "nested sum": SumMetric((SumMetric((LINE, DISCRETE)), VALUES)),
+    "cap of a sum": CapMetric(SumMetric((PLACES, LINE)), Fraction("0.5")),
+    "cap inside a sum": SumMetric((CapMetric(LINE, Fraction("0.4")), DISCRETE)),
+}
+
+
+def exact_constant(metric, values):
+    """The definition, pair by pair, in rationals; None for infinity."""
+    largest = Fraction(0)
+    for (i, j), bound in generating_pairs_of(metric).items():
+        change = abs(Fraction(values[i]) - Fraction(values[j]))
+        if change and bound == 0:
+            return None
+        largest = max(largest, change / bound if bound else largest)
+    return largest
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["integers", "floats", "floats of all sizes"])
+def test_the_constant_is_the_largest_quotient_rounded_up(name, seed, kind):
+    metric, generator = METRICS[name], np.random.default_rng(seed)
+    values = generator.integers(-(10**6), 10**6, metric.size)
+    if kind != "integers":
+        values = generator.normal(size=metric.size)
+    if kind == "floats of all sizes":
+        values = values * 10.0 ** generator.integers(-12, 12, metric.size)
+    exact, found = exact_constant(metric, values.tolist()), lipschitz(metric, values)
+    if exact is None:
+        assert found == np.inf
+    else:
+        assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 2**50))
+
+
+@pytest.mark.parametrize("kept", list(itertools.product([False, True], repeat=3)))
+def test_attributes_that_a_map_ignores_change_nothing(kept):
+    metric = SumMetric((DISCRETE, LINE, PLACES))
+    shape = tuple(size if keep else 1 for size, keep in zip(metric.shape, kept, strict=True))
+    values = np.broadcast_to(np.random.default_rng(1).integers(0, 50, shape), metric.shape).ravel()
+    fewer, rows = without_idle_attributes(metric, values[None, :])
+    assert fewer.size == rows.shape[1] == max(np.prod(shape), 3)
+    assert Fraction(lipschitz(metric, values)) >= exact_constant(metric, values.tolist())
+    assert lipschitz(metric, values) == lipschitz(fewer, rows[0])
+
+
+@pytest.mark.parametrize("capped", [False, True])
+def test_differences_of_counts_on_few_attributes_are_those_of_every_pair(capped):
+    metric = SumMetric((DISCRETE, LINE, VALUES, PLACES))
+    metric = CapMetric(metric, Fraction("0.15")) if capped else metric
+    codes = np.unravel_index(np.arange(metric.size), (3, 4, 4, 3))
+    values = np.array([codes[1] >= 2, (codes[1] == 0) & (codes[2] == 1), codes[2] == 3]).astype(np.int64)
+    expected = {}
+    for (i, j), bound in generating_pairs_of(metric).items():
+        change = tuple((values[:, i] - values[:, j]).tolist())
+        change = max(change, tuple(-entry for entry in change))
+        if any(change):
+            expected[change] = min(expected.get(change, bound), bound)
+    rows, bounds = generating_differences(metric, values)
+    assert {tuple(row): Fraction(bound) for row, bound in zip(rows.tolist(), bounds.tolist(), strict=True)} == expected
+
+
+def test_what_is_no_map_on_the_records_is_refused():
+    for values in (np.zeros(2), np.array([0.0, np.nan, 1.0]), np.array([0.0, np.inf, 1.0]), np.array(["a", "b", "c"])):
+        with pytest.raises(UnsupportedCombination):
+            lipschitz(DISCRETE, values)
+    with pytest.raises(TooLarge, match="2\\*\\*52"):
+        lipschitz(DISCRETE, np.array([0, 1, 2**52]))
