@@ -12,9 +12,9 @@ from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFi
 from dxgeom.cli.printing import print_json, print_lines
 
 
-def check(policy: PolicyFile, certificate: CertificateOption = None, output: FormatOption = Format.text) -> None:
 def check(
     policy: PolicyFile,
+    certificate: CertificateOption = None,
     output: FormatOption = Format.text,
     explain: Annotated[
         bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
@@ -40,8 +40,6 @@ def check(
             from dxgeom.audit.claims import claims_of, write_claims
 
             write_claims(certificate, claims_of(loaded.compile(), "policy"))
-        loaded = load_policy(policy)
-        review = loaded.review()
         forms = loaded.forms() if explain else ()
         if output is Format.json:
             print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})

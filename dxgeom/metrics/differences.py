@@ -65,12 +65,8 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
             yield from _all_columns(which, round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
-            yield from _blocks(inner, values)
-            yield from _all_differences(values, round_down(epsilon))
-            ceiling = round_down(epsilon)
-            for pairs in _blocks(inner, which):
-                yield PairBlock(pairs.first, pairs.second, np.minimum(pairs.bound, ceiling))
-            yield from _all_columns(which, ceiling)
+            yield from _blocks(inner, which)
+            yield from _all_columns(which, round_down(epsilon))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)
