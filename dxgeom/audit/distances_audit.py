@@ -42,8 +42,7 @@ def audit_matrix(claims: Claims, matrix: ArrayLike) -> Audit:
     for i, j, claimed in claimed_distances(claims, (size,)):
         require_equal(f"the distance of records {i} and {j}", claimed, float(shown[i, j]))
     require_equal("fingerprint", claims["fingerprint"], fingerprint_of(shown, factor))
-    if np.any(np.isnan(entries) | (entries < 0) | (entries != entries.T)) or np.any(np.diagonal(entries)):
-        raise CertificateRefused("the matrix has undefined, negative, asymmetric or non-zero diagonal entries")
+    _require_entries(entries)
     rows = _rows(size)
     excess = max((_worst_of_row(entries, row) for row in rows), default=0.0)
     whole = entries[np.isfinite(entries)]
@@ -80,13 +79,7 @@ def audit_edges(claims: Claims, edges: Sequence[Edge]) -> Audit:
     require_equal("fingerprint", claims["fingerprint"], fingerprint_of_edges(stated))
     size = len(stated.names)
     require_equal("size", claims["size"], size)
-    index = {name: place for place, name in enumerate(stated.names)}
-    steps: dict[int, list[tuple[int, Exact]]] = defaultdict(list)
-    for one, other, distance in edges:
-        _require_length(one, other, distance)
-        bound = Fraction(distance) if distance != INFINITE else INFINITE
-        steps[index[one]].append((index[other], bound))
-        steps[index[other]].append((index[one], bound))
+    steps = _steps(edges, stated.names)
     sources = _spread(size, MOST_SOURCES)
     reached = {source: shortest_paths(source, lambda node: steps[node]) for source in sources}
     excess = max((_excess(steps[source], reached[source]) for source in sources), default=0.0)
@@ -115,8 +108,25 @@ def audit_edges(claims: Claims, edges: Sequence[Edge]) -> Audit:
     )
 
 
+def _steps(edges: Sequence[Edge], names: Sequence[str]) -> dict[int, list[tuple[int, Exact]]]:
+    """The edges that leave each record. Raises: CertificateRefused."""
+    index = {name: place for place, name in enumerate(names)}
+    steps: dict[int, list[tuple[int, Exact]]] = defaultdict(list)
+    for one, other, distance in edges:
+        _require_length(one, other, distance)
+        bound = Fraction(distance) if distance != INFINITE else INFINITE
+        steps[index[one]].append((index[other], bound))
+        steps[index[other]].append((index[one], bound))
+    return steps
+
+
 def _lowered(entry: float, factor: Fraction) -> float:
     return entry if math.isinf(entry) else round_down(Fraction(entry) * factor)
+
+
+def _require_entries(entries: NDArray[np.float64]) -> None:
+    if np.any(np.isnan(entries) | (entries < 0) | (entries != entries.T)) or np.any(np.diagonal(entries)):
+        raise CertificateRefused("the matrix has undefined, negative, asymmetric or non-zero diagonal entries")
 
 
 def _rows(size: int) -> list[int]:

@@ -122,11 +122,12 @@ def _exact(entry: Any) -> Fraction | None:
 
 
 def _check_entries(matrix: NDArray[np.float64], factor: Fraction) -> None:
+    undefined = np.isnan(matrix)
     rules = (
-        (np.isnan(matrix), "no distance is NaN"),
+        (undefined, "no distance is NaN"),
         (matrix < 0, "no distance is negative"),
-        (np.diag((np.diag(matrix) != 0) & ~np.isnan(np.diag(matrix))), "the distance of a record from itself is 0"),
-        ((matrix != matrix.T) & ~np.isnan(matrix) & ~np.isnan(matrix.T), "distances are symmetric"),
+        (np.diag((np.diag(matrix) != 0) & ~np.diag(undefined)), "the distance of a record from itself is 0"),
+        ((matrix != matrix.T) & ~undefined & ~undefined.T, "distances are symmetric"),
     )
     counts = tuple((rule, found) for broken, rule in rules if (found := int(np.count_nonzero(broken))))
     if not counts:
