@@ -30,12 +30,18 @@ def lower_distance(
     first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
     if geometry == "plane":
         distance = np.sqrt(np.sum((coordinates[first] - coordinates[second]) ** 2, axis=-1))
-        error = float(np.max(np.abs(coordinates), initial=0.0)) * _ABSOLUTE_ERROR * coordinates.shape[1]
     else:
-        sphere = _on_the_unit_sphere(coordinates)
+        sphere = on_the_unit_sphere(coordinates)
         distance = EARTH_RADIUS_KM * _central_angle(sphere[first], sphere[second])
-        error = 2 * np.pi * EARTH_RADIUS_KM * _ABSOLUTE_ERROR
-    return np.where(first == second, 0.0, np.maximum(distance * (1 - _RELATIVE_ERROR) - error, 0.0))
+    below = distance * (1 - _RELATIVE_ERROR) - absolute_error(coordinates, geometry)
+    return np.where(first == second, 0.0, np.maximum(below, 0.0))
+
+
+def absolute_error(coordinates: NDArray[np.float64], geometry: Geometry) -> float:
+    """What is taken off every distance of these places for the rounding of their coordinates."""
+    if geometry == "plane":
+        return float(np.max(np.abs(coordinates), initial=0.0) * _ABSOLUTE_ERROR * coordinates.shape[1])
+    return float(2 * np.pi * EARTH_RADIUS_KM * _ABSOLUTE_ERROR)
 
 
 def pairs_within(
@@ -47,7 +53,7 @@ def pairs_within(
     """
     points, reach = coordinates, radius
     if geometry == "great circle":
-        points = _on_the_unit_sphere(coordinates)
+        points = on_the_unit_sphere(coordinates)
         reach = 2 * np.sin(min(radius / (2 * EARTH_RADIUS_KM), np.pi / 2))
     slack = 1e-9 * (reach + float(np.max(np.abs(points), initial=0.0)))
     first, second = pairs_in_balls(points, reach + slack)
@@ -63,7 +69,8 @@ def _central_angle(first: NDArray[np.float64], second: NDArray[np.float64]) -> N
     return np.asarray(2 * np.arctan2(chord, antichord))
 
 
-def _on_the_unit_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_the_unit_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vectors (n, 3) of places given in degrees."""
     latitude, longitude = np.radians(degrees[:, 0]), np.radians(degrees[:, 1])
     return np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
