@@ -80,7 +80,7 @@ def workload(incomes: int) -> None:
 
 
 def adult() -> None:
-    """The ten counts that the Adult policy can be asked."""
+    """The seven queries that the Adult policy can be asked."""
     folder = Path(__file__).resolve().parent.parent / "policies"
     policy = dx.load_policy(folder / "adult.yaml")
     queries = dx.load_queries(folder / "adult-queries.yaml", policy)
