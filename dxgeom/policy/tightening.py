@@ -18,7 +18,7 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Near
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Near
 from dxgeom.policy.lower import form
 from dxgeom.policy.near_pairs import near_pairs
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -174,6 +174,10 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
             first, second = near_pairs(attribute, axis, reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)
             matrix[first, second] = matrix[second, first] = round_down(epsilon)
+        case Edges(pairs=pairs, epsilons=epsilons):
+            matrix = np.full((attribute.size, attribute.size), np.inf)
+            first, second = np.array(pairs, dtype=np.int64).T
+            matrix[first, second] = matrix[second, first] = [round_down(one) for one in epsilons]
         case _:
             matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
     np.fill_diagonal(matrix, 0.0)
