@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias, final
@@ -13,8 +14,9 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.dates import DateAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
 """A lower and an upper bound; equal where the number is rational."""
@@ -57,6 +59,10 @@ class StatedBounds:
         match bound:
             case Constant(epsilon=epsilon):
                 return epsilon, epsilon
+            case Edges(pairs=pairs, epsilons=epsilons):
+                listed = [epsilon for pair, epsilon in zip(pairs, epsilons, strict=True) if set(pair) == {a, b}]
+                smallest: Exact = min(listed, default=INFINITE)
+                return smallest, smallest
             case ByValue(epsilons=epsilons):
                 given = [epsilon for epsilon in (epsilons[a], epsilons[b]) if epsilon is not None]
                 least: Exact = min(given, default=INFINITE)
@@ -90,6 +96,8 @@ class StatedBounds:
 
     @cached_property
     def _numbers(self) -> tuple[Fraction, ...]:
+        if isinstance(self.attribute, DateAttribute):
+            return tuple(Fraction(date.fromisoformat(label).toordinal()) for label in self.attribute.labels)
         return numbers_of(self.attribute)
 
     @cached_property

@@ -15,6 +15,7 @@ from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute, BinnedAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.dates import DateAttribute
 
 _EXAMPLES = 5
 _LONGEST = 60
@@ -90,6 +91,8 @@ def _accepted(attribute: Attribute, found: str) -> str:
         return f"accepted are numbers from {plain(attribute.low)} to {plain(attribute.high)}"
     if isinstance(attribute, BinnedAttribute):
         return f"accepted are numbers from {plain(attribute.edges[0])} to {plain(attribute.edges[-1])}"
+    if isinstance(attribute, DateAttribute):
+        return f"accepted are dates from {attribute.first} to {attribute.last}, written year-month-day"
     labels = attribute.labels
     # Likeness is measured word by word, which would take minutes on very long lists.
     alike = nearest(found, labels) if found and len(labels) <= _COMPARED else None

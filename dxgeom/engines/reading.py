@@ -12,6 +12,7 @@ import pyarrow as pa
 from dxgeom.engines.sources import Source
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.universe import Universe
 
 RECORDS = "records"
@@ -68,6 +69,8 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
 
 def _cell(source: Source, position: int, attribute: Attribute) -> Any:
     column, kind = source.rows[f"k{position}"], source.types[position]
+    if isinstance(attribute, DateAttribute):
+        return _day(source, position, attribute.name)
     if attribute.numeric:
         if _is_number(kind):
             return column.cast("float64")
@@ -81,6 +84,25 @@ def _cell(source: Source, position: int, attribute: Attribute) -> Any:
     raise _wrong_type(
         source, attribute.name, kind, "text", "convert the column to text, written as the policy writes its values"
     )
+
+
+def _day(source: Source, position: int, name: str) -> Any:
+    column, kind = source.rows[f"k{position}"], source.types[position]
+    if _is_text(kind):
+        return column
+    if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None):
+        return column.cast("date").cast("string")
+    if _holds_nothing(source, position):
+        return column.cast("string")
+    if pa.types.is_timestamp(kind):
+        raise _wrong_type(
+            source,
+            name,
+            kind,
+            "dates",
+            "its days depend on the time zone: convert the column to dates in the one meant",
+        )
+    raise _wrong_type(source, name, kind, "dates", "convert the column to dates, or to text such as 2024-02-29")
 
 
 def _records(source: Source, position: int, name: str) -> Any:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, final
 
 Axis: TypeAlias = Literal["numbers", "steps", "places"]
-"""What a distance is counted in: the attribute's numbers, its steps (codes), or its points file's unit."""
+"""What a distance is counted in: the attribute's numbers or days, its steps (codes), or its points file's unit."""
 
 
 @final
@@ -46,4 +46,13 @@ class Near:
     reach: Fraction
 
 
-Bound: TypeAlias = Constant | ByValue | Growing | Near
+@final
+@dataclass(frozen=True)
+class Edges:
+    """Its own ε for each listed pair of codes; the pairs increase, each with its lower code first."""
+
+    pairs: tuple[tuple[int, int], ...]
+    epsilons: tuple[Fraction, ...]
+
+
+Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges

@@ -25,6 +25,7 @@ CODES: Final[dict[str, str]] = {
     "DX115": "the content of a data file is wrong",
     "DX116": "more values or record types than this version handles",
     "DX117": "an attribute's name cannot be used",
+    "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
     # rules
     "DX130": "a rule selects its pairs in no way, or in more than one",
     "DX131": "a rule bounds its pairs in no way, or in more than one",

@@ -20,7 +20,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.near_pairs import near_pairs, positions_on
 from dxgeom.universe.attributes import Attribute, PointsAttribute
@@ -75,6 +75,9 @@ def form(attribute: Attribute, bound: Bound) -> Metric:
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             first, second = near_pairs(attribute, axis, reach)
             return GraphMetric(attribute.size, first, second, np.full(first.size, round_down(epsilon)))
+        case Edges(pairs=pairs, epsilons=epsilons):
+            ends = np.array(pairs, dtype=np.int64)
+            return GraphMetric(attribute.size, ends[:, 0], ends[:, 1], np.array([round_down(one) for one in epsilons]))
 
 
 def _by_value(epsilons: tuple[Fraction | None, ...]) -> Metric:

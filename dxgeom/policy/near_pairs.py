@@ -15,6 +15,7 @@ from dxgeom.metrics.distances import lower_distance, pairs_within
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.bounds import Axis
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.dates import DateAttribute
 
 MAX_PAIRS: Final = 20_000_000
 _SAMPLED_DISTANCES: Final = 5_000_000
@@ -23,7 +24,9 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def positions_on(attribute: Attribute, axis: Axis) -> tuple[Fraction, ...]:
-    """Where each code stands on a line: its number, or its step."""
+    """Where each code stands on a line: its number, its day, or its step."""
+    if isinstance(attribute, DateAttribute) and axis == "numbers":
+        return attribute.days
     return tuple(map(Fraction, range(attribute.size))) if axis == "steps" else numbers_of(attribute)
 
 

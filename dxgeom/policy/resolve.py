@@ -9,13 +9,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import PolicySyntax
 from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.universe import Universe
 
 
@@ -79,6 +80,8 @@ def _attribute_data(attribute: Attribute) -> list[Any]:
     if isinstance(attribute, PointsAttribute):
         coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
         data += [attribute.geometry, attribute.unit, coordinates]
+    if isinstance(attribute, DateAttribute):
+        data += [attribute.last.isoformat(), attribute.step]
     return data
 
 
@@ -92,3 +95,5 @@ def _bound_data(bound: Bound) -> list[Any]:
             return ["growing", axis, str(rate), str(floor)]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             return ["near", axis, str(epsilon), str(reach)]
+        case Edges(pairs=pairs, epsilons=epsilons):
+            return ["edges", [[*pair, str(epsilon)] for pair, epsilon in zip(pairs, epsilons, strict=True)]]

@@ -1,4 +1,4 @@
-"""Attributes with meaning: lists, ranges, bins and places, each checked before anything large is built."""
+"""Attributes with meaning: lists, ranges, bins, dates and places, each checked before anything large is built."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dxgeom.policy.data_files import WrongContent, read_csv
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.places import coordinate_mistake, places
 from dxgeom.policy.syntax import SyntaxTree
-from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, PlacesSyntax, RangeSyntax
+from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, DatesSyntax, PlacesSyntax, RangeSyntax
 from dxgeom.policy.text import Unreadable
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.wording import shown
 
 MAX_VALUES: Final = 1_000_000
@@ -56,6 +57,8 @@ def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mis
             return _range(name, syntax, tree, mistakes)
         case BinsSyntax():
             return _bins(name, syntax, tree, mistakes)
+        case DatesSyntax():
+            return _dates(name, syntax, tree, mistakes)
         case PlacesSyntax():
             return _places(name, syntax, tree, mistakes)
         case _:
@@ -114,6 +117,19 @@ def _bins(name: str, syntax: BinsSyntax, tree: SyntaxTree, mistakes: Mistakes) -
             mistakes.add("DX112", tree.span(*path, place), message, "sort the edges and remove doubles")
             return None
     return BinnedAttribute(name, edges)
+
+
+def _dates(name: str, syntax: DatesSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    first, last = syntax.dates
+    if first > last:
+        message = f"attribute {shown(name)}: dates run forwards, found {first} to {last}"
+        mistakes.add("DX118", tree.span("universe", "attributes", name, "dates"), message, f"write [{last}, {first}]")
+        return None
+    attribute = DateAttribute(name, first, last, syntax.step)
+    if attribute.size > MAX_VALUES:
+        _too_many(name, attribute.size, tree, mistakes)
+        return None
+    return attribute
 
 
 def _places(name: str, syntax: PlacesSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:

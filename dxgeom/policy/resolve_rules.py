@@ -7,12 +7,16 @@ from fractions import Fraction
 from typing import final
 
 from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.data_files import WrongContent
 from dxgeom.policy.lengths import Length
 from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.secret_edges import secret_edges
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import HERE, RuleSyntax
+from dxgeom.policy.text import Unreadable
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -78,9 +82,11 @@ class _Context:
             self.note(
                 "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
             )
-        if (rule.epsilon is None) == (rule.values is None):
-            found = "neither" if rule.epsilon is None else "both"
-            self.note("DX131", None, f"a rule has either 'epsilon' or 'values', found {found}", HERE["rule"])
+        stated = [f"'{key}'" for key in ("epsilon", "values", "weight") if getattr(rule, key) is not None]
+        if len(stated) != 1:
+            found = " and ".join(stated) or "none of them"
+            self.note("DX131", None, f"a rule has one of 'epsilon', 'values' and 'weight', found {found}", HERE["rule"])
+        self._check_secrets()
         if rule.otherwise is not None and rule.values is None:
             self.note("DX131", "otherwise", "'otherwise' goes with 'values'", HERE["rule"])
         lengths = [key for key in ("per", "within") if getattr(rule, key) is not None]
@@ -101,6 +107,18 @@ class _Context:
             self.note(
                 "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
             )
+
+    def _check_secrets(self) -> None:
+        rule = self.rule
+        if rule.secrets is None:
+            if rule.weight is not None:
+                self.note("DX131", "weight", "'weight' goes with 'secrets'", HERE["rule"])
+            return
+        if rule.change is None or len(rule.change) > 1:
+            self.note("DX130", "secrets", "'secrets' go with 'change' of one attribute", "write one rule each")
+        for key in ("per", "within", "values"):
+            if getattr(rule, key) is not None:
+                self.note("DX131", key, f"'{key}' does not go with 'secrets'", "give the edges an epsilon or a weight")
 
     def check_names(self, known: dict[str, None]) -> None:
         seen: set[str] = set()
@@ -127,6 +145,8 @@ class _Context:
 
     def _bound(self, attribute: Attribute) -> Bound | None:
         rule = self.rule
+        if rule.secrets is not None:
+            return self._along_edges(attribute, rule.secrets.edges)
         if rule.values is not None:
             return self._by_value(attribute, rule.values, rule.otherwise)
         if rule.epsilon is None:
@@ -141,6 +161,17 @@ class _Context:
             return None
         axis, reach = measured
         return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
+
+    def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
+        span = self.tree.span("rules", self.number, "secrets", "edges")
+        try:
+            return secret_edges(attribute, self.mistakes.text.folder, file, self.rule.epsilon, self.rule.weight)
+        except Unreadable as error:
+            advice = "name a CSV file in the policy's own folder or below it"
+            self.mistakes.add("DX114", span, f"the file of edges {shown(file)}: {error}", advice)
+        except WrongContent as error:
+            self.mistakes.add("DX115", span, str(error))
+        return None
 
     def _by_value(
         self, attribute: Attribute, values: dict[str, Fraction], otherwise: Fraction | None
@@ -176,6 +207,12 @@ class _Context:
                 self.note(
                     "DX135", key, f"the places of {name} are m or km apart, found {_wrote(length)}", "write '10 km'"
                 )
+            case DateAttribute(), "day":
+                return "numbers", length.amount
+            case DateAttribute(step=step), "step":
+                return "numbers", length.amount * step
+            case DateAttribute(), _:
+                self.note("DX135", key, f"{name} holds dates, found {_wrote(length)}", "write '7 days' or '2 steps'")
             case RangeAttribute(step=step), "step":
                 return "numbers", length.amount * step
             case BinnedAttribute(), "step":
@@ -186,7 +223,7 @@ class _Context:
                 advice = "write a bare number in the attribute's own unit, or '2 steps'"
                 self.note("DX135", key, f"{name} holds plain numbers, found {_wrote(length)}", advice)
             case _:
-                advice = "use 'epsilon' alone, or make the attribute a range, bins or points"
+                advice = "use 'epsilon' alone, or make the attribute a range, bins, dates or points"
                 self.note("DX136", key, f"'{key}' needs distances, and {name} is a plain list of values", advice)
         return None
 
@@ -195,7 +232,7 @@ _METRES = {"m": 1, "km": 1000}
 
 
 def _wrote(length: Length) -> str:
-    return f"'{plain(length.amount)} {length.unit}'" if length.unit else f"'{plain(length.amount)}' without a unit"
+    return f"'{length}'" if length.unit else f"'{plain(length.amount)}' without a unit"
 
 
 def _canonical(word: str) -> str:
@@ -208,11 +245,13 @@ def _canonical(word: str) -> str:
 def words_of(rule: RuleSyntax) -> str:
     """A rule in one line, as its author might say it."""
     what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
+    if rule.secrets is not None:
+        bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"
+        return f"{what} along the edges of {rule.secrets.edges}: {bound}"
     if rule.values is not None:
         return f"{what}: epsilon by value"
     parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
     for key, length in (("per", rule.per), ("within", rule.within)):
         if length is not None:
-            unit = "steps" if length.unit == "step" and length.amount != 1 else length.unit
-            parts.append(f"{key} {plain(length.amount)} {unit}".rstrip())
+            parts.append(f"{key} {length}")
     return " ".join([*parts, "and linear beyond"] if rule.beyond else parts)

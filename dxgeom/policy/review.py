@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -16,16 +18,23 @@ from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
 from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
 from dxgeom.universe.columns import plain
 
+_TOLERANCE: Final = 1e-9
+"""Distances are each rounded down; a ceiling this near to their sum may bind."""
+
 
 @final
 @dataclass(frozen=True)
 class RuleReview:
-    """A rule: where it stands, what it promises in words, and whether it selects no pair at all."""
+    """A rule: where it stands, what it promises in words, and whether it selects no pair at all.
+
+    ``redundant``: it selects pairs, but other rules bound every one of them by less, so it changes nothing.
+    """
 
     line: int
     words: str
     sentence: str
     idle: bool
+    redundant: bool
 
 
 @final
@@ -52,8 +61,9 @@ class Review:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is legal but probably not meant."""
-        idle = (rule for rule in self.rules if rule.idle)
-        return tuple(f"the rule at line {rule.line} ({rule.words}) selects no pair" for rule in idle)
+        said = [(rule, "selects no pair") for rule in self.rules if rule.idle]
+        said += [(rule, "never binds: the other rules ask for more") for rule in self.rules if rule.redundant]
+        return tuple(f"the rule at line {rule.line} ({rule.words}) {what}" for rule, what in said)
 
     @property
     def not_examined(self) -> tuple[str, ...]:
@@ -137,7 +147,13 @@ def review(
         size=policy.universe.size,
         attributes=tuple(examined.values()),
         rules=tuple(
-            RuleReview(rule.line, rule.words, sentence(rule, policy.budget), _idle(number, rule, examined))
+            RuleReview(
+                rule.line,
+                rule.words,
+                sentence(rule, policy.budget),
+                _idle(number, rule, examined),
+                _redundant(number, rule, policy.rules, examined),
+            )
             for number, rule in enumerate(policy.rules)
         ),
         certificate=verified.certificate,
@@ -149,6 +165,22 @@ def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExami
     """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
     about = examined if rule.everything is not None else dict(rule.bounds)
     return all(number in examined[name].idle for name in about)
+
+
+def _redundant(
+    number: int, rule: ResolvedRule, rules: Sequence[ResolvedRule], examined: Mapping[str, AttributeExamination]
+) -> bool:
+    """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
+    if _idle(number, rule, examined):
+        return False
+    if rule.everything is None:
+        about = [examined[name] for name, _ in rule.bounds]
+        return all(number in one.slack or number in one.idle for one in about)
+    if any(other.everything is not None and other.everything < rule.everything for other in rules):
+        return True
+    # Records may differ in every attribute at once: then the distances add.
+    farthest = [math.inf if one.diameter is None else one.diameter for one in examined.values()]
+    return sum(farthest) * (1 + _TOLERANCE) < round_down(rule.everything)
 
 
 def _attribute_line(attribute: AttributeExamination) -> str:

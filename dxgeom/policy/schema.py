@@ -38,6 +38,15 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "": "Bins: intervals between increasing edges; in sums a bin counts as its midpoint.",
         "bins": "Every edge, the outer two included.",
     },
+    "DatesSyntax": {
+        "": "Dates: days between two dates; raw dates are rounded down to them.",
+        "dates": "The first and the last day, as year-month-day.",
+        "step": "The number of days between neighbouring values, at least 1.",
+    },
+    "SecretsSyntax": {
+        "": "Secrets: the pairs of values that must stay hidden.",
+        "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
+    },
     "PlacesSyntax": {
         "": "Places: the rows of a CSV file beside the policy, on the globe or in a plane.",
         "points": "The CSV file, named relative to the policy's folder.",
@@ -52,6 +61,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",
         "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
+        "secrets": "Only the pairs of values that a file lists; others follow along chains of them.",
+        "weight": "The column of that file with each pair's own epsilon.",
         "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
         "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
         "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",

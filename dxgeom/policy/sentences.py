@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from dxgeom.policy.bounds import Edges
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.syntax_models import RuleSyntax
-from dxgeom.universe.columns import plain
 
 NEIGHBOURS: Final = (
     "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
@@ -35,17 +35,26 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     if rule.everything is not None:
         return f"any two records {told} {odds(rule.everything * budget)}"
     names = list(syntax.change or ())
+    if syntax.secrets is not None:
+        return _along_edges(names[0], rule, budget)
     if syntax.values is not None:
         return _by_value(names[0], syntax, budget)
     epsilon = (syntax.epsilon or Fraction(0)) * budget
     length = syntax.per or syntax.within
     if length is None:
         return f"two records that differ only in {_only_in(names)} {told} {odds(epsilon)}"
-    unit = "steps" if length.unit == "step" and length.amount != 1 else length.unit
     how = "" if syntax.per else "at most "
-    who = f"two records that differ only in {_only_in(names)}, by {how}{f'{plain(length.amount)} {unit}'.rstrip()},"
+    who = f"two records that differ only in {_only_in(names)}, by {how}{length},"
     twice = f"; by twice that, at most {odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
     return f"{who} {told} {odds(epsilon)}{twice}"
+
+
+def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+    epsilons = [one for _, bound in rule.bounds if isinstance(bound, Edges) for one in bound.epsilons]
+    least, most = odds(min(epsilons) * budget), odds(max(epsilons) * budget)
+    file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
+    who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
+    return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
 
 
 def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.wording import shown
 
 MOST_VALUES: Final = 20_000
@@ -96,7 +97,7 @@ class StatedBounds:
             match bound:
                 case Constant(epsilon=epsilon) | Near(epsilon=epsilon):
                     found.add(epsilon.denominator)
-                case ByValue(epsilons=epsilons):
+                case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
                 case Growing(axis=axis, rate=rate, floor=floor):
                     positions = positions_on(self.attribute, axis)
@@ -118,6 +119,8 @@ def _row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[i
             within = _within(attribute, axis, reach)
             near = _amounts([epsilon], unit)[0]
             return lambda code: np.where(within(code), near, math.inf)
+        case Edges(pairs=pairs, epsilons=epsilons):
+            return _edge_rows(size, pairs, _amounts(epsilons, unit))
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
             return lambda code: _grown(attribute, bound, np.full(size, code), np.arange(size))
         case Growing(axis=axis, rate=rate, floor=floor):
@@ -125,6 +128,21 @@ def _row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[i
             least = _amounts([floor], unit)[0]
             return lambda code: np.maximum(abs(heights - heights[code]), least)
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
+
+
+def _edge_rows(size: int, pairs: Sequence[tuple[int, int]], amounts: Row) -> Callable[[int], Row]:
+    neighbours: dict[int, list[tuple[int, Any]]] = {}
+    for (one, other), amount in zip(pairs, amounts, strict=True):
+        neighbours.setdefault(one, []).append((other, amount))
+        neighbours.setdefault(other, []).append((one, amount))
+
+    def row(code: int) -> Row:
+        stated = np.full(size, math.inf, dtype=amounts.dtype)
+        for other, amount in neighbours.get(code, []):
+            stated[other] = amount
+        return stated
+
+    return row
 
 
 def _amounts(amounts: Sequence[Amount], unit: int | None) -> Row:
@@ -156,7 +174,7 @@ def _apart(attribute: Attribute, axis: Any, start: int, end: int) -> Fraction:
     if isinstance(attribute, BinnedAttribute):
         one, other = (attribute.edges[code] + attribute.edges[code + 1] for code in (start, end))
         return abs(one - other) / 2
-    numbers = numbers_of(attribute)
+    numbers = attribute.days if isinstance(attribute, DateAttribute) else numbers_of(attribute)
     return abs(numbers[start] - numbers[end])
 
 
@@ -177,6 +195,8 @@ def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> 
             if isinstance(attribute, PointsAttribute):
                 return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf
             return epsilon if _apart(attribute, axis, start, end) <= reach else math.inf
+        case Edges(pairs=pairs, epsilons=epsilons):
+            return dict(zip(pairs, epsilons, strict=True)).get((min(start, end), max(start, end)), math.inf)
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
             return float(_grown(attribute, bound, np.array([start]), np.array([end]))[0])
         case Growing(axis=axis, rate=rate, floor=floor):

@@ -15,6 +15,7 @@ from dxgeom.policy.syntax_models import (
     LATER,
     PolicySyntax,
     RuleSyntax,
+    SecretsSyntax,
     UniverseSyntax,
     attribute_kind,
 )
@@ -201,7 +202,8 @@ def _report(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
                 pass
             case "missing":
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
-                mistakes.add("DX107", where, f"the key {shown(str(path[-1]))} is missing", HERE[_place(path)])
+                what = f"the key {shown(path[-1])}" if isinstance(path[-1], str) else "an entry of this list"
+                mistakes.add("DX107", where, f"{what} is missing", HERE[_place(path)])
             case "union_tag_not_found" | "union_tag_invalid":
                 _report_attribute(root, path, mistakes)
             case "too_long" | "too_short":
@@ -212,7 +214,7 @@ def _report(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
                 mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
             case str(code) if code.startswith("DX"):
                 message = f"{name}{problem['msg']}, found {kind_of(node)}"
-                mistakes.add(code, span_at(root, path), message, _number_advice(path))
+                mistakes.add(code, span_at(root, path), message, _number_advice(path, code))
             case _:
                 message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
                 mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
@@ -231,9 +233,11 @@ def _expected(problem: str) -> str:
     )
 
 
-def _number_advice(path: Path) -> str:
+def _number_advice(path: Path, code: str) -> str:
+    if code == "DX118":
+        return "write a day as 2024-02-29" if "dates" in path else "write a whole number such as 1 or 7"
     if path and path[-1] in ("per", "within"):
-        return "write a number above 0 with its unit, as in '10 km', '500 m' or '2 steps'"
+        return "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
     if "values" in path or (path and path[-1] in ("epsilon", "otherwise")):
         return "an epsilon is a number above 0, such as 0.5; smaller protects more"
     return "write a plain decimal such as 5 or 0.25"
@@ -258,6 +262,8 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
             model = ATTRIBUTE_KINDS[tag.strip("<>")]
         case ("universe", _):
             model = UniverseSyntax
+        case ("rules", int(), "secrets", _):
+            model = SecretsSyntax
         case ("rules", int(), *_):
             model = RuleSyntax
         case _:

@@ -5,6 +5,7 @@ The same models serve files, policies built in Python, and the JSON Schema for e
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, PlainValidator, Tag, 
 from pydantic_core import PydanticCustomError
 
 from dxgeom.policy.lengths import Length, length
+from dxgeom.universe.dates import iso_date
 from dxgeom.universe.decimals import NotANumber, exact
 
 
@@ -44,6 +46,22 @@ def _length(value: Any) -> Length:
         raise PydanticCustomError("DX134", "{reason}", {"reason": str(error)}) from error
 
 
+def _day(value: Any) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    day = iso_date(value) if isinstance(value, str) else None
+    if day is None:
+        raise PydanticCustomError("DX118", "a date is expected here")
+    return day
+
+
+def _whole_days(value: Any) -> int:
+    days = _number(value)
+    if days < 1 or days.denominator != 1:
+        raise PydanticCustomError("DX118", "the step is a whole number of days, at least 1")
+    return int(days)
+
+
 def _several(value: Any) -> Any:
     """One name stands for a list of one."""
     return (value,) if isinstance(value, str) else value
@@ -55,6 +73,10 @@ _POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^
 _NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
+Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+WholeDays: TypeAlias = Annotated[
+    int, PlainValidator(_whole_days), WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
+]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
 
 
@@ -75,6 +97,15 @@ class BinsSyntax(BaseModel):
     bins: tuple[Exact, ...]
 
 
+class DatesSyntax(BaseModel):
+    """``{dates: [from, to], step: days}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dates: tuple[Day, Day]
+    step: WholeDays
+
+
 class PlacesSyntax(BaseModel):
     """``{points: file.csv, key: …, latitude: …, longitude: …}`` or ``{…, x: …, y: …, unit: m}``."""
 
@@ -92,6 +123,7 @@ class PlacesSyntax(BaseModel):
 ATTRIBUTE_KINDS: Final[dict[str, type[BaseModel]]] = {
     "range": RangeSyntax,
     "bins": BinsSyntax,
+    "dates": DatesSyntax,
     "points": PlacesSyntax,
 }
 
@@ -111,6 +143,7 @@ AttributeSyntax: TypeAlias = Annotated[
     Annotated[tuple[str, ...], Tag("<values>")]
     | Annotated[RangeSyntax, Tag("<range>")]
     | Annotated[BinsSyntax, Tag("<bins>")]
+    | Annotated[DatesSyntax, Tag("<dates>")]
     | Annotated[PlacesSyntax, Tag("<points>")],
     Discriminator(attribute_kind),
 ]
@@ -124,6 +157,14 @@ class UniverseSyntax(BaseModel):
     attributes: dict[str, AttributeSyntax]
 
 
+class SecretsSyntax(BaseModel):
+    """``{edges: file.csv}``: the file's first two columns are values of the rule's attribute."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    edges: str
+
+
 class RuleSyntax(BaseModel):
     """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
 
@@ -131,12 +172,14 @@ class RuleSyntax(BaseModel):
 
     change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
     between: Literal["everything"] | None = None
+    secrets: SecretsSyntax | None = None
     epsilon: Positive | None = None
     per: LengthText | None = None
     within: LengthText | None = None
     beyond: Literal["linear"] | None = None
     values: dict[str, Positive] | None = None
     otherwise: Positive | None = None
+    weight: str | None = None
 
 
 class PolicySyntax(BaseModel):
@@ -166,17 +209,17 @@ def _names(value: Any) -> tuple[str, ...] | None:
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
-    "attribute": ("dates", "graph", "regions"),
-    "rule": ("secrets", "presence", "together", "measure", "weight"),
+    "attribute": ("graph", "regions"),
+    "rule": ("partition", "presence", "together", "measure"),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
     "universe": "a universe has: attributes",
-    "attribute": "an attribute is a list of values, {range, step}, {bins}, "
+    "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude} or {points, key, x, y, unit}",
-    "rule": "a rule selects by change or between: everything, and bounds by epsilon (with per, within, "
-    "or within and beyond: linear) or by values with otherwise",
+    "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
+    "epsilon (with per, within, or within and beyond: linear), by values with otherwise, or, with secrets, by weight",
 }
 """What this version's language has in each of these places."""

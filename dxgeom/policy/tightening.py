@@ -18,7 +18,7 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Near
+from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Near
 from dxgeom.policy.lower import form
 from dxgeom.policy.near_pairs import near_pairs
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -74,7 +74,8 @@ class AttributeExamination:
     """An attribute looked at pair by pair, or only in closed form when ``examined`` is false.
 
     ``diameter``, ``smallest``: largest distance and smallest above 0, None where not known; ``same_spot``: an example
-    of two values at distance 0; ``idle``: which of the policy's rules, from 0, are about it but select no pair here.
+    of two values at distance 0; ``idle``: which of the policy's rules, from 0, are about it but select no pair here;
+    ``slack``: which select pairs here, but state more than the metric gives for every one of them.
     """
 
     name: str
@@ -86,6 +87,7 @@ class AttributeExamination:
     same_spot: tuple[str, str] | None
     tightened: tuple[Tightening, ...]
     idle: tuple[int, ...]
+    slack: tuple[int, ...]
 
 
 def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
@@ -96,7 +98,7 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     kind = type(metric).__name__.removesuffix("Metric").lower()
     if size > EXAMINED_SIZE or _work(capped) > _EXAMINED_WORK:
         diameter, smallest = _closed_form(capped)
-        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), ())
+        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
     above = given[(given > 0) & np.isfinite(given)]
@@ -118,7 +120,14 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
         spot,
         tuple(one for one in found if one is not None),
         idle,
+        tuple(k for k, one in enumerate(matrices) if one is not None and k not in idle and _slack(one, given)),
     )
+
+
+def _slack(stated: Matrix, given: Matrix) -> bool:
+    """No shortest path uses such a bound, so the metric is the same without it."""
+    bound = np.isfinite(stated) & ~np.eye(len(stated), dtype=bool)
+    return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
 
 
 def _work(metric: Metric) -> int:
@@ -174,6 +183,10 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
             first, second = near_pairs(attribute, axis, reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)
             matrix[first, second] = matrix[second, first] = round_down(epsilon)
+        case Edges(pairs=pairs, epsilons=epsilons):
+            matrix = np.full((attribute.size, attribute.size), np.inf)
+            first, second = np.array(pairs, dtype=np.int64).T
+            matrix[first, second] = matrix[second, first] = [round_down(one) for one in epsilons]
         case _:
             matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
     np.fill_diagonal(matrix, 0.0)

@@ -12,10 +12,14 @@ Number: TypeAlias = Fraction
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A word for every code of an attribute."""
+    """A word for every code of an attribute.
+
+    ``dates``: the words are days written year-month-day, increasing, so that they can be compared.
+    """
 
     name: str
     texts: tuple[str, ...]
+    dates: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import PredicateError
 from dxgeom.universe.attributes import RangeAttribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
+from dxgeom.universe.dates import iso_date
 from dxgeom.universe.predicates import Always, Comparison, Every, Literal, Membership, Name, Not, Predicate, Some, Term
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
@@ -122,13 +123,26 @@ def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> N
         raise PredicateError(
             f"{shown(str(name))} holds words, found a number", literal.offset, "put the value in quotes"
         )
-    if sign not in ("==", "!="):
+    if column.dates:
+        _check_day(column, sign, literal.value, literal.offset)
+    elif sign not in ("==", "!="):
         raise PredicateError(f"words have no order, found {sign}", literal.offset, "compare with ==, != or in")
-    if literal.value not in column.texts:
+    elif literal.value not in column.texts:
         known = dict.fromkeys(column.texts)
         message = f"{shown(column.name)} has no value {shown(literal.value)}"
         raise PredicateError(message, literal.offset, did_you_mean(literal.value, known))
     return np.fromiter((_COMPARE[sign](text, literal.value) for text in column.texts), np.bool_, len(column.texts))
+
+
+def _check_day(column: TextColumn, sign: str, day: str, offset: int) -> None:
+    """A day between the values would silently mean one of its neighbours. ISO days sort as texts do."""
+    if iso_date(day) is None:
+        raise PredicateError(f"{shown(day)} is not a date", offset, "write it as '2024-02-29' (year-month-day)")
+    days = column.texts
+    if day in days or (sign not in ("==", "!=") and not days[0] < day < days[-1]):
+        return
+    near = [*(one for one in days if one < day)][-1:] + [*(one for one in days if one > day)][:1]
+    raise PredicateError(f"{shown(day)} is no value of {shown(column.name)}", offset, f"use {' or '.join(near)}")
 
 
 def _check_grid(column: NumberColumn, sign: str, number: Fraction, offset: int) -> None:

@@ -23,8 +23,23 @@ class PlainAttribute:
 
 
 @dataclass(frozen=True)
+class PlainEdges:
+    """A file of edges, as (label, label, weight)."""
+
+    file: str
+    edges: tuple[tuple[str, str, Fraction], ...]
+
+    @property
+    def content(self) -> str:
+        return "one,other,weight\n" + "".join(f"{a},{b},{decimal(weight)}\n" for a, b, weight in self.edges)
+
+
+@dataclass(frozen=True)
 class PlainRule:
-    """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None."""
+    """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None.
+
+    ``edges``: with an epsilon of None each edge has its own weight.
+    """
 
     change: tuple[str, ...] | None
     epsilon: Fraction | None
@@ -33,6 +48,7 @@ class PlainRule:
     steps: bool = False
     values: tuple[tuple[str, Fraction], ...] = ()
     otherwise: Fraction | None = None
+    edges: PlainEdges | None = None
 
 
 def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
@@ -43,6 +59,10 @@ def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
     for rule in rules:
         selector = "between: everything" if rule.change is None else f"change: [{', '.join(rule.change)}]"
         lines.append(f"  - {selector}")
+        if rule.edges:
+            lines.append(f"    secrets: {{edges: {rule.edges.file}}}")
+            lines.append("    weight: weight" if rule.epsilon is None else f"    epsilon: {decimal(rule.epsilon)}")
+            continue
         if rule.values:
             lines.append(f"    values: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
             lines += [f"    otherwise: {decimal(rule.otherwise)}"] if rule.otherwise else []
@@ -96,6 +116,10 @@ def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, ot
 
 
 def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) -> Exact:
+    if rule.edges:
+        ends = {attribute.labels[one], attribute.labels[other]}
+        weights = [weight for a, b, weight in rule.edges.edges if {a, b} == ends]
+        return min((rule.epsilon or weight for weight in weights), default=INFINITE)
     if rule.values:
         given = dict(rule.values)
         found = [given.get(attribute.labels[code], rule.otherwise) for code in (one, other)]

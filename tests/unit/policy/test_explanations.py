@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.policy import parse_policy
 from tests.reference.policy_closure import bound, closure
-from tests.unit.policy.test_policy_laws import PLACES, POINTS, compiled, crowded, policies
+from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, policies, with_data_files
 
 POLICIES = Path(__file__).parents[3] / "policies"
 MIXED = """\
@@ -41,10 +41,7 @@ rules:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("points")
-    for name, content in POINTS.items():
-        (home / f"{name}.csv").write_text(content, encoding="utf-8")
-    return home
+    return with_data_files(tmp_path_factory.mktemp("points"))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

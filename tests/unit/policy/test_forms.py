@@ -9,17 +9,14 @@ from hypothesis import HealthCheck, given, settings
 
 import dxgeom as dx
 from dxgeom.policy.policy import parse_policy
-from tests.unit.policy.test_policy_laws import POINTS, all_distances, compiled, crowded, policies, same
+from tests.unit.policy.test_policy_laws import all_distances, compiled, crowded, policies, same, with_data_files
 
 POLICIES = Path(__file__).parents[3] / "policies"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    home = tmp_path_factory.mktemp("points")
-    for name, content in POINTS.items():
-        (home / f"{name}.csv").write_text(content, encoding="utf-8")
-    return home
+    return with_data_files(tmp_path_factory.mktemp("points"))
 
 
 def forms_of(*rules, attributes="a: {bins: [0, 1, 3, 4, 9]}"):

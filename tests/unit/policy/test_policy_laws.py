@@ -12,17 +12,36 @@ from hypothesis import strategies as st
 
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 from dxgeom.policy.policy import Policy, parse_policy
-from tests.reference.policy_closure import PlainAttribute, PlainRule, closure, text_of
+from tests.reference.policy_closure import PlainAttribute, PlainEdges, PlainRule, closure, text_of
 
 POINTS = {"p": "id,x,y\n" + "".join(f"q{k},{x},0\n" for k, x in enumerate((0, 3, 4, 10)))}
+EDGES = {
+    "w": PlainEdges("w-edges.csv", (("u", "v", Fraction(3, 10)), ("No", "v", Fraction(6, 5)))),
+    "p": PlainEdges(
+        "p-edges.csv",
+        (
+            ("q0", "q3", Fraction(7, 10)),
+            ("q3", "q1", Fraction(1, 20)),
+            ("q1", "q3", Fraction(2)),
+            ("q2", "q0", Fraction(1)),
+        ),
+    ),
+    "d": PlainEdges("d-edges.csv", (("2024-02-27", "2024-03-07", Fraction(1, 2)),)),
+}
 RELATIVE = 1e-9
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("points")
+    return with_data_files(tmp_path_factory.mktemp("points"))
+
+
+def with_data_files(home: Path) -> Path:
+    """The folder with the points and edges that the random policies below name."""
     for name, content in POINTS.items():
         (home / f"{name}.csv").write_text(content)
+    for edges in EDGES.values():
+        (home / edges.file).write_text(edges.content)
     return home
 
 
@@ -45,6 +64,13 @@ PLACES = PlainAttribute(
     (Fraction(0), Fraction(3), Fraction(4), Fraction(10)),
     " km",
 )
+DATES = PlainAttribute(
+    "d",
+    "{dates: [2024-02-27, 2024-03-08], step: 3}",
+    ("2024-02-27", "2024-03-01", "2024-03-04", "2024-03-07"),
+    tuple(Fraction(3 * k) for k in range(4)),
+    " days",
+)
 epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 1000))
 
 
@@ -54,8 +80,12 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
     kinds = ["constant", "several", "everything", "values"]
     if attribute.places is not None:
         kinds += ["per", "within", "smooth"] * 2
+    if attribute.name in EDGES:
+        kinds += ["edges"]
     kind = draw(st.sampled_from(kinds))
     match kind:
+        case "edges":
+            return PlainRule((attribute.name,), draw(st.none() | epsilons), edges=EDGES[attribute.name])
         case "everything":
             return PlainRule(None, draw(epsilons))
         case "several":
@@ -78,7 +108,7 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
 @st.composite
 def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     attributes = draw(
-        st.lists(st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES]), min_size=1, max_size=2, unique=True)
+        st.lists(st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES]), min_size=1, max_size=2, unique=True)
     )
     return attributes, draw(st.lists(rules_on(attributes), max_size=5))
 
@@ -86,7 +116,7 @@ def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
 @st.composite
 def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     """Several bounds by distance, and perhaps others, on one attribute: where bounds undercut each other."""
-    attribute = draw(st.sampled_from([RANGE, BINS, PLACES]))
+    attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES]))
     steps = st.booleans() if attribute is BINS else st.just(False)
     few = st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)])
     by_distance = st.builds(
