@@ -65,6 +65,29 @@ def test_every_kind_of_rule_is_derived_again(text):
     assert len(audit_policy(claims_about(policy), policy).lines) == 2
 
 
+def test_dates_and_secret_edges_are_derived_again(tmp_path):
+    (tmp_path / "edges.csv").write_text("one,other,weight\na,b,0.2\nb,c,0.5\n")
+    text = """policy: dates and secrets
+universe:
+  attributes:
+    word: [a, b, c]
+    day: {dates: [2024-01-01, 2024-02-28], step: 7}
+rules:
+  - change: word
+    secrets: {edges: edges.csv}
+    weight: weight
+  - change: day
+    epsilon: 0.5
+    per: 30 days
+"""
+    policy = parse_policy(text, folder=tmp_path)
+    claims = claims_about(policy)
+    assert len(audit_policy(claims, policy).lines) == 2
+    claims["distances"][3][2] *= 1.001
+    with pytest.raises(CertificateRefused, match="raised"):
+        audit_policy(claims, policy)
+
+
 @pytest.mark.parametrize("text", [KINDS, SMALL])
 @pytest.mark.parametrize(("factor", "said"), [(1.0001, "it was raised"), (0.9999, "it was lowered")])
 def test_a_distance_that_was_raised_or_lowered_is_refused(text, factor, said):
