@@ -46,12 +46,12 @@ LIST = "policy: p\nuniverse: {{attributes: {{a: [{}]}}}}\nrules: [{{change: a, {
     ids=lambda value: value[:20] if isinstance(value, str) else None,
 )
 def test_a_hostile_text_is_a_clear_error_in_no_time(content, code):
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(PolicyError) as caught:
         parse_policy(content)
-    elapsed = time.perf_counter() - begin
+    elapsed = time.process_time() - begin
     assert code in {mistake.code for mistake in caught.value.diagnostics}
-    assert elapsed < 4.0  # about a second at worst; the slack is for a busy machine
+    assert elapsed < 4.0  # of this process; about one at worst, whatever else the machine does
 
 
 @pytest.mark.parametrize("content", [RANGE.format(0, "1e30", "1e-30"), ALIAS_BOMB, "[" * 500_000])
