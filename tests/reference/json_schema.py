@@ -15,6 +15,9 @@ KINDS = {
 NOTES = {"$schema", "$defs", "title", "description", "default"}
 
 
+FORMATS = {"date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch}
+
+
 def is_valid(value, schema, root=None):
     root = schema if root is None else root
     return all(holds(keyword, value, schema, root) for keyword in schema.keys() - NOTES)
@@ -31,6 +34,8 @@ def holds(keyword, value, schema, root):
             return value in stated
         case "pattern":
             return not isinstance(value, str) or re.search(stated, value) is not None
+        case "format":
+            return not isinstance(value, str) or FORMATS[stated](value) is not None
         case "exclusiveMinimum":
             return not KINDS["number"](value) or value > stated
         case "anyOf":
