@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-Number: TypeAlias = Fraction
-
 
 @dataclass(frozen=True)
 class TextColumn:
