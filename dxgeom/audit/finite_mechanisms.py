@@ -3,60 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
-from typing import TypeAlias, final
+from typing import final
 
 from flint import arb, ctx, fmpq
 
 from dxgeom.errors import CertificateRefused, DxgeomError
+from dxgeom.mechanisms.finite import FiniteMechanism, Odds, ratio, require_prior
 from dxgeom.numeric.rounding import round_down, round_up
-
-Odds: TypeAlias = Fraction | float
-"""A ratio of probabilities: an exact rational, or ∞ where one of them is 0."""
 
 _INFINITE = float("inf")
 _BITS = (128, 512, 4096)
-
-
-@final
-@dataclass(frozen=True)
-class FiniteMechanism:
-    """``rows[x][z]``: the exact probability of answer z when the secret is x; each row sums to 1."""
-
-    rows: tuple[tuple[Fraction, ...], ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.rows or len({len(row) for row in self.rows}) != 1:
-            raise DxgeomError("a mechanism has a row of equal length for each secret, and at least one")
-        for x, row in enumerate(self.rows):
-            if any(not isinstance(chance, Fraction) or chance < 0 for chance in row) or sum(row) != 1:
-                raise DxgeomError(f"row {x} of a mechanism holds exact fractions of at least 0 that sum to 1")
-
-    @property
-    def secrets(self) -> int:
-        """How many secrets there are."""
-        return len(self.rows)
-
-    @property
-    def answers(self) -> int:
-        """How many answers there are."""
-        return len(self.rows[0])
-
-    def odds(self, x: int, y: int) -> tuple[Odds, int]:
-        """The largest ratio P(z | x)/P(z | y) over answers z, and an answer that attains it.
-
-        Definition: exp of the one-sided distinguishability of x from y; *exact*. Answers that neither row can give
-        do not count.
-        """
-        ratios = [_ratio(one, other) for one, other in zip(self.rows[x], self.rows[y], strict=True)]
-        z = max(range(self.answers), key=lambda answer: ratios[answer])
-        return ratios[z], z
-
-    def odds_between(self, x: int, y: int) -> Odds:
-        """exp d_M(x, y): the larger of the odds in both directions. d_M is the mechanism's own metric; *exact*."""
-        return max(self.odds(x, y)[0], self.odds(y, x)[0])
 
 
 @final
@@ -114,8 +73,7 @@ def posterior(mechanism: FiniteMechanism, prior: Sequence[Fraction], answer: int
 
     Raises: DxgeomError when the prior is none, or rules the answer out.
     """
-    if len(prior) != mechanism.secrets or any(chance < 0 for chance in prior) or sum(prior) != 1:
-        raise DxgeomError("a prior has a probability for each secret, and they sum to 1")
+    require_prior(prior, mechanism.secrets)
     joint = [chance * row[answer] for chance, row in zip(prior, mechanism.rows, strict=True)]
     total = sum(joint)
     if total == 0:
@@ -152,16 +110,10 @@ def most_hidden(mechanism: FiniteMechanism, hiding: Sequence[int]) -> Odds:
         chances = [(mechanism.rows[x][z], mechanism.rows[y][z]) for x, y in enumerate(hiding)]
         possible = [pair for pair in chances if any(pair)]
         if possible:
-            up = max(_ratio(one, other) for one, other in possible)
-            down = max(_ratio(other, one) for one, other in possible)
+            up = max(ratio(one, other) for one, other in possible)
+            down = max(ratio(other, one) for one, other in possible)
             worst = max(worst, _INFINITE if _INFINITE in (up, down) else up * down)
     return worst
-
-
-def _ratio(one: Fraction, other: Fraction) -> Odds:
-    if other == 0:
-        return Fraction(0) if one == 0 else _INFINITE
-    return one / other
 
 
 def _require_fit(mechanism: FiniteMechanism, table: Sequence[Sequence[Odds]]) -> None:

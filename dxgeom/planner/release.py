@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, LedgerError, UnsupportedCombination
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
+from dxgeom.planner.charging import charge, randomness_of
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -129,8 +129,14 @@ def release_answers(
             "a mean divides by that public number: correct 'records' in the queries"
         )
     offer.mechanism.check_spend(spend)
-    remaining = _charge(offer, ledger, spend, purpose)
-    answers = offer.mechanism.answer(histogram.counts, _randomness(insecure_test_seed), spend)
+    remaining = charge(
+        offer.metric,
+        ledger,
+        spend,
+        purpose=purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}",
+        plan_fingerprint=offer.plan_fingerprint,
+    )
+    answers = offer.mechanism.answer(histogram.counts, randomness_of(insecure_test_seed), spend)
     return Release(
         offer=offer,
         exact_values=answers,
@@ -154,25 +160,3 @@ def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], cou
             "or give LinearQueries.from_matrix the universe"
         )
     return histogram_of_table(table, offer.queries.universe, outside=outside, count_column=count_column)
-
-
-def _charge(offer: Offer, ledger: str | Ledger, spend: Fraction, purpose: str) -> Fraction:
-    from dxgeom.ledger.ledger import Ledger
-
-    purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
-    if isinstance(ledger, Ledger):
-        promised = (offer.metric.fingerprint, offer.metric.budget)
-        if (ledger.account.policy_fingerprint, ledger.account.budget) != promised:
-            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
-        return ledger.charge(spend, purpose=purpose, plan_fingerprint=offer.plan_fingerprint).remaining
-    with Ledger.open(
-        ledger,
-        policy_fingerprint=offer.metric.fingerprint,
-        policy_name=offer.metric.title,
-        budget=offer.metric.budget,
-    ) as account:
-        return account.charge(spend, purpose=purpose, plan_fingerprint=offer.plan_fingerprint).remaining
-
-
-def _randomness(insecure_test_seed: int | None) -> Randomness:
-    return SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)

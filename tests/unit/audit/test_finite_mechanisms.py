@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.audit.finite_mechanisms import (
-    FiniteMechanism,
     is_private,
     most_hidden,
     most_learned,
@@ -17,6 +16,7 @@ from dxgeom.audit.finite_mechanisms import (
     privacy_level,
 )
 from dxgeom.errors import DxgeomError
+from dxgeom.mechanisms.finite import FiniteMechanism
 
 
 def truncated_geometric():

@@ -1,0 +1,82 @@
+"""The finite mechanism of least expected loss for one prior, by linear programming and an exact repair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss
+from dxgeom.mechanisms.finite import Losses, Prior, require_prior
+from dxgeom.mechanisms.hidden_odds import hidden_odds
+from dxgeom.mechanisms.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.spanner import greedy_spanner
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.numeric.linear_program import SparseRows, minimise_linear
+
+LARGEST_PROGRAMME = 400_000
+"""Constraints: about a hundred points of the plane, or more on a line or a graph."""
+
+
+def optimal_table(
+    metric: VerifiedMetric,
+    prior: Prior,
+    losses: Losses,
+    spend: Fraction = Fraction(1),
+    stretch: Fraction = Fraction(1),
+) -> PrivateTable:
+    """The mechanism that minimises Σ π(x)·P(w | x)·losses[x][w] among those that hide spend·d.
+
+    Definition: P(w | x) ≤ e^(spend·d(x, y)/stretch)·P(w | y) along a spanner of that stretch; 1 keeps every constraint
+    that no others imply, a larger one drops constraints and asks for a little more of the rest. The answers are the
+    guesses w, so no remap is left to gain from.
+    Guarantee: the privacy is checked *exactly*; the loss is the least possible (for stretch 1) *within* HiGHS's
+    tolerance and the share of uniform answers, about 1e-8, that makes the rounded solution private.
+    Raises: TooLarge beyond 400,000 constraints; UnboundedLoss when two secrets have distance 0; DxgeomError when prior
+    or losses do not fit; CertificateRefused when no solution could be repaired.
+    Source: Bordenabe, Chatzikokolakis & Palamidessi 2014.
+    """
+    require_prior(prior, metric.size)
+    guesses = len(losses[0]) if len(losses) == metric.size else 0
+    if guesses == 0 or any(len(row) != guesses for row in losses) or stretch < 1:
+        raise DxgeomError(f"losses form a table with a row for each of {metric.size} secrets; a stretch is at least 1")
+    hidden = hidden_odds(metric, spend)
+    places = np.arange(metric.size)
+    distances = metric.distance(places[:, None], places[None, :])
+    pairs = greedy_spanner(distances, float(stretch))
+    if 2 * len(pairs) * guesses > LARGEST_PROGRAMME:
+        raise TooLarge(
+            f"{len(pairs):,} pairs and {guesses} answers make {2 * len(pairs) * guesses:,} constraints, more than "
+            f"{LARGEST_PROGRAMME:,}; allow a larger stretch"
+        )
+    bounds = distances[pairs[:, 0], pairs[:, 1]] * float(spend / stretch)
+    if np.any(bounds == 0):
+        raise UnboundedLoss("two secrets have distance 0, so that no answer may tell them apart: list one of them only")
+    solution = _solve(
+        np.array([[float(p * c) for c in row] for p, row in zip(prior, losses, strict=True)]), pairs, bounds
+    )
+    law = rounded_and_mixed([[Fraction(chance) for chance in row] for row in solution.tolist()], hidden)
+    return honouring(metric, law, "optimal table", spend)
+
+
+def _solve(costs: NDArray[np.float64], pairs: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of probabilities (secrets, guesses), as good as HiGHS makes them."""
+    secrets, guesses = costs.shape
+    one, other = np.concatenate([pairs, pairs[:, ::-1]]).T
+    answers = np.arange(guesses)
+    count = len(one) * guesses
+    rows = np.arange(count)
+    # e^(−d) times the larger side, so that no coefficient exceeds 1.
+    shrunk = np.repeat(np.exp(-np.concatenate([bounds, bounds])), guesses)
+    ratios = SparseRows(
+        count,
+        np.concatenate([rows, rows]),
+        np.concatenate([(one[:, None] * guesses + answers).ravel(), (other[:, None] * guesses + answers).ravel()]),
+        np.concatenate([shrunk, -np.ones(count)]),
+    )
+    cells = np.arange(secrets * guesses)
+    sums = SparseRows(secrets, cells // guesses, cells, np.ones(cells.size))
+    scale = float(np.abs(costs).max()) or 1.0
+    solution = minimise_linear(costs.ravel() / scale, ratios, sums, np.ones(secrets))
+    return np.maximum(solution.reshape(secrets, guesses), 0.0)
