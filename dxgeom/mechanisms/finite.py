@@ -34,7 +34,8 @@ class FiniteMechanism:
         if not self.rows or len({len(row) for row in self.rows}) != 1:
             raise DxgeomError("a mechanism has a row of equal length for each secret, and at least one")
         for x, row in enumerate(self.rows):
-            if any(not isinstance(chance, Fraction) or chance < 0 for chance in row) or sum(row) != 1:
+            exact = all(isinstance(chance, Fraction) and chance >= 0 for chance in row)
+            if not exact or sum((integers := _over_one_denominator(row))[0]) != integers[1]:
                 raise DxgeomError(f"row {x} of a mechanism holds exact fractions of at least 0 that sum to 1")
 
     @classmethod
@@ -60,11 +61,7 @@ class FiniteMechanism:
     @cached_property
     def weights(self) -> tuple[tuple[tuple[int, ...], int], ...]:
         """Each row as integers over their sum."""
-        totals = [math.lcm(*(chance.denominator for chance in row)) for row in self.rows]
-        return tuple(
-            (tuple(chance.numerator * (total // chance.denominator) for chance in row), total)
-            for row, total in zip(self.rows, totals, strict=True)
-        )
+        return tuple(map(_over_one_denominator, self.rows))
 
     def odds(self, x: int, y: int) -> tuple[Odds, int]:
         """The largest ratio P(z | x)/P(z | y) over answers z, and an answer that attains it.
@@ -87,10 +84,7 @@ class FiniteMechanism:
         """
         if len(losses) != self.secrets or any(len(row) != self.answers for row in losses):
             raise DxgeomError(f"losses form a table of {self.secrets} secrets by {self.answers} answers")
-        return tuple(
-            sum((chance * loss for chance, loss in zip(row, costs, strict=True) if chance), Fraction(0))
-            for row, costs in zip(self.rows, losses, strict=True)
-        )
+        return tuple(_mean(*integers, costs) for integers, costs in zip(self.weights, losses, strict=True))
 
     def expected_loss(self, prior: Prior, losses: Losses) -> Fraction:
         """The expected loss under a prior, *exact*. Raises: DxgeomError when the prior is none."""
@@ -124,6 +118,18 @@ class FiniteMechanism:
             if left < 0:
                 return z
         raise DxgeomError("the weights of a row do not sum to their denominator")
+
+
+def _over_one_denominator(row: Sequence[Fraction]) -> tuple[tuple[int, ...], int]:
+    total = math.lcm(*(chance.denominator for chance in row))
+    return tuple(chance.numerator * (total // chance.denominator) for chance in row), total
+
+
+def _mean(weights: Sequence[int], total: int, costs: Sequence[Fraction]) -> Fraction:
+    """In integers, because adding fractions would reduce every partial sum."""
+    unit = math.lcm(*(cost.denominator for cost in costs))
+    exact = sum(w * cost.numerator * (unit // cost.denominator) for w, cost in zip(weights, costs, strict=True))
+    return Fraction(exact, total * unit)
 
 
 def ratio(one: Fraction, other: Fraction) -> Odds:

@@ -42,22 +42,28 @@ def optimal_table(
     if guesses == 0 or any(len(row) != guesses for row in losses) or stretch < 1:
         raise DxgeomError(f"losses form a table with a row for each of {metric.size} secrets; a stretch is at least 1")
     hidden = hidden_odds(metric, spend)
-    places = np.arange(metric.size)
-    distances = metric.distance(places[:, None], places[None, :])
-    pairs = greedy_spanner(distances, float(stretch))
+    pairs, bounds = _constraints(metric, float(stretch))
     if 2 * len(pairs) * guesses > LARGEST_PROGRAMME:
         raise TooLarge(
             f"{len(pairs):,} pairs and {guesses} answers make {2 * len(pairs) * guesses:,} constraints, more than "
             f"{LARGEST_PROGRAMME:,}; allow a larger stretch"
         )
-    bounds = distances[pairs[:, 0], pairs[:, 1]] * float(spend / stretch)
     if np.any(bounds == 0):
         raise UnboundedLoss("two secrets have distance 0, so that no answer may tell them apart: list one of them only")
-    solution = _solve(
-        np.array([[float(p * c) for c in row] for p, row in zip(prior, losses, strict=True)]), pairs, bounds
-    )
+    costs = np.array([[float(p * c) for c in row] for p, row in zip(prior, losses, strict=True)])
+    solution = _solve(costs, pairs, bounds * float(spend / stretch))
     law = rounded_and_mixed([[Fraction(chance) for chance in row] for row in solution.tolist()], hidden)
     return honouring(metric, law, "optimal table", spend)
+
+
+def _constraints(metric: VerifiedMetric, stretch: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs (E, 2) of a spanner and their distances."""
+    blocks = list(metric.metric.generating_pairs())
+    first = np.concatenate([block.first for block in blocks] or [np.empty(0, dtype=np.int64)])
+    second = np.concatenate([block.second for block in blocks] or [np.empty(0, dtype=np.int64)])
+    lengths = np.concatenate([block.bound for block in blocks] or [np.empty(0)])
+    kept = greedy_spanner(metric.size, first, second, lengths, stretch)
+    return np.column_stack([first[kept], second[kept]]), lengths[kept]
 
 
 def _solve(costs: NDArray[np.float64], pairs: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,28 +10,30 @@ from numpy.typing import NDArray
 _ROUNDING = 1e-12
 
 
-def greedy_spanner(distances: NDArray[np.float64], stretch: float) -> NDArray[np.int64]:
-    """Pairs (E, 2) along which every finite distance is reached by a path at most ``stretch`` times as long.
+def greedy_spanner(
+    size: int,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    stretch: float,
+) -> NDArray[np.int64]:
+    """Which of these pairs to keep so that each has a path at most ``stretch`` times as long: indices, shortest first.
 
-    Shortest pairs first, each kept unless the pairs kept so far already have such a path. With stretch 1 the pairs
-    that lie on no other's way remain, up to a relative 1e-12 for the rounding of distances.
+    Each pair is kept unless those kept so far already have such a path. Of pairs that generate a metric, what is kept
+    reaches every distance of it within the stretch. With stretch 1 the pairs remain that lie on no other's way, up to a
+    relative 1e-12 for the rounding of distances.
     Guarantee: *approximate within* float64; a mechanism built on it has to be checked on the metric's own pairs.
     Source: Althöfer, Das, Dobkin, Joseph & Soares 1993; for mechanisms Bordenabe, Chatzikokolakis & Palamidessi 2014.
     """
-    size = len(distances)
-    first, second = np.triu_indices(size, 1)
-    lengths = distances[first, second]
-    order = np.argsort(lengths, kind="stable")
     neighbours: list[list[tuple[int, float]]] = [[] for _ in range(size)]
     kept = []
-    for x, y, length in zip(first[order].tolist(), second[order].tolist(), lengths[order].tolist(), strict=True):
-        if length == np.inf:
-            break
+    for pair in np.argsort(lengths, kind="stable").tolist():
+        x, y, length = int(first[pair]), int(second[pair]), float(lengths[pair])
         if not _within(neighbours, x, y, length * stretch * (1 + _ROUNDING)):
-            kept.append((x, y))
+            kept.append(pair)
             neighbours[x].append((y, length))
             neighbours[y].append((x, length))
-    return np.array(kept, dtype=np.int64).reshape(-1, 2)
+    return np.array(kept, dtype=np.int64)
 
 
 def _within(neighbours: list[list[tuple[int, float]]], start: int, end: int, limit: float) -> bool:
