@@ -11,7 +11,7 @@ from typing import TypeAlias, final
 
 from dxgeom.errors import DxgeomError
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.uniform_integers import uniform_below
+from dxgeom.numeric.uniform_integers import uniform_integer
 
 Odds: TypeAlias = Fraction | float
 """A ratio of probabilities: an exact rational, or ∞ where one of them is 0."""
@@ -112,7 +112,7 @@ class FiniteMechanism:
         if not 0 <= secret < self.secrets:
             raise IndexError(f"secrets run from 0 to {self.secrets - 1}")
         weights, total = self.weights[secret]
-        left = uniform_below(total, randomness)
+        left = uniform_integer(total, randomness)
         for z, weight in enumerate(weights):
             left -= weight
             if left < 0:

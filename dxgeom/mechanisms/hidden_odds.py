@@ -71,7 +71,13 @@ class HiddenOdds:
         """
         if law.secrets != self.secrets:
             raise UnsupportedCombination(f"the metric is on {self.secrets} secrets, the mechanism on {law.secrets}")
+        # Secrets that answer alike share their row, so a pair of rows need not be compared twice.
+        compared: set[tuple[int, int, Fraction]] = set()
         for x, y, most in self.pairs:
+            rows = (id(law.rows[x]), id(law.rows[y]), most)
+            if rows in compared:
+                continue
+            compared.add(rows)
             for one, other in ((x, y), (y, x)):
                 (above, total), (below, sum_below) = law.weights[one], law.weights[other]
                 left, right = sum_below * most.denominator, total * most.numerator

@@ -92,7 +92,7 @@ def utility_first_layers(space: DatasetSpace, widths: Sequence[int]) -> Layers:
 
     S is the staircase's layer; ``widths`` (R,): one for each value of the range, so that datasets of equal value look
     the same. Guarantee: *exact*.
-    Source: Wu, Xia & He 2017, Theorem 4; corrected as Theorem 3.
+    Source: Wu, Xia & He 2017, Theorem 4.
     """
     if len(widths) != len(space.answers) or min(widths, default=0) < 0:
         raise DxgeomError("a width of at least 0 for each value of the range")

@@ -32,7 +32,7 @@ def optimal_table(
     that no others imply, a larger one drops constraints and asks for a little more of the rest. The answers are the
     guesses w, so no remap is left to gain from.
     Guarantee: the privacy is checked *exactly*; the loss is the least possible (for stretch 1) *within* HiGHS's
-    tolerance and the share of uniform answers, about 1e-8, that makes the rounded solution private.
+    tolerance and the small share of uniform answers that makes the rounded solution private.
     Raises: TooLarge beyond 400,000 constraints; UnboundedLoss when two secrets have distance 0; DxgeomError when prior
     or losses do not fit; CertificateRefused when no solution could be repaired.
     Source: Bordenabe, Chatzikokolakis & Palamidessi 2014.

@@ -7,7 +7,7 @@ from dxgeom.numeric.randomness import Randomness
 _WORD = 64
 
 
-def uniform_below(bound: int, randomness: Randomness) -> int:
+def uniform_integer(bound: int, randomness: Randomness) -> int:
     """A uniform integer in 0..bound−1.
 
     Guarantee: *exactly* uniform, given uniform random words: a number of as many bits as ``bound − 1`` has is drawn

@@ -57,12 +57,12 @@ def test_the_scale_of_geo_indistinguishability_is_one_over_epsilon():
 def test_reports_lie_on_the_lattice_and_err_as_predicted():
     """Six standard errors: a correct sampler fails with a chance of about 2e-9."""
     mechanism = planar_laplace(metric_of(PLACES * 4), PLACES * 4, Fraction(1, 4), Fraction(1, 2))
-    reports = [mechanism.draw(1, InsecureSeededRandomness(seed)) for seed in range(4000)]
+    reports = [mechanism.draw(1, InsecureSeededRandomness(seed)) for seed in range(2000)]
     assert all((part * 4).denominator == 1 for report in reports for part in report)
     squares = np.array([(float(x) - 30) ** 2 + (float(y) - 40) ** 2 for x, y in reports])
-    assert abs(squares.mean() - mechanism.mean_squared_error) < 6 * squares.std() / math.sqrt(4000)
+    assert abs(squares.mean() - mechanism.mean_squared_error) < 6 * squares.std() / math.sqrt(2000)
     within = np.mean(np.sqrt(squares) <= mechanism.radius(0.9))
-    assert abs(within - 0.9) < 6 * math.sqrt(0.09 / 4000) + 0.01
+    assert abs(within - 0.9) < 6 * math.sqrt(0.09 / 2000) + 0.01
 
 
 def test_simulated_reports_have_the_stated_moments():

@@ -15,14 +15,14 @@ def test_readings_err_as_predicted():
     mechanism = SeriesMechanism(6, Fraction(1, 3), Fraction(1, 8))
     truth = np.array([8, -16, 0, 40, 8, 8])
     drawn = np.array(
-        [[float(z) for z in mechanism.answer(truth, InsecureSeededRandomness(seed))] for seed in range(4000)]
+        [[float(z) for z in mechanism.answer(truth, InsecureSeededRandomness(seed))] for seed in range(2000)]
     )
     errors = drawn - truth / 8
     for found, expected in (
         (np.abs(errors).mean(axis=1), mechanism.mean_absolute),
         ((errors**2).mean(axis=1), mechanism.root_mean_square**2),
     ):
-        assert abs(found.mean() - expected) < 6 * found.std() / np.sqrt(4000) + 1e-3 * expected
+        assert abs(found.mean() - expected) < 6 * found.std() / np.sqrt(2000) + 1e-3 * expected
 
 
 def test_the_cube_covers_every_change_of_one_unit():
