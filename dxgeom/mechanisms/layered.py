@@ -44,7 +44,9 @@ def layered_table(
     Raises: CertificateRefused when the layers of neighbours differ by more than their distance.
     Source: Wu, Xia & He 2017, Theorems 1 to 6.
     """
-    law = layered_law(layers, odds_below(rate * spend / 2, LAW_BITS))
+    # The metric's bounds are float64, rounded down: up to 2⁻⁵² smaller than the rate says.
+    epsilon = rate * spend / 2 * (1 - Fraction(1, 1 << 52))
+    law = layered_law(layers, odds_below(epsilon, LAW_BITS))
     return honouring(space.metric(rate), law, name, spend)
 
 

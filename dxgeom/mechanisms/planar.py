@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias, final
@@ -25,6 +25,7 @@ from dxgeom.numeric.rounding import quotient_round_up
 
 Place: TypeAlias = tuple[Fraction, Fraction]
 
+_DOOR = object()
 _LARGEST_COORDINATE = 1 << 25
 _CELLS_PER_BLOCK = 1 << 14
 
@@ -36,7 +37,7 @@ class PlanarLaplace(SecretMechanism[Place]):
 
     ``places`` (N, 2): int64, in steps of the lattice; ``step``: its width. ``scale``: the largest ‖place_i −
     place_j‖₂/d(i, j) in steps, *rounded up*: 1/ε for the metric ε·(Euclidean distance). Only :func:`planar_laplace`
-    checks that.
+    makes one.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -45,6 +46,11 @@ class PlanarLaplace(SecretMechanism[Place]):
     scale: float
     spend: Fraction
     name: str = "planar Laplace"
+    door: InitVar[object] = None
+
+    def __post_init__(self, door: object) -> None:
+        if door is not _DOOR:
+            raise DxgeomError("a PlanarLaplace is made by planar_laplace, which measures its scale, never by hand")
 
     @cached_property
     def law(self) -> EllipsoidNoise:
@@ -158,7 +164,7 @@ def planar_laplace(
         raise UnsupportedCombination("the metric hides no place from another, so there is no noise to shape")
     if math.isinf(scale):
         raise UnboundedLoss("two different places have distance 0: no report may tell them apart")
-    mechanism = PlanarLaplace(metric, places, step, scale, spend)
+    mechanism = PlanarLaplace(metric, places, step, scale, spend, door=_DOOR)
     mechanism.law.check_size(1 / spend)
     return mechanism
 

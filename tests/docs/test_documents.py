@@ -86,6 +86,13 @@ def test_the_query_document_shows_queries_that_load(policies):
     assert len(entries) - len(kept) == 2
 
 
+def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
+    (code,) = blocks(ROOT / "docs" / "secrets.md", "python")
+    exec(compile(code, "secrets.md", "exec"), {})
+    assert "of the budget remain" in capsys.readouterr().out
+    assert Path("places.db").is_file()
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):

@@ -182,6 +182,12 @@ def test_without_bounds_in_the_proof_a_penalty_may_depend_on_no_dataset():
         layered_table(space, cheating, Fraction(1), "cheating")
 
 
+def test_a_very_revealing_rate_is_still_honoured():
+    space = path([0, 1, 2])
+    table = layered_table(space, privacy_first_layers(space), Fraction(601, 3), "p")
+    assert privacy_level(table.law, distances_of(space)).upper <= 601 / 3
+
+
 def test_longer_edges_hide_less():
     space = DatasetSpace((Fraction(0), Fraction(4), Fraction(5)), np.array([0, 1]), np.array([1, 2]), np.array([3, 1]))
     table = layered_table(space, privacy_first_layers(space), Fraction(1), "p")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.planar import planar_laplace
+from dxgeom.mechanisms.planar import PlanarLaplace, planar_laplace
 from dxgeom.mechanisms.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
@@ -130,6 +130,8 @@ def test_what_cannot_be_hidden_or_does_not_fit_is_refused():
             planar_laplace(metric, places, one)
     with pytest.raises(TooLarge):
         planar_laplace(metric, PLACES, one, Fraction(1, 10**18))
+    with pytest.raises(DxgeomError, match="never by hand"):
+        PlanarLaplace(metric, PLACES, one, 1e-9, one)
     with pytest.raises(IndexError):
         planar_laplace(metric, PLACES, one).draw(4, InsecureSeededRandomness(1))
 
