@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.fibre_pairs import fibre_labels, pairs_within_sets
+from dxgeom.metrics.grouped import GroupedMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import round_down
@@ -70,6 +73,12 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)
+        case GroupedMetric(parts=parts, groups=groups):
+            yield from _blocks(SumMetric(parts), which)
+            for group in groups:
+                yield from _within_sets(fibre_labels(metric.shape, group.places), which, round_down(group.epsilon))
+        case PartitionMetric(blocks=blocks, epsilon=epsilon):
+            yield from _within_sets(blocks, which, round_down(epsilon))
         case _:
             for pairs in metric.generating_pairs():
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
@@ -80,6 +89,15 @@ def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
     count = int(which.max()) + 1
     _refuse_too_many(count * (count - 1) // 2)
     for first, second in all_pairs(count):
+        yield PairBlock(first, second, np.full(first.size, bound))
+
+
+def _within_sets(labels: NDArray[np.int64], which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
+    """Every pair of distinct columns that occur under one label."""
+    seen = 0
+    for first, second in pairs_within_sets(labels, which):
+        seen += first.size
+        _refuse_too_many(seen)
         yield PairBlock(first, second, np.full(first.size, bound))
 
 

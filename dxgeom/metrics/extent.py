@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
 
@@ -28,6 +33,15 @@ def smallest_distance(metric: Metric) -> float:
             return round_down(epsilon) if count > 1 else np.inf
         case SumMetric(parts=parts):
             return min(smallest_distance(part) for part in parts)
+        case GroupedMetric(parts=parts, groups=groups):
+            wide = [group.epsilon for group in groups if any(parts[place].size > 1 for place in group.places)]
+            return min(smallest_distance(SumMetric(parts)), *map(round_down, wide), np.inf)
+        case PartitionMetric(epsilon=epsilon):
+            return round_down(epsilon) if metric.components()[0] < metric.size else np.inf
+        case MaxMetric(step=Fraction() as step):
+            return round_down(step)
+        case ReorderedMetric(inner=inner):
+            return smallest_distance(inner)
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
         case _:

@@ -36,6 +36,8 @@ class GraphMetric(Metric):
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
+        if self.first.size == 0:
+            return np.where(first == second, 0.0, np.inf)
         # From the lower index, so that both directions add up the same edges in the same order.
         first, second = np.minimum(first, second), np.maximum(first, second)
         sources, position = np.unique(first, return_inverse=True)

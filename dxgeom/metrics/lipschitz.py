@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.distances import EARTH_RADIUS_KM, absolute_error, on_the_unit_sphere
+from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
@@ -59,6 +63,14 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
             return max(_along(inner, grid, tolerance), _along(ceiling, grid, tolerance))
         case SumMetric(parts=parts):
             return max(_along(part, _regrouped(grid, metric, axis), tolerance) for axis, part in enumerate(parts))
+        case GroupedMetric(parts=parts, groups=groups):
+            ranges = [_widest(grid, metric, group.places) for group in groups]
+            epsilons = np.array([round_down(group.epsilon) for group in groups])
+            return max(_along(SumMetric(parts), grid, tolerance), _steepest(np.array(ranges), epsilons))
+        case PartitionMetric(blocks=blocks, epsilon=epsilon):
+            return _steepest(np.array([_widest_block(grid, blocks)]), np.array([round_down(epsilon)]))
+        case MaxMetric(step=Fraction() as step):
+            return _steepest(np.array([_widest_cube(grid, metric)]), np.array([round_down(step)]))
         case LineMetric():
             bounds = [pairs.bound for pairs in metric.generating_pairs()]
             return _steepest(largest_steps(grid), np.concatenate([*bounds, np.empty(0)]))
@@ -73,6 +85,31 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
 def _regrouped(grid: NDArray[Any], metric: SumMetric, axis: int) -> NDArray[Any]:
     before = len(grid) * math.prod(metric.shape[:axis])
     return grid.reshape(before, metric.shape[axis], -1)
+
+
+def _widest(grid: NDArray[Any], metric: GroupedMetric, places: tuple[int, ...]) -> Any:
+    """The largest difference between two records that differ in these parts only."""
+    axes = tuple(place + 1 for place in places)
+    laid_out = grid.reshape(len(grid), *metric.shape, -1)
+    return (laid_out.max(axis=axes) - laid_out.min(axis=axes)).max()
+
+
+def _widest_block(grid: NDArray[Any], blocks: NDArray[np.int64]) -> Any:
+    """The largest difference between two values of one block."""
+    order = np.argsort(blocks, kind="stable")
+    starts = np.flatnonzero(np.diff(blocks[order], prepend=blocks[order[0]] - 1))
+    by_block = grid[:, order]
+    return (np.maximum.reduceat(by_block, starts, axis=1) - np.minimum.reduceat(by_block, starts, axis=1)).max()
+
+
+def _widest_cube(grid: NDArray[Any], metric: MaxMetric) -> Any:
+    """The largest difference of neighbours, whose codes all differ by at most one: both lie in one cube of side 1."""
+    high = low = grid.reshape(len(grid), *metric.shape, -1)
+    for axis, size in enumerate(metric.shape, start=1):
+        if size > 1:
+            high = np.maximum(np.take(high, range(size - 1), axis), np.take(high, range(1, size), axis))
+            low = np.minimum(np.take(low, range(size - 1), axis), np.take(low, range(1, size), axis))
+    return (high - low).max()
 
 
 def _by_value(metric: ValueSensitivityMetric, grid: NDArray[Any]) -> float:

@@ -44,7 +44,10 @@ class Metric(ABC):
 
     @abstractmethod
     def generating_pairs(self) -> Iterator[PairBlock]:
-        """Pairs that generate the metric, each unordered pair at most once, none with an infinite bound."""
+        """Pairs that generate the metric, none with an infinite bound.
+
+        Each unordered pair comes at most once, but for ceilings and groups: their pairs may come again.
+        """
 
 
 def all_pairs(size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

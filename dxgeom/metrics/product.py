@@ -10,7 +10,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
+from dxgeom.metrics.fibre_pairs import pairs_in_fibres
+from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import sum_round_down
 
 
@@ -43,20 +44,4 @@ class SumMetric(Metric):
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         for axis, part in enumerate(self.parts):
-            inner = math.prod(self.shape[axis + 1 :])
-            outer = math.prod(self.shape[:axis])
-            offsets = _offsets(outer, part.size * inner, inner)
-            for pairs in part.generating_pairs():
-                rows = max(1, PAIRS_PER_BLOCK // max(pairs.bound.size, 1))
-                for start in range(0, offsets.size, rows):
-                    here = offsets[start : start + rows, None]
-                    yield PairBlock(
-                        (here + inner * pairs.first).ravel(),
-                        (here + inner * pairs.second).ravel(),
-                        np.tile(pairs.bound, len(here)),
-                    )
-
-
-def _offsets(outer: int, stride: int, inner: int) -> NDArray[np.int64]:
-    """Indices of the records whose code along one axis is 0."""
-    return np.asarray((np.arange(outer)[:, None] * stride + np.arange(inner)).ravel(), dtype=np.int64)
+            yield from pairs_in_fibres(self.shape, (axis,), part)

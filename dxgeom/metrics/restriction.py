@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.grouped import Group, GroupedMetric, grouped
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.numeric.fibres import constant_along
 
 
 def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metric, NDArray[Any]]:
     """The same map on fewer records: attributes along which no row of ``values`` (K, N) varies are dropped.
 
-    Guarantee: the same differences with the same bounds, pair by pair; only repetitions go. A metric that is no sum of
-    attributes, nor a cap on one, comes back as it is.
+    Guarantee: the same differences with the same bounds, pair by pair; only repetitions go, and bounds of a group that
+    another undercuts on what is left. A metric that has no attributes comes back as it is; the order of records may
+    change with the metric's.
     """
     match metric:
-        case SumMetric():
-            parts, values = _kept(metric, values)
-            return (parts[0] if len(parts) == 1 else SumMetric(parts)), values
+        case SumMetric(parts=parts):
+            kept, values = _varying(parts, values)
+            return _alone_or(SumMetric, list(kept.values())), values
+        case MaxMetric(parts=parts, step=Fraction()):
+            kept, values = _varying(parts, values)
+            return _alone_or(MaxMetric, list(kept.values())), values
+        case GroupedMetric(parts=parts, groups=groups):
+            kept, values = _varying(parts, values)
+            return grouped(list(kept.values()), [_among(list(kept), group) for group in groups]), values
+        case ReorderedMetric(inner=inner):
+            return without_idle_attributes(inner, metric.rearranged(values))
         case CapMetric(inner=inner, epsilon=epsilon):
             fewer, values = without_idle_attributes(inner, values)
             return CapMetric(fewer, epsilon), values
@@ -31,16 +45,30 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
             return metric, values
 
 
-def _kept(metric: SumMetric, values: NDArray[Any]) -> tuple[tuple[Metric, ...], NDArray[Any]]:
-    """Walks from the first attribute to the last; what is dropped makes every later look cheaper."""
-    kept: list[Metric] = []
-    for place, part in enumerate(metric.parts):
-        before = math.prod(one.size for one in kept)
-        after = math.prod(metric.shape[place + 1 :])
+def _alone_or(family: type[SumMetric] | type[MaxMetric], parts: Sequence[Metric]) -> Metric:
+    return parts[0] if len(parts) == 1 else family(tuple(parts))
+
+
+def _among(kept: Sequence[int], group: Group) -> Group:
+    return Group(tuple(new for new, old in enumerate(kept) if old in group.places), group.epsilon)
+
+
+def _varying(parts: Sequence[Metric], values: NDArray[Any]) -> tuple[dict[int, Metric], NDArray[Any]]:
+    """The parts that matter, by place; walks from the first to the last: what is dropped makes every later cheaper."""
+    kept: dict[int, Metric] = {}
+    for place, part in enumerate(parts):
+        before = math.prod(one.size for one in kept.values())
+        after = math.prod(one.size for one in parts[place + 1 :])
         grid = np.ascontiguousarray(values).reshape(-1, part.size, after)
-        last_hope = not kept and place == len(metric.parts) - 1
+        last_hope = not kept and place == len(parts) - 1
         if constant_along(grid) and not last_hope:
             values = grid[:, 0].reshape(len(values), before * after)
-        else:
-            kept.append(part)
-    return tuple(kept), values
+            continue
+        if isinstance(part, MaxMetric) and part.step is not None:
+            # Every fibre as a row: what no fibre varies along may go.
+            narrowed, rows = without_idle_attributes(part, grid.transpose(0, 2, 1).reshape(-1, part.size))
+            if narrowed.size < part.size:
+                grid = rows.reshape(len(grid), after, narrowed.size).transpose(0, 2, 1)
+                part, values = narrowed, grid.reshape(len(values), -1)
+        kept[place] = part
+    return kept, values

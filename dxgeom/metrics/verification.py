@@ -16,11 +16,15 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.dense import DenseMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.universe.universe import Universe
@@ -144,6 +148,19 @@ def _certify(metric: Metric) -> MetricCertificate:
                 "a sum of metrics is a metric",
                 parts=tuple(map(_certify, parts)),
             )
+        case GroupedMetric():
+            return _certify_groups(metric)
+        case MaxMetric(parts=parts):
+            reason = "the largest of several metrics is a metric"
+            return MetricCertificate("largest change", metric.size, reason, parts=tuple(map(_certify, parts)))
+        case ReorderedMetric(inner=inner):
+            _require(sorted(metric.order) == list(range(len(metric.shape))), "an order lists every attribute once")
+            _require(inner.size == metric.size, "attributes in another order make as many records")
+            reason = "attributes in another order"
+            return MetricCertificate("reordered", metric.size, reason, parts=(_certify(inner),))
+        case PartitionMetric(blocks=blocks, epsilon=epsilon):
+            _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
+            reason = f"a constant inside each of {len(np.unique(blocks)):,} blocks is a metric"
         case CapMetric(inner=inner, epsilon=epsilon):
             _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
             return MetricCertificate(
@@ -163,7 +180,18 @@ _FORMS: dict[type[Metric], str] = {
     LineMetric: "line",
     PointsMetric: "points",
     GraphMetric: "graph",
+    PartitionMetric: "partition",
 }
+
+
+def _certify_groups(metric: GroupedMetric) -> MetricCertificate:
+    for group in metric.groups:
+        _require(group.epsilon > 0, f"epsilon is positive, found {group.epsilon}")
+        places = set(group.places)
+        inside = bool(places) and sorted(places) == list(group.places) and places <= set(range(len(metric.parts)))
+        _require(inside, "a group lists some of the parts, each once, in their order")
+    reason = f"closure of a sum and {len(metric.groups)} groups' constants, in closed form"
+    return MetricCertificate("groups over a sum", metric.size, reason, parts=tuple(map(_certify, metric.parts)))
 
 
 def _points_reason(metric: PointsMetric) -> str:

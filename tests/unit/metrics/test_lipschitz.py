@@ -10,10 +10,14 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.differences import generating_differences
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.grouped import Group, GroupedMetric
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.lipschitz import lipschitz
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.metrics.values import ValueSensitivityMetric
 
@@ -22,11 +26,19 @@ VALUES = ValueSensitivityMetric(tuple(Fraction(x) for x in ("1", "0.1", "0.1", "
 PLACES = PointsMetric(np.array([[0.0, 0.1], [3.0, 0.7], [1.5, 2.2]]), "plane", Fraction("0.02"))
 PATH = GraphMetric(4, np.array([0, 1, 1]), np.array([1, 2, 3]), np.array([0.5, 0.0, 0.25]))
 DISCRETE = DiscreteMetric(3, Fraction("0.1"))
+EVEN = LineMetric(tuple(Fraction(x) for x in ("1", "1.5", "2", "2.5")), Fraction("0.3"))
+BLOCKS = PartitionMetric(np.array([1, 0, 1, 0, 2]), Fraction("0.3"))
+CROSSING = (Group((0, 2), Fraction("0.11")), Group((1, 2, 3), Fraction("0.12")), Group((0, 1), Fraction("0.13")))
 METRICS = {
     "sum": SumMetric((DISCRETE, LINE, VALUES, PLACES)),
     "graph in the middle": SumMetric((LINE, PATH, DISCRETE)),
     "nested sum": SumMetric((SumMetric((LINE, DISCRETE)), VALUES)),
     "cap of a sum": CapMetric(SumMetric((PLACES, LINE)), Fraction("0.5")),
+    "crossing groups": GroupedMetric((DISCRETE, LINE, VALUES, PLACES), CROSSING),
+    "a partition in a sum": SumMetric((DISCRETE, BLOCKS, LINE)),
+    "an even time series in a sum": SumMetric((DISCRETE, MaxMetric((EVEN, EVEN, EVEN)), PLACES)),
+    "an uneven time series": MaxMetric((EVEN, LINE, LineMetric((Fraction(3),), Fraction(1)))),
+    "reordered": ReorderedMetric(SumMetric((MaxMetric((EVEN, EVEN)), PATH, DISCRETE)), (4, 4, 3, 4), (0, 3, 1, 2)),
     "cap inside a sum": SumMetric((CapMetric(LINE, Fraction("0.4")), DISCRETE)),
 }
 
@@ -68,6 +80,22 @@ def test_attributes_that_a_map_ignores_change_nothing(kept):
     assert fewer.size == rows.shape[1] == max(np.prod(shape), 3)
     assert Fraction(lipschitz(metric, values)) >= exact_constant(metric, values.tolist())
     assert lipschitz(metric, values) == lipschitz(fewer, rows[0])
+
+
+@pytest.mark.parametrize("name", ["crossing groups", "reordered", "an uneven time series"])
+@pytest.mark.parametrize("place", range(4))
+def test_a_map_of_one_attribute_has_the_constant_of_all_its_pairs(name, place):
+    metric = METRICS[name]
+    shape = metric.shape
+    place = min(place, len(shape) - 1)
+    along = np.random.default_rng(place).integers(0, 50, shape[place])
+    values = np.broadcast_to(along.reshape([-1 if k == place else 1 for k in range(len(shape))]), shape).ravel()
+    exact = exact_constant(metric, values.tolist())
+    found = lipschitz(metric, values)
+    assert found == np.inf if exact is None else exact <= Fraction(found) <= exact * (1 + Fraction(1, 2**50))
+    rows, bounds = (None, None) if exact is None else generating_differences(metric, values[None, :])
+    if rows is not None and len(rows):
+        assert max(abs(int(row[0])) / Fraction(bound) for row, bound in zip(rows, bounds, strict=True)) == exact
 
 
 @pytest.mark.parametrize("capped", [False, True])
