@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final, final
 
 from dxgeom.audit.claims import Claims, claimed_distances, require_equal, require_proof
+from dxgeom.audit.joint_bounds import Several
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
@@ -52,7 +53,8 @@ def audit_policy(claims: Claims, policy: Policy) -> Audit:
     ]
     if one_sided:
         lines.append(
-            f"{one_sided:,} compared from above only: an attribute of more than {SMALL_ATTRIBUTE} values mixes bounds"
+            f"{one_sided:,} compared from above only: an attribute of more than {SMALL_ATTRIBUTE} values mixes bounds, "
+            "or rules on several attributes together meet others"
         )
     return Audit(tuple(lines))
 
@@ -64,7 +66,7 @@ class _Rules:
 
     def __post_init__(self) -> None:
         for rule in self.policy.rules:
-            if not rule.bounds and rule.everything is None:
+            if not rule.bounds and rule.everything is None and rule.joint is None:
                 raise UnsupportedCombination(f"this audit cannot re-derive the rule in line {rule.line}: {rule.words}")
 
     @cached_property
@@ -81,6 +83,17 @@ class _Rules:
     def ceiling(self) -> Exact:
         stated = [rule.everything for rule in self.policy.rules if rule.everything is not None]
         return min(stated, default=INFINITE)
+
+    @cached_property
+    def several(self) -> Several:
+        """What is stated about several attributes together."""
+        return Several(self.policy.universe.attributes, tuple(rule.joint for rule in self.policy.rules if rule.joint))
+
+    @cached_property
+    def _exactly(self) -> bool:
+        """Whether distances follow attribute by attribute and rule by rule, or only upper bounds of them do."""
+        bounded = {name for rule in self.policy.rules for name, _ in rule.bounds}
+        return self.several.separate(bounded)
 
     @cached_property
     def _found(self) -> dict[tuple[int, int, int], dict[int, Exact]]:
@@ -118,7 +131,7 @@ class _Rules:
             raise CertificateRefused(f"{words} at most {float(high)!r}: it was raised")
         if low is None:
             return True
-        slack = sum((part.slack for part in self.parts), Fraction(0))
+        slack = sum((part.slack for part in self.parts), self.several.slack)
         if (low == INFINITE) != (exact == INFINITE) or (low != INFINITE and exact < low * (1 - _RELATIVE) - slack):
             raise CertificateRefused(f"{words} at least {float(low)!r}: it was lowered")
         return False
@@ -128,12 +141,13 @@ class _Rules:
             low, high = (self._among_records(i, side).get(j, INFINITE) for side in (0, 1))
             return low, high
         pairs = zip(self.parts, self.codes(i), self.codes(j), strict=True)
-        sides = [self._along(place, a, b) for place, (_, a, b) in enumerate(pairs) if a != b]
-        high = min(sum((high for _, high in sides), Fraction(0)), self.ceiling)
-        lows = [low for low, _ in sides]
-        if any(low is None for low in lows):
+        moves = {place: (a, b) for place, (_, a, b) in enumerate(pairs) if a != b}
+        sides = {place: self._along(place, a, b) for place, (a, b) in moves.items()}
+        high = min(self.several.shortest(moves, {place: high for place, (_, high) in sides.items()}, 1), self.ceiling)
+        lows = {place: low for place, (low, _) in sides.items() if low is not None}
+        if len(lows) < len(sides) or not self._exactly:
             return None, high
-        return min(sum((low for low in lows if low is not None), Fraction(0)), self.ceiling), high
+        return min(self.several.shortest(moves, lows, 0), self.ceiling), high
 
     def _along(self, place: int, a: int, b: int) -> tuple[Exact | None, Exact]:
         part = self.parts[place]
@@ -171,11 +185,12 @@ class _Rules:
         return self._found[key]
 
     def _stated(self, i: int, j: int) -> Enclosure:
-        """The smallest bound that any rule states for two records: they differ in one attribute, or it bounds all."""
+        """The smallest bound that any rule states for two records: on the attributes they differ in, or on all."""
         codes = zip(self.codes(i), self.codes(j), strict=True)
         apart = [(place, a, b) for place, (a, b) in enumerate(codes) if a != b]
         low, high = self.ceiling, self.ceiling
         if len(apart) == 1:
             stated = self._between(*apart[0])
             low, high = min(low, stated[0]), min(high, stated[1])
-        return low, high
+        together = self.several.stated({place: (a, b) for place, a, b in apart}) if apart else (low, high)
+        return min(low, together[0]), min(high, together[1])

@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Axis, Blocks, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 
@@ -47,7 +47,7 @@ class StatedBounds:
     @property
     def closed(self) -> bool:
         """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
-        return not self.bounds or (len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing))
+        return not self.bounds or (len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing | Blocks))
 
     @property
     def slack(self) -> Fraction:
@@ -63,6 +63,9 @@ class StatedBounds:
                 listed = [epsilon for pair, epsilon in zip(pairs, epsilons, strict=True) if set(pair) == {a, b}]
                 smallest: Exact = min(listed, default=INFINITE)
                 return smallest, smallest
+            case Blocks(blocks=blocks, epsilon=epsilon):
+                here: Exact = epsilon if blocks[a] == blocks[b] else INFINITE
+                return here, here
             case ByValue(epsilons=epsilons):
                 given = [epsilon for epsilon in (epsilons[a], epsilons[b]) if epsilon is not None]
                 least: Exact = min(given, default=INFINITE)

@@ -1,4 +1,4 @@
-"""What a rule states about one attribute, in exact numbers of the attribute's own measure."""
+"""What a rule states about one attribute, or several together, in exact numbers of the attributes' own measures."""
 
 from __future__ import annotations
 
@@ -55,4 +55,35 @@ class Edges:
     epsilons: tuple[Fraction, ...]
 
 
-Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges
+@final
+@dataclass(frozen=True)
+class Blocks:
+    """ε for values of one block; ``blocks`` numbers the block of each code, in the order of their first codes."""
+
+    blocks: tuple[int, ...]
+    epsilon: Fraction
+
+
+Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges | Blocks
+
+
+@final
+@dataclass(frozen=True)
+class AllAtOnce:
+    """ε for records that differ only in these attributes, in however many of them at once; two names at least."""
+
+    names: tuple[str, ...]
+    epsilon: Fraction
+
+
+@final
+@dataclass(frozen=True)
+class LargestChange:
+    """The largest of the attributes' own bounds, for records that differ only in these; every floor is 0."""
+
+    names: tuple[str, ...]
+    each: tuple[Growing, ...]
+
+
+JointBound: TypeAlias = AllAtOnce | LargestChange
+"""What a rule states about several attributes together; names come in the universe's order."""

@@ -36,6 +36,8 @@ CODES: Final[dict[str, str]] = {
     "DX136": "a bound that needs distances, on an attribute that has none",
     "DX137": "an attribute is listed twice in one rule",
     "DX138": "a combination of rules whose exact metric would exceed a stated size",
+    "DX145": "a rule about several attributes together that says something no such rule can",
+    "DX146": "a partition by something that splits no pairs of records: no such column, or every attribute",
     # connectivity
     "DX150": "values that no rule protects: an attribute without a rule",
     "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",

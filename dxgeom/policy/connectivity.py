@@ -9,7 +9,9 @@ import numpy as np
 
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.joint_rules import splits_records
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.universe.wording import shown
@@ -22,7 +24,8 @@ _LISTED = 4
 class Unprotected:
     """An attribute some of whose values may be told apart exactly.
 
-    ``components``: (number of values, an example) of each group within which values are protected, largest first.
+    ``components``: (number of values, an example) of each group within which values are protected, largest first; each
+    value for itself where only a partition of the records mentions them.
     """
 
     attribute: str
@@ -30,6 +33,13 @@ class Unprotected:
     components: tuple[tuple[int, str], ...]
 
     def __str__(self) -> str:
+        if self.no_rule and self.components:
+            blocks = ", ".join(shown(example) for _, example in self.components[:_LISTED])
+            more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
+            return (
+                f"a partition by {shown(self.attribute)} protects nothing across its {len(self.components):,} blocks: "
+                f"records may be told apart exactly when they lie in different ones of {blocks}{more}"
+            )
         if self.no_rule:
             return f"no rule protects the attribute {shown(self.attribute)}: its values may be told apart exactly"
         listed = [f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED]]
@@ -40,27 +50,43 @@ class Unprotected:
         )
 
 
-def unprotected(description: MetricDescription, parts: tuple[Metric, ...]) -> tuple[Unprotected, ...]:
-    """The attributes with pairs at infinite distance; ``parts`` are the attributes' metrics."""
+def unprotected(
+    description: MetricDescription, parts: tuple[Metric, ...], partitions: frozenset[str] = frozenset()
+) -> tuple[Unprotected, ...]:
+    """The attributes with pairs at infinite distance; ``parts`` are the attributes' metrics.
+
+    ``partitions``: the attributes whose values are the blocks of a partition of the records.
+    What a constant for several attributes covers is protected. Where every other attribute's values are joined by
+    chains, so are all records: change one attribute after another.
+    """
     if description.ceiling is not None:
         return ()
-    found = (_of_attribute(part, metric) for part, metric in zip(description.parts, parts, strict=True))
+    covered = {name for group in description.groups for name in group.names}
+    pairs = [pair for pair in zip(description.parts, parts, strict=True) if pair[0].attribute.name not in covered]
+    found = (_of_attribute(part, metric, part.attribute.name in partitions) for part, metric in pairs)
     return tuple(one for one in found if one is not None)
 
 
-def _of_attribute(part: AttributeDescription, metric: Metric) -> Unprotected | None:
-    if not isinstance(metric, GraphMetric) or metric.size == 1:
+def _of_attribute(part: AttributeDescription, metric: Metric, splits: bool) -> Unprotected | None:
+    if not isinstance(metric, GraphMetric | PartitionMetric) or metric.size == 1:
         return None
     count, groups = metric.components()
     if count == 1:
         return None
     if not part.bounds:
-        return Unprotected(part.attribute.name, no_rule=True, components=())
+        blocks = tuple((1, label) for label in part.attribute.labels) if splits else ()
+        return Unprotected(part.attribute.name, no_rule=True, components=blocks)
     _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     labels = part.attribute.labels
     components = tuple((int(sizes[group]), labels[int(first[group])]) for group in order)
     return Unprotected(part.attribute.name, no_rule=False, components=components)
+
+
+def partitions_of(policy: ResolvedPolicy) -> frozenset[str]:
+    """The attributes by which rules split the records."""
+    splitting = [rule.syntax.secrets for rule in policy.rules if splits_records(rule.syntax)]
+    return frozenset(name for secrets in splitting if secrets is not None for name in secrets.partition or ())
 
 
 def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mistakes: Mistakes) -> None:

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import (
+    AllAtOnce,
+    Blocks,
+    Bound,
+    ByValue,
+    Constant,
+    Edges,
+    Growing,
+    JointBound,
+    LargestChange,
+    Near,
+)
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.universe.attributes import Attribute
 
@@ -32,10 +43,25 @@ class AttributeDescription:
 @final
 @dataclass(frozen=True)
 class MetricDescription:
-    """Attributes' distances add; then the minimum with ``ceiling``, which bounds all pairs."""
+    """The closure of attributes' distances that add and of ``joint`` bounds; then the minimum with ``ceiling``.
+
+    ``ceiling`` bounds all pairs. What the largest changes in ``joint`` state for records that differ in one attribute
+    alone is among that attribute's own bounds already.
+    """
 
     parts: tuple[AttributeDescription, ...]
     ceiling: Fraction | None
+    joint: tuple[JointBound, ...] = ()
+
+    @property
+    def groups(self) -> tuple[AllAtOnce, ...]:
+        """The constants among the joint bounds."""
+        return tuple(bound for bound in self.joint if isinstance(bound, AllAtOnce))
+
+    @property
+    def largest(self) -> tuple[LargestChange, ...]:
+        """The largest changes among the joint bounds."""
+        return tuple(bound for bound in self.joint if isinstance(bound, LargestChange))
 
 
 def describe(policy: ResolvedPolicy) -> MetricDescription:
@@ -44,15 +70,42 @@ def describe(policy: ResolvedPolicy) -> MetricDescription:
     parts = []
     for attribute in policy.universe.attributes:
         stated = [bound for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
-        parts.append(_simplest(attribute, stated))
-    return MetricDescription(tuple(parts), min(everything, default=None))
+        parts.append(_simplest(attribute, [*stated, *_largest_of(attribute, policy)]))
+    ceiling = min(everything, default=None)
+    joint = list(dict.fromkeys(rule.joint for rule in policy.rules if rule.joint is not None))
+    kept = tuple(bound for bound in joint if not is_undercut(bound, joint, ceiling))
+    return MetricDescription(tuple(parts), ceiling, kept)
+
+
+def _largest_of(attribute: Attribute, policy: ResolvedPolicy) -> Sequence[Bound]:
+    rules = [rule for rule in policy.rules if isinstance(rule.joint, LargestChange)]
+    return [bound for rule in rules if (bound := rule.alone(attribute.name)) is not None]
+
+
+def is_undercut(bound: JointBound, others: Sequence[JointBound], ceiling: Fraction | None) -> bool:
+    """Whether one of the others (or the ceiling on all pairs) is at most this one on every pair that it bounds."""
+    if isinstance(bound, AllAtOnce):
+        return (ceiling is not None and ceiling <= bound.epsilon) or any(
+            isinstance(other, AllAtOnce)
+            and other != bound
+            and other.epsilon <= bound.epsilon
+            and set(bound.names) <= set(other.names)
+            for other in others
+        )
+    return any(isinstance(other, LargestChange) and other != bound and _below(other, bound) for other in others)
+
+
+def _below(other: LargestChange, bound: LargestChange) -> bool:
+    lower = dict(zip(other.names, other.each, strict=True))
+    pairs = [(lower.get(name), one) for name, one in zip(bound.names, bound.each, strict=True)]
+    return all(less is not None and less.axis == one.axis and less.rate <= one.rate for less, one in pairs)
 
 
 def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescription:
     """A ceiling may be applied after the closure: a path through a pair bounded by ε is itself at least ε long."""
     ceiling = min((bound.epsilon for bound in stated if isinstance(bound, Constant)), default=None)
     by_value = [bound for bound in stated if isinstance(bound, ByValue)]
-    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges)))
+    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges | Blocks)))
     kept: list[Bound] = [bound for bound in rest if not _undercut(bound, rest, ceiling)]
     if by_value:
         # The list takes the ceiling in.
@@ -86,6 +139,14 @@ def _undercut(bound: Bound, others: Sequence[Bound], ceiling: Fraction | None) -
             )
         case Edges(epsilons=epsilons):
             return ceiling is not None and ceiling <= min(epsilons)
+        case Blocks(epsilon=epsilon):
+            return (ceiling is not None and ceiling <= epsilon) or any(
+                isinstance(other, Blocks)
+                and other != bound
+                and other.epsilon <= epsilon
+                and len(set(zip(bound.blocks, other.blocks, strict=True))) == len(set(bound.blocks))
+                for other in others
+            )
         case _:
             return False
 

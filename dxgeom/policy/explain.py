@@ -12,10 +12,12 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.describe import MetricDescription
+from dxgeom.policy.record_path import RecordStep, record_path
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import odds
-from dxgeom.policy.shortest_path import Amount, StatedBounds
+from dxgeom.policy.shortest_path import Amount
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
@@ -30,7 +32,10 @@ _MOST_STEPS: Final = 20
 @final
 @dataclass(frozen=True)
 class Hop:
-    """One step of the path: from one value of an attribute to another, or of all at once (``attribute`` None)."""
+    """One step of the path: from one value of an attribute to another.
+
+    ``attribute`` is None when several change at once: those in ``together``, or whatever there is when it is empty.
+    """
 
     attribute: str | None
     start: str
@@ -38,6 +43,7 @@ class Hop:
     bound: Amount
     line: int
     rule: str
+    together: tuple[str, ...] = ()
 
 
 @final
@@ -48,7 +54,7 @@ class Explanation:
     ``first``, ``second``: their values, without the attributes that nobody asked about.
     ``distance``: exact (``Fraction``), or a float *rounded down* where places or very many values are involved;
     infinite when no chain of rules joins the values of the attributes in ``apart``. ``otherwise``: how far it is by one
-    attribute after another, when a rule about all pairs is shorter.
+    attribute (or group of them) after another, when a rule about all pairs is shorter.
     """
 
     file: str
@@ -93,9 +99,10 @@ class Explanation:
         ]
 
     def _hop_words(self, hop: Hop) -> str:
-        what = "all at once" if hop.attribute is None else f"{hop.attribute}: {hop.start} → {hop.end}"
+        names = hop.attribute or ", ".join(hop.together)
+        what = f"{names}: {hop.start} → {hop.end}" if names else "all at once"
         words = f"{what}: {_amount(hop.bound)} by {self.file}:{hop.line} ({hop.rule})"
-        if hop.attribute is None and self.otherwise is not None:
+        if not names and self.otherwise is not None:
             long = "not possible" if self.otherwise == math.inf else _amount(self.otherwise)
             return f"{words}; one attribute after another: {long}"
         return words
@@ -111,6 +118,7 @@ class Explanation:
             "path": [
                 {
                     "attribute": hop.attribute,
+                    "together": list(hop.together),
                     "from": hop.start,
                     "to": hop.end,
                     **_amount_dict("bound", hop.bound),
@@ -123,7 +131,9 @@ class Explanation:
         }
 
 
-def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, second: Any) -> Explanation:
+def explain(
+    file: str, policy: ResolvedPolicy, description: MetricDescription, metric: Metric, first: Any, second: Any
+) -> Explanation:
     """Explain the distance of two records, given by index or by values; see ``Policy.explain``.
 
     Raises: DataError, TooLarge, UnsupportedCombination.
@@ -131,10 +141,8 @@ def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, secon
     universe = policy.universe
     mentioned = _mentioned(universe, first, second)
     i, j = (_codes(universe, record) for record in (first, second))
-    hops, apart, exactly = _by_attribute(policy, i, j)
-    total: Amount = math.inf if apart else sum((hop.bound for hop in hops), Fraction(0))
-    if not exactly:
-        total = float(total)
+    path = record_path(policy, description, i, j)
+    total, apart, hops = path.length, path.apart, [_hop(universe, step) for step in path.steps]
     records = [
         {name: universe.attributes[k].labels[codes[k]] for k, name in enumerate(universe.names) if name in mentioned}
         for codes in (i, j)
@@ -144,33 +152,27 @@ def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, secon
     otherwise = None
     if ceiling is not None and rule is not None and ceiling < total:
         whole = [", ".join(record.values()) for record in records]
-        hops, apart, otherwise, total = [_whole_hop(rule, ceiling, whole)], [], total, ceiling
+        hops, apart, otherwise, total = [_whole_hop(rule, ceiling, whole)], (), total, ceiling
     distance = _agreed(total, metric, universe, i, j)
-    return Explanation(file, records[0], records[1], distance, tuple(hops), tuple(apart), otherwise, policy.budget)
+    return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, policy.budget)
 
 
 def _whole_hop(rule: ResolvedRule, ceiling: Fraction, whole: list[str]) -> Hop:
     return Hop(None, whole[0], whole[1], ceiling, rule.line, rule.words)
 
 
-def _by_attribute(policy: ResolvedPolicy, i: list[int], j: list[int]) -> tuple[list[Hop], list[str], bool]:
-    """The shortest path one attribute after another, the attributes it fails on, and whether its length is exact."""
-    hops: list[Hop] = []
-    apart, exactly = [], True
-    for attribute, start, end in zip(policy.universe.attributes, i, j, strict=True):
-        stated = [(rule, bound) for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
-        bounds = StatedBounds(attribute, tuple(stated))
-        steps = bounds.path(start, end)
-        if steps is None:
-            apart.append(attribute.name)
-            continue
-        exactly = exactly and (not steps or bounds.exact)
-        labels = attribute.labels
-        hops += [
-            Hop(attribute.name, labels[step.start], labels[step.end], step.bound, step.rule.line, step.rule.words)
-            for step in steps
-        ]
-    return hops, apart, exactly
+def _hop(universe: Universe, step: RecordStep) -> Hop:
+    """A step in words: what it changes, from what to what."""
+    changed = [universe.attributes[place] for place in step.places]
+    start, end = (
+        ", ".join(attribute.labels[code] for attribute, code in zip(changed, codes, strict=True))
+        for codes in (step.start, step.end)
+    )
+    names = tuple(attribute.name for attribute in changed)
+    rule = step.rule
+    if len(names) == 1:
+        return Hop(names[0], start, end, step.bound, rule.line, rule.words)
+    return Hop(None, start, end, step.bound, rule.line, rule.words, names)
 
 
 def _agreed(total: Amount, metric: Metric, universe: Universe, i: list[int], j: list[int]) -> Amount:

@@ -9,14 +9,20 @@ from typing import Any, Final, final
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
-from dxgeom.policy.bounds import Bound, Constant, Growing, Near
+from dxgeom.policy.blocks import blocks_of, is_one_largest_change
+from dxgeom.policy.bounds import Blocks, Bound, Constant, Growing, LargestChange, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve_rules import ResolvedRule
+from dxgeom.policy.sentences import listed
 from dxgeom.universe.columns import plain
 
 ALL_RECORDS: Final = "records"
@@ -66,6 +72,8 @@ def forms(
 def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[ResolvedRule]) -> Form:
     name = part.attribute.name
     stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
+    largest = [(rule.line, rule.alone(name)) for rule in rules if isinstance(rule.joint, LargestChange)]
+    stated += [(line, bound) for line, bound in largest if bound is not None]
     least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
     used = [line for line, bound in stated if _shapes(bound, part, least)]
     idle = [line for line, bound in stated if not _shapes(bound, part, least)]
@@ -77,32 +85,57 @@ def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
     match bound:
         case Constant(epsilon=epsilon):
             return bool(epsilon == least)
-        case Growing() | Near():
+        case Growing() | Near() | Blocks():
             return bound in part.bounds
         case _:
             return True
 
 
 def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule]) -> Form:
-    stated = [(rule.line, rule.everything) for rule in rules if rule.everything is not None]
-    used = tuple(line for line, epsilon in stated if epsilon == description.ceiling)
-    idle = tuple(line for line, epsilon in stated if epsilon != description.ceiling)
+    stated = [(rule.line, rule.everything == description.ceiling) for rule in rules if rule.everything is not None]
+    stated += [(rule.line, rule.joint in description.joint) for rule in rules if rule.joint is not None]
+    used = tuple(line for line, shapes in sorted(stated) if shapes)
+    idle = tuple(line for line, shapes in sorted(stated) if not shapes)
     inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
-    if isinstance(inner, SumMetric):
-        why = "a rule is about one attribute at a time, so the attributes' distances add"
-    elif isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
+    if isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
         why = "the only rules are about all pairs of records"
     else:
-        why = "there is one attribute, and its distance is the records'"
+        why = _of_parts(inner.inner if isinstance(inner, ReorderedMetric) else inner, description)
     if inner is not whole and description.ceiling is not None:
         why += f"; a rule about all pairs cuts them off at {plain(description.ceiling)}"
     return Form(ALL_RECORDS, _family(whole), why, used, idle)
+
+
+def _of_parts(metric: Metric, description: MetricDescription) -> str:
+    """Why the attributes' distances are joined as they are."""
+    tied = []
+    for block in (block for block in blocks_of(description) if len(block) > 1):
+        names = listed([description.parts[place].attribute.name for place in block])
+        largest = is_one_largest_change(block, description)
+        why = "the largest change counts" if largest else "shortest paths over all their combinations"
+        tied.append(f"{names} are tied to each other: {why}")
+    match metric:
+        case SumMetric() if tied:
+            why = "distances add, but not of attributes that rules tie to each other"
+        case SumMetric():
+            why = "a rule is about one attribute at a time, so the attributes' distances add"
+        case GroupedMetric():
+            why = "distances add, unless a constant for several attributes together is smaller"
+        case _ if len(description.parts) > 1:
+            return "; ".join(tied)
+        case _:
+            why = "there is one attribute, and its distance is the records'"
+    return "; ".join([why, *tied])
 
 
 def _family(metric: Metric) -> str:
     match metric:
         case CapMetric(inner=inner):
             return f"{_family(inner)}, capped"
+        case ReorderedMetric(inner=inner):
+            return _family(inner)
+        case MaxMetric():
+            return "largest change"
         case DiscreteMetric():
             return "discrete"
         case ValueSensitivityMetric():
@@ -126,6 +159,8 @@ def _why(metric: Metric, mixed: bool) -> str:
             return "distance grows, but not from below its epsilon: that is a metric as it stands"
         case PointsMetric():
             return "distance grows with the way between places: that is a metric as it stands"
+        case PartitionMetric(blocks=blocks):
+            return f"a constant inside each of {len(set(blocks.tolist())):,} blocks"
         case GraphMetric(first=first) if first.size == 0:
             return "no rule is about it on its own"
         case GraphMetric(first=first) if mixed:

@@ -75,6 +75,8 @@ def _expected(problem: str) -> str:
 def _number_advice(path: Path, code: str) -> str:
     if code == "DX118":
         return "write a day as 2024-02-29" if "dates" in path else "write a whole number such as 1 or 7"
+    if path and path[-1] in ("change", "partition"):
+        return "write a name, or several as [one, other]"
     if path and path[-1] in ("per", "within"):
         return "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
     if "values" in path or (path and path[-1] in ("epsilon", "otherwise")):

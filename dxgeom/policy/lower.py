@@ -1,9 +1,8 @@
-"""Sixth phase: from the exact description to the metric, each attribute in its most structured form."""
+"""Sixth phase, first half: the metric of each attribute in its most structured form."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -15,31 +14,18 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.metric import Metric, PairBlock
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
-from dxgeom.policy.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.describe import AttributeDescription
 from dxgeom.policy.near_pairs import near_pairs, positions_on
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 
 MIXED_SIZE_LIMIT: Final = 3000
 """An attribute whose bounds are of several families, one of them on all pairs, has at most this many values."""
-
-
-def lower(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
-    """The metric of a whole description, from its attributes' metrics.
-
-    Guarantee: every bound is exact or *rounded down*.
-    """
-    ceiling = description.ceiling
-    bare = all(not part.bounds and part.ceiling is None for part in description.parts)
-    if ceiling is not None and bare:
-        return DiscreteMetric(math.prod(part.size for part in parts), ceiling)
-    inner = parts[0] if len(parts) == 1 else SumMetric(tuple(parts))
-    return inner if ceiling is None else CapMetric(inner, ceiling)
 
 
 def lower_attribute(part: AttributeDescription) -> Metric:
@@ -48,7 +34,11 @@ def lower_attribute(part: AttributeDescription) -> Metric:
     Raises: TooLarge when an exact form would exceed a stated size.
     """
     if not part.bounds:
-        return _nothing(part.attribute) if part.ceiling is None else DiscreteMetric(part.attribute.size, part.ceiling)
+        return (
+            closed(part.attribute.size, ())
+            if part.ceiling is None
+            else DiscreteMetric(part.attribute.size, part.ceiling)
+        )
     forms = [form(part.attribute, bound) for bound in part.bounds]
     inner = forms[0] if len(forms) == 1 else _union(part.attribute, forms)
     return inner if part.ceiling is None else CapMetric(inner, part.ceiling)
@@ -78,6 +68,8 @@ def form(attribute: Attribute, bound: Bound) -> Metric:
         case Edges(pairs=pairs, epsilons=epsilons):
             ends = np.array(pairs, dtype=np.int64)
             return GraphMetric(attribute.size, ends[:, 0], ends[:, 1], np.array([round_down(one) for one in epsilons]))
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            return PartitionMetric(np.array(blocks, dtype=np.int64), epsilon)
 
 
 def _by_value(epsilons: tuple[Fraction | None, ...]) -> Metric:
@@ -94,9 +86,13 @@ def _union(attribute: Attribute, forms: Sequence[Metric]) -> GraphMetric:
             f"its rules mix bounds of different kinds over {size:,} values; at most {MIXED_SIZE_LIMIT:,} are handled: "
             "use one kind of bound, or fewer values"
         )
-    blocks = [block for form in forms for block in form.generating_pairs()]
-    if not blocks:
-        return _nothing(attribute)
+    return closed(size, (block for form in forms for block in form.generating_pairs()))
+
+
+def closed(size: int, stated: Iterable[PairBlock]) -> GraphMetric:
+    """The closure of bounds on pairs of 0..size-1; ∞ where none leads."""
+    none = np.empty(0, dtype=np.int64)
+    blocks = [PairBlock(none, none, np.empty(0)), *stated]
     first, second, bound = (
         np.concatenate([getattr(block, field) for block in blocks]) for field in ("first", "second", "bound")
     )
@@ -105,8 +101,3 @@ def _union(attribute: Attribute, forms: Sequence[Metric]) -> GraphMetric:
 
 def _codes(array: NDArray[np.int64]) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
-
-
-def _nothing(attribute: Attribute) -> GraphMetric:
-    none = np.empty(0, dtype=np.int64)
-    return GraphMetric(attribute.size, none, none, np.empty(0))

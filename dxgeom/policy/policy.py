@@ -12,11 +12,12 @@ from typing import Any, final
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, verify
-from dxgeom.policy.connectivity import Unprotected, check_connected, unprotected
+from dxgeom.policy.connectivity import Unprotected, check_connected, partitions_of, unprotected
 from dxgeom.policy.describe import MetricDescription, describe
 from dxgeom.policy.explain import Explanation, explain
 from dxgeom.policy.forms import Form, forms
-from dxgeom.policy.lower import lower, lower_attribute
+from dxgeom.policy.lower import lower_attribute
+from dxgeom.policy.lower_records import lower_records
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy, resolve
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -130,7 +131,7 @@ class Policy:
         mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
         Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.
         """
-        return explain(self.file, self.resolved, self.metric, first, second)
+        return explain(self.file, self.resolved, self.description, self.metric, first, second)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -174,11 +175,12 @@ def _policy_of(text: PolicyText) -> Policy:
         raise PolicyError(mistakes.found)
     description = describe(resolved)
     parts = _lowered(resolved, description, mistakes)
-    apart = unprotected(description, parts)
+    apart = unprotected(description, parts, partitions_of(resolved))
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
-    return Policy(text.file, resolved, description, parts, lower(description, parts), apart)
+    metric = _of_records(resolved, description, parts, mistakes)
+    return Policy(text.file, resolved, description, parts, metric, apart)
 
 
 def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:
@@ -189,8 +191,20 @@ def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes:
             parts.append(lower_attribute(part))
         except TooLarge as error:
             name = part.attribute.name
-            rule = next(rule for rule in resolved.rules if any(name == stated for stated, _ in rule.bounds))
+            rule = next(rule for rule in resolved.rules if rule.alone(name) is not None)
             mistakes.add("DX138", rule.span, f"attribute {shown(name)}: {error}")
     if mistakes:
         raise PolicyError(mistakes.found)
     return tuple(parts)
+
+
+def _of_records(
+    resolved: ResolvedPolicy, description: MetricDescription, parts: tuple[Metric, ...], mistakes: Mistakes
+) -> Metric:
+    """The metric of whole records; what is too large is told at a rule about several attributes together."""
+    try:
+        return lower_records(description, parts)
+    except TooLarge as error:
+        rule = next(rule for rule in resolved.rules if rule.joint is not None)
+        mistakes.add("DX138", rule.span, str(error))
+        raise PolicyError(mistakes.found) from error

@@ -9,7 +9,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import (
+    AllAtOnce,
+    Blocks,
+    Bound,
+    ByValue,
+    Constant,
+    Edges,
+    Growing,
+    JointBound,
+    LargestChange,
+    Near,
+)
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
@@ -46,6 +57,7 @@ class ResolvedPolicy:
         stated = {json.dumps([name, _bound_data(bound)]) for rule in self.rules for name, bound in rule.bounds} | {
             json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
         }
+        stated |= {json.dumps(_joint_data(rule.joint)) for rule in self.rules if rule.joint is not None}
         meaning = {
             "language": 1,
             "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
@@ -97,3 +109,13 @@ def _bound_data(bound: Bound) -> list[Any]:
             return ["near", axis, str(epsilon), str(reach)]
         case Edges(pairs=pairs, epsilons=epsilons):
             return ["edges", [[*pair, str(epsilon)] for pair, epsilon in zip(pairs, epsilons, strict=True)]]
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            return ["blocks", list(blocks), str(epsilon)]
+
+
+def _joint_data(bound: JointBound) -> list[Any]:
+    match bound:
+        case AllAtOnce(names=names, epsilon=epsilon):
+            return ["together", list(names), str(epsilon)]
+        case LargestChange(names=names, each=each):
+            return ["largest", list(names), [_bound_data(one) for one in each]]

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import (
+    AllAtOnce,
+    Axis,
+    Blocks,
+    Bound,
+    ByValue,
+    Constant,
+    Growing,
+    JointBound,
+    LargestChange,
+    Near,
+)
 from dxgeom.policy.data_files import WrongContent
+from dxgeom.policy.joint_rules import block_numbers, joint_mistakes, splits_records
 from dxgeom.policy.lengths import Length
 from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.rule_words import words_of
 from dxgeom.policy.secret_edges import secret_edges
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import HERE, RuleSyntax
@@ -26,8 +40,9 @@ from dxgeom.universe.wording import did_you_mean, shown
 class ResolvedRule:
     """A rule in its universe.
 
-    ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute; None
-    with ``everything`` set for a rule about all pairs. ``words``: the rule as written, in brief.
+    ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute.
+    ``everything``: for a rule about all pairs; ``joint``: for one about several attributes together, but not all.
+    ``words``: the rule as written, in brief.
     """
 
     line: int
@@ -36,6 +51,29 @@ class ResolvedRule:
     bounds: tuple[tuple[str, Bound], ...]
     everything: Fraction | None
     syntax: RuleSyntax
+    joint: JointBound | None = None
+
+    def alone(self, name: str) -> Bound | None:
+        """What it states for records that differ only in one attribute; None when it says nothing about them."""
+        if self.everything is not None:
+            return Constant(self.everything)
+        match self.joint:
+            case AllAtOnce(names=names, epsilon=epsilon) if name in names:
+                return Constant(epsilon)
+            case LargestChange(names=names, each=each) if name in names:
+                return each[names.index(name)]
+        return dict(self.bounds).get(name)
+
+    def names(self, every: Iterable[str]) -> tuple[str, ...]:
+        """The attributes it is about, of all there are."""
+        if self.everything is not None:
+            return tuple(every)
+        return self.joint.names if self.joint is not None else tuple(name for name, _ in self.bounds)
+
+    @property
+    def constant(self) -> Fraction | None:
+        """Its ε when it is one for several attributes, or all, at once."""
+        return self.joint.epsilon if isinstance(self.joint, AllAtOnce) else self.everything
 
 
 def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
@@ -52,12 +90,25 @@ def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: 
             continue  # what is missing from it now has been complained about
         context.check_shape()
         bounds = context.bounds(attributes)
+        joint = context.joint(attributes)
         if len(mistakes.found) == before:
             span = tree.span("rules", number)
             line, _ = mistakes.text.position(span.start)
             everything = rule.epsilon if rule.between else None
-            found.append(ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule))
+            resolved = ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, joint)
+            found.append(_simplest(resolved, len(attributes)))
     return tuple(found)
+
+
+def _simplest(rule: ResolvedRule, attributes: int) -> ResolvedRule:
+    """One ε for all attributes at once is about all pairs, and one for a single attribute is its own."""
+    match rule.joint:
+        case AllAtOnce(names=names, epsilon=epsilon) if len(names) == attributes:
+            return replace(rule, everything=epsilon, joint=None)
+        case AllAtOnce(names=(name,), epsilon=epsilon):
+            return replace(rule, bounds=((name, Constant(epsilon)),), joint=None)
+        case _:
+            return rule
 
 
 @final
@@ -77,7 +128,7 @@ class _Context:
 
     def check_shape(self) -> None:
         rule = self.rule
-        if (rule.change is None) == (rule.between is None):
+        if (rule.change is None) == (rule.between is None) and not (splits_records(rule) or rule.together):
             found = "neither" if rule.change is None else "both"
             self.note(
                 "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
@@ -86,6 +137,8 @@ class _Context:
         if len(stated) != 1:
             found = " and ".join(stated) or "none of them"
             self.note("DX131", None, f"a rule has one of 'epsilon', 'values' and 'weight', found {found}", HERE["rule"])
+        for code, key, message, advice in joint_mistakes(rule):
+            self.note(code, key, message, advice)
         self._check_secrets()
         if rule.otherwise is not None and rule.values is None:
             self.note("DX131", "otherwise", "'otherwise' goes with 'values'", HERE["rule"])
@@ -110,22 +163,26 @@ class _Context:
 
     def _check_secrets(self) -> None:
         rule = self.rule
+        if rule.weight is not None and (rule.secrets is None or rule.secrets.edges is None):
+            self.note("DX131", "weight", "'weight' goes with 'secrets: {edges}'", HERE["rule"])
         if rule.secrets is None:
-            if rule.weight is not None:
-                self.note("DX131", "weight", "'weight' goes with 'secrets'", HERE["rule"])
             return
-        if rule.change is None or len(rule.change) > 1:
-            self.note("DX130", "secrets", "'secrets' go with 'change' of one attribute", "write one rule each")
+        if rule.secrets.edges is not None and (rule.change is None or len(rule.change) > 1):
+            self.note("DX130", "secrets", "edges go with 'change' of one attribute", "write one rule each")
         for key in ("per", "within", "values"):
             if getattr(rule, key) is not None:
-                self.note("DX131", key, f"'{key}' does not go with 'secrets'", "give the edges an epsilon or a weight")
+                advice = "give the edges an epsilon or a weight, a partition an epsilon"
+                self.note("DX131", key, f"'{key}' does not go with 'secrets'", advice)
 
     def check_names(self, known: dict[str, None]) -> None:
+        self._check_listed(self.rule.change or (), known, ("change",))
+
+    def _check_listed(self, names: tuple[str, ...], known: dict[str, None], path: tuple[str, ...]) -> None:
         seen: set[str] = set()
-        for place, name in enumerate(self.rule.change or ()):
+        for place, name in enumerate(names):
             if self.mistakes.full:
                 return
-            span = self.tree.span("rules", self.number, "change", place)
+            span = self.tree.span("rules", self.number, *path, place)
             if name not in known:
                 message = f"there is no attribute {shown(name)}"
                 self.mistakes.add("DX132", span, message, did_you_mean(name, known))
@@ -136,6 +193,8 @@ class _Context:
 
     def bounds(self, attributes: dict[str, Attribute]) -> list[tuple[str, Bound]]:
         found = []
+        if self.rule.together is not None:
+            return []
         for name in dict.fromkeys(self.rule.change or ()):
             if name in attributes:
                 bound = self._bound(attributes[name])
@@ -145,8 +204,10 @@ class _Context:
 
     def _bound(self, attribute: Attribute) -> Bound | None:
         rule = self.rule
-        if rule.secrets is not None:
+        if rule.secrets is not None and rule.secrets.edges is not None:
             return self._along_edges(attribute, rule.secrets.edges)
+        if rule.secrets is not None:
+            return self._in_blocks(attribute, rule.secrets.partition)
         if rule.values is not None:
             return self._by_value(attribute, rule.values, rule.otherwise)
         if rule.epsilon is None:
@@ -161,6 +222,51 @@ class _Context:
             return None
         axis, reach = measured
         return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
+
+    def joint(self, attributes: dict[str, Attribute]) -> JointBound | None:
+        """What the rule states about several attributes together; None for any other rule."""
+        rule = self.rule
+        if rule.epsilon is None:
+            return None
+        if splits_records(rule):
+            return self._across_partition(attributes, rule.epsilon)
+        if rule.together is None:
+            return None
+        names = tuple(name for name in attributes if name in (rule.change or ()))
+        if rule.measure is None:
+            return AllAtOnce(names, rule.epsilon)
+        if rule.per is None:
+            return None
+        measured = [self._measure(attributes[name], "per", rule.per) for name in names]
+        each = [Growing(one[0], rule.epsilon / one[1], Fraction(0)) for one in measured if one is not None]
+        return LargestChange(names, tuple(each))
+
+    def _across_partition(self, attributes: dict[str, Attribute], epsilon: Fraction) -> JointBound | None:
+        by = self.rule.secrets.partition if self.rule.secrets is not None else None
+        self._check_listed(by or (), dict.fromkeys(attributes), ("secrets", "partition"))
+        names = tuple(name for name in attributes if name not in (by or ()))
+        if not names:
+            span = self.tree.span("rules", self.number, "secrets", "partition")
+            message = "records that agree in every attribute are the same: this partition leaves no pair to hide"
+            self.mistakes.add("DX146", span, message, "leave out the attributes that may differ")
+            return None
+        return AllAtOnce(names, epsilon)
+
+    def _in_blocks(self, attribute: Attribute, columns: tuple[str, ...] | None) -> Bound | None:
+        if columns is None or self.rule.epsilon is None:
+            return None
+        span = self.tree.span("rules", self.number, "secrets", "partition")
+        further = {column.name: column for column in attribute.columns[1:]}
+        if len(columns) > 1:
+            message = f"one attribute is split by one column, found {len(columns)}"
+            self.mistakes.add("DX146", span, message, "write a column into the file that joins them")
+        elif columns[0] not in further:
+            message = f"{shown(attribute.name)} has no further column {shown(columns[0])} to split it by"
+            advice = did_you_mean(columns[0], further) or "further columns are those of an attribute's own file"
+            self.mistakes.add("DX146", span, message, advice)
+        else:
+            return Blocks(block_numbers(further[columns[0]]), self.rule.epsilon)
+        return None
 
     def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
         span = self.tree.span("rules", self.number, "secrets", "edges")
@@ -240,18 +346,3 @@ def _canonical(word: str) -> str:
         return plain(exact(word))
     except NotANumber:
         return word
-
-
-def words_of(rule: RuleSyntax) -> str:
-    """A rule in one line, as its author might say it."""
-    what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
-    if rule.secrets is not None:
-        bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"
-        return f"{what} along the edges of {rule.secrets.edges}: {bound}"
-    if rule.values is not None:
-        return f"{what}: epsilon by value"
-    parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
-    for key, length in (("per", rule.per), ("within", rule.within)):
-        if length is not None:
-            parts.append(f"{key} {length}")
-    return " ".join([*parts, "and linear beyond"] if rule.beyond else parts)

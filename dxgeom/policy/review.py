@@ -10,8 +10,10 @@ from typing import Any, Final, final
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.bounds import LargestChange
 from dxgeom.policy.connectivity import Unprotected
+from dxgeom.policy.describe import is_undercut
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
@@ -163,8 +165,7 @@ def review(
 
 def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
     """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
-    about = examined if rule.everything is not None else dict(rule.bounds)
-    return all(number in examined[name].idle for name in about)
+    return all(number in examined[name].idle for name in rule.names(examined))
 
 
 def _redundant(
@@ -173,14 +174,23 @@ def _redundant(
     """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
     if _idle(number, rule, examined):
         return False
-    if rule.everything is None:
+    if isinstance(rule.joint, LargestChange):
+        joint = [other.joint for other in rules if other.joint is not None]
+        return is_undercut(rule.joint, joint, None)
+    constant = rule.constant
+    if constant is None:
         about = [examined[name] for name, _ in rule.bounds]
         return all(number in one.slack or number in one.idle for one in about)
-    if any(other.everything is not None and other.everything < rule.everything for other in rules):
+    # Records may differ in all of these attributes at once: then the distances add, or other constants cover some.
+    names = set(rule.names(examined))
+    farthest = {name: math.inf if one.diameter is None else one.diameter for name, one in examined.items()}
+    others = [(other.constant, set(other.names(examined))) for other in rules if other.constant is not None]
+    if any(epsilon <= constant and names < wider for epsilon, wider in others):
         return True
-    # Records may differ in every attribute at once: then the distances add.
-    farthest = [math.inf if one.diameter is None else one.diameter for one in examined.values()]
-    return sum(farthest) * (1 + _TOLERANCE) < round_down(rule.everything)
+    ways = [0.0, *(round_up(epsilon) for epsilon, _ in others)]
+    covered = [set[str](), *(wider for _, wider in others)]
+    most = min(way + sum(farthest[name] for name in names - cover) for way, cover in zip(ways, covered, strict=True))
+    return most * (1 + _TOLERANCE) < round_down(constant)
 
 
 def _attribute_line(attribute: AttributeExamination) -> str:

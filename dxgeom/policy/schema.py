@@ -44,8 +44,10 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "step": "The number of days between neighbouring values, at least 1.",
     },
     "SecretsSyntax": {
-        "": "Secrets: the pairs of values that must stay hidden.",
+        "": "Secrets: the pairs of values or records that must stay hidden.",
         "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
+        "partition": "Pairs of records that agree in this attribute, or in all of a list; with 'change', pairs of "
+        "values that agree in this further column of the attribute's file.",
     },
     "PlacesSyntax": {
         "": "Places: the rows of a CSV file beside the policy, on the globe or in a plane.",
@@ -60,8 +62,11 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     "RuleSyntax": {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",
         "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
+        "together": "true: records that differ in any of the listed attributes at once.",
+        "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
-        "secrets": "Only the pairs of values that a file lists; others follow along chains of them.",
+        "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
+        "chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",
         "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
         "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -35,6 +36,8 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     if rule.everything is not None:
         return f"any two records {told} {odds(rule.everything * budget)}"
     names = list(syntax.change or ())
+    if syntax.together is not None or (syntax.secrets is not None and syntax.secrets.partition is not None):
+        return _several(syntax, budget)
     if syntax.secrets is not None:
         return _along_edges(names[0], rule, budget)
     if syntax.values is not None:
@@ -47,6 +50,26 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     who = f"two records that differ only in {_only_in(names)}, by {how}{length},"
     twice = f"; by twice that, at most {odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
     return f"{who} {told} {odds(epsilon)}{twice}"
+
+
+def _several(syntax: RuleSyntax, budget: Fraction) -> str:
+    """A rule about several attributes together, or about the blocks of a partition."""
+    names, epsilon = listed(syntax.change or ()), (syntax.epsilon or Fraction(0)) * budget
+    told = f"are told apart with odds at most {odds(epsilon)}"
+    by = listed(syntax.secrets.partition or ()) if syntax.secrets is not None else ""
+    if by and syntax.change:
+        return f"two records that differ only in {names}, inside one {by}, {told}"
+    if by:
+        return f"two records that agree in {by}, whatever else differs, {told}"
+    if syntax.measure is None:
+        return f"two records that differ only in {names}, together, {told}"
+    who = f"two records that differ only in {names}, together, in none of them by more than {syntax.per}, {told}"
+    return f"{who}; by twice that, at most {odds(2 * epsilon)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a person lists them: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
@@ -62,8 +85,8 @@ def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
     smallest = min(values.values())
     words = [word for word, epsilon in values.items() if epsilon == smallest]
     others = [epsilon for epsilon in (*values.values(), syntax.otherwise) if epsilon is not None and epsilon > smallest]
-    listed = " or ".join(words[:3]) + (" or …" if len(words) > 3 else "")
-    told = f"two records that differ only in {name}, one of them {listed}, are told apart with odds at most"
+    said = " or ".join(words[:3]) + (" or …" if len(words) > 3 else "")
+    told = f"two records that differ only in {name}, one of them {said}, are told apart with odds at most"
     rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
     return f"{told} {odds(smallest * budget)}{rest}"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
@@ -71,7 +71,7 @@ class StatedBounds:
                 f"paths through its rules are sought among at most {MOST_VALUES:,}"
             )
         else:
-            nodes = _dijkstra(self.attribute.size, start, end, self._rows(), object if self.exact else np.float64)
+            nodes = dijkstra(self.attribute.size, start, end, self._rows(), object if self.exact else np.float64)
         return None if nodes is None else tuple(map(self._step, nodes, nodes[1:]))
 
     @property
@@ -81,21 +81,22 @@ class StatedBounds:
         return len(growing) <= 1 and all(isinstance(bound, Constant | Growing) for _, bound in self.stated)
 
     def _step(self, start: int, end: int) -> Step:
-        each = [(_bound_between(self.attribute, bound, start, end), rule) for rule, bound in self.stated]
+        each = [(bound_between(self.attribute, bound, start, end), rule) for rule, bound in self.stated]
         bound, rule = min(each, key=lambda one: one[0])
         return Step(rule, start, end, bound)
 
     def _rows(self) -> Callable[[int], Row]:
         """The smallest stated bound from one code to every code, in units that are whole numbers where it is exact."""
-        unit = self._unit() if self.exact else None
-        rows = [_row_of(self.attribute, bound, unit) for _, bound in self.stated]
+        unit = self.unit() if self.exact else None
+        rows = [row_of(self.attribute, bound, unit) for _, bound in self.stated]
         return lambda code: np.minimum.reduce([row(code) for row in rows])
 
-    def _unit(self) -> int:
+    def unit(self) -> int:
+        """One over this divides every stated bound."""
         found = {1}
         for _, bound in self.stated:
             match bound:
-                case Constant(epsilon=epsilon) | Near(epsilon=epsilon):
+                case Constant(epsilon=epsilon) | Near(epsilon=epsilon) | Blocks(epsilon=epsilon):
                     found.add(epsilon.denominator)
                 case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
@@ -105,27 +106,30 @@ class StatedBounds:
         return math.lcm(*found)
 
 
-def _row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[int], Row]:
+def row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[int], Row]:
     """The bound from one code to every code, in multiples of 1/``unit`` or as float64; ∞ where none is stated."""
     size = attribute.size
     match bound:
         case Constant(epsilon=epsilon):
-            same = _amounts([epsilon] * size, unit)
+            same = amounts([epsilon] * size, unit)
             return lambda code: same
         case ByValue(epsilons=epsilons):
-            each = _amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
+            each = amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
             return lambda code: np.minimum(each, each[code])
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             within = _within(attribute, axis, reach)
-            near = _amounts([epsilon], unit)[0]
+            near = amounts([epsilon], unit)[0]
             return lambda code: np.where(within(code), near, math.inf)
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            here, alike = amounts([epsilon], unit)[0], np.array(blocks)
+            return lambda code: np.where(alike == alike[code], here, math.inf)
         case Edges(pairs=pairs, epsilons=epsilons):
-            return _edge_rows(size, pairs, _amounts(epsilons, unit))
+            return _edge_rows(size, pairs, amounts(epsilons, unit))
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
             return lambda code: _grown(attribute, bound, np.full(size, code), np.arange(size))
         case Growing(axis=axis, rate=rate, floor=floor):
-            heights = _amounts([rate * position for position in positions_on(attribute, axis)], unit)
-            least = _amounts([floor], unit)[0]
+            heights = amounts([rate * position for position in positions_on(attribute, axis)], unit)
+            least = amounts([floor], unit)[0]
             return lambda code: np.maximum(abs(heights - heights[code]), least)
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
 
@@ -145,11 +149,12 @@ def _edge_rows(size: int, pairs: Sequence[tuple[int, int]], amounts: Row) -> Cal
     return row
 
 
-def _amounts(amounts: Sequence[Amount], unit: int | None) -> Row:
+def amounts(given: Sequence[Amount], unit: int | None) -> Row:
+    """Amounts as multiples of 1/``unit``, or as float64 *rounded down*."""
     if unit is None:
-        return np.array([round_down(one) if isinstance(one, Fraction) else one for one in amounts], dtype=np.float64)
-    whole = np.empty(len(amounts), dtype=object)
-    whole[:] = [int(one * unit) if isinstance(one, Fraction) else one for one in amounts]
+        return np.array([round_down(one) if isinstance(one, Fraction) else one for one in given], dtype=np.float64)
+    whole = np.empty(len(given), dtype=object)
+    whole[:] = [int(one * unit) if isinstance(one, Fraction) else one for one in given]
     return whole
 
 
@@ -183,7 +188,7 @@ def _grown(attribute: PointsAttribute, bound: Growing, first: Row, second: Row) 
     return np.maximum(product_round_down(round_down(bound.rate), apart), round_down(bound.floor))
 
 
-def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> Amount:
+def bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> Amount:
     """What a bound states for two different codes, exactly where no places are involved; ∞ where nothing."""
     match bound:
         case Constant(epsilon=epsilon):
@@ -195,6 +200,8 @@ def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> 
             if isinstance(attribute, PointsAttribute):
                 return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf
             return epsilon if _apart(attribute, axis, start, end) <= reach else math.inf
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            return epsilon if blocks[start] == blocks[end] else math.inf
         case Edges(pairs=pairs, epsilons=epsilons):
             return dict(zip(pairs, epsilons, strict=True)).get((min(start, end), max(start, end)), math.inf)
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
@@ -204,7 +211,7 @@ def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> 
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
 
 
-def _dijkstra(size: int, start: int, end: int, row: Callable[[int], Row], numbers: Any) -> list[int] | None:
+def dijkstra(size: int, start: int, end: int, row: Callable[[int], Row], numbers: Any) -> list[int] | None:
     """The nodes of a shortest path; a detour replaces a direct step only when it is strictly shorter."""
     reached = np.full(size, math.inf, dtype=numbers)
     reached[start] = 0

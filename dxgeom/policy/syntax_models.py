@@ -158,11 +158,16 @@ class UniverseSyntax(BaseModel):
 
 
 class SecretsSyntax(BaseModel):
-    """``{edges: file.csv}``: the file's first two columns are values of the rule's attribute."""
+    """``{edges: file.csv}`` or ``{partition: …}``; that it is one of them is checked with the rule's meaning.
+
+    The file's first two columns are values of the rule's attribute. A partition is by attributes, or with ``change`` by
+    a further column of that attribute.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    edges: str
+    edges: str | None = None
+    partition: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
 
 
 class RuleSyntax(BaseModel):
@@ -171,6 +176,8 @@ class RuleSyntax(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
+    together: Annotated[Literal["true"] | None, WithJsonSchema({"enum": [True, "true"]})] = None
+    measure: Literal["max"] | None = None
     between: Literal["everything"] | None = None
     secrets: SecretsSyntax | None = None
     epsilon: Positive | None = None
@@ -210,7 +217,7 @@ LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
     "attribute": ("graph", "regions"),
-    "rule": ("partition", "presence", "together", "measure"),
+    "rule": ("presence",),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
@@ -219,7 +226,8 @@ HERE: Final[dict[str, str]] = {
     "universe": "a universe has: attributes",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude} or {points, key, x, y, unit}",
-    "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
-    "epsilon (with per, within, or within and beyond: linear), by values with otherwise, or, with secrets, by weight",
+    "rule": "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, "
+    "or by between: everything, and bounds by epsilon (with per, within, or within and beyond: linear; together with "
+    "measure: max and per), by values with otherwise, or, with secrets: {edges}, by weight",
 }
 """What this version's language has in each of these places."""

@@ -18,7 +18,7 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Near
 from dxgeom.policy.lower import form
 from dxgeom.policy.near_pairs import near_pairs
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -92,7 +92,9 @@ class AttributeExamination:
 
 def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
     """Compare what each rule states for an attribute with what the metric gives."""
-    ceilings = [rule.everything for rule in rules if rule.everything is not None]
+    # Records that differ only here are no farther apart than a constant for more attributes says.
+    about = [rule for rule in rules if attribute.name in rule.names([attribute.name])]
+    ceilings = [rule.constant for rule in about if rule.constant is not None]
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
@@ -163,9 +165,7 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
 
 def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
     """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
-    if rule.everything is not None:
-        return _full(attribute, rule.everything)
-    bound = dict(rule.bounds).get(attribute.name)
+    bound = rule.alone(attribute.name)
     return None if bound is None else stated_matrix(attribute, bound)
 
 
@@ -187,6 +187,9 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
             matrix = np.full((attribute.size, attribute.size), np.inf)
             first, second = np.array(pairs, dtype=np.int64).T
             matrix[first, second] = matrix[second, first] = [round_down(one) for one in epsilons]
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            alike = np.array(blocks)
+            matrix = np.where(alike[:, None] == alike[None, :], round_down(epsilon), np.inf)
         case _:
             matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
     np.fill_diagonal(matrix, 0.0)

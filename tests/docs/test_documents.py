@@ -58,10 +58,16 @@ def test_the_readme_commands_run(in_a_copy):
         assert result.exit_code == 0, result.output
 
 
-def test_the_policy_document_shows_a_policy_that_compiles():
-    (text,) = blocks(ROOT / "docs" / "policies.md", "yaml")
-    policy = parse_policy(text)
-    assert policy.compile().size == 2 * 2 * 21
+def test_the_policy_document_shows_policies_that_compile():
+    found = [parse_policy(text) for text in blocks(ROOT / "docs" / "policies.md", "yaml")]
+    assert [(policy.name, policy.compile().size) for policy in found] == [("clinic", 84), ("households", 4400)]
+    series = found[1].compile().distance(*(found[1].universe.index(reading) for reading in READINGS))
+    assert 0.5 * (1 - 1e-12) <= series <= 0.5
+
+
+READINGS = [
+    {"region": "north", "gender": "F", "age": 40, "noon": noon, "night": night} for noon, night in ((3, 5), (4, 6))
+]
 
 
 def test_the_policy_document_builds_a_policy_in_python(capsys):

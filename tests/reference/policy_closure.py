@@ -13,13 +13,17 @@ INFINITE = float("inf")
 
 @dataclass(frozen=True)
 class PlainAttribute:
-    """``places``: exact positions along one line of a range, bins or points; None for a list of words."""
+    """``places``: exact positions along one line of a range, bins or points; None for a list of words.
+
+    ``columns``: further columns of its file, by name.
+    """
 
     name: str
     yaml: str
     labels: tuple[str, ...]
     places: tuple[Fraction, ...] | None
     own_unit: str
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,9 @@ class PlainEdges:
 class PlainRule:
     """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None.
 
-    ``edges``: with an epsilon of None each edge has its own weight.
+    ``edges``: with an epsilon of None each edge has its own weight. ``joint``: about several attributes together:
+    "together" or "largest" for those in ``change``, "partition" for all but those in ``change``. ``column``: of the
+    attribute's file, a rule inside the blocks of values that agree in it.
     """
 
     change: tuple[str, ...] | None
@@ -49,6 +55,8 @@ class PlainRule:
     values: tuple[tuple[str, Fraction], ...] = ()
     otherwise: Fraction | None = None
     edges: PlainEdges | None = None
+    joint: str = ""
+    column: str = ""
 
 
 def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
@@ -58,7 +66,12 @@ def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
     lines += ["rules:" if rules else "rules: []"]
     for rule in rules:
         selector = "between: everything" if rule.change is None else f"change: [{', '.join(rule.change)}]"
+        if rule.joint == "partition":
+            selector = f"secrets: {{partition: [{', '.join(rule.change or ())}]}}"
         lines.append(f"  - {selector}")
+        lines += ["    together: true"] if rule.joint in ("together", "largest") else []
+        lines += ["    measure: max"] if rule.joint == "largest" else []
+        lines += [f"    secrets: {{partition: {rule.column}}}"] if rule.column else []
         if rule.edges:
             lines.append(f"    secrets: {{edges: {rule.edges.file}}}")
             lines.append("    weight: weight" if rule.epsilon is None else f"    epsilon: {decimal(rule.epsilon)}")
@@ -109,10 +122,28 @@ def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, ot
         if rule.change is None:
             assert rule.epsilon is not None
             stated.append(rule.epsilon)
+        elif rule.joint:
+            stated.append(of_records(attributes, rule, one, other))
         elif len(differ) == 1 and attributes[differ[0]].name in rule.change:
             place = differ[0]
             stated.append(of_pair(attributes[place], rule, one[place], other[place]))
     return min(stated)
+
+
+def of_records(attributes: list[PlainAttribute], rule: PlainRule, one: Any, other: Any) -> Exact:
+    """What a rule about several attributes together states for two records."""
+    differ = {attribute.name for place, attribute in enumerate(attributes) if one[place] != other[place]}
+    listed = set(rule.change or ())
+    assert rule.epsilon is not None
+    if rule.joint == "partition":
+        return INFINITE if differ & listed else rule.epsilon
+    if differ - listed:
+        return INFINITE
+    if rule.joint == "together":
+        return rule.epsilon
+    pairs = zip(attributes, one, other, strict=True)
+    each = (of_pair(attribute, rule, a, b) for attribute, a, b in pairs if attribute.name in differ)
+    return max(each, default=Fraction(0))
 
 
 def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) -> Exact:
@@ -125,6 +156,9 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
         found = [given.get(attribute.labels[code], rule.otherwise) for code in (one, other)]
         return min((epsilon for epsilon in found if epsilon is not None), default=INFINITE)
     assert rule.epsilon is not None
+    if rule.column:
+        blocks = dict(attribute.columns)[rule.column]
+        return rule.epsilon if blocks[one] == blocks[other] else INFINITE
     if rule.how == "constant":
         return rule.epsilon
     places = [Fraction(k) for k in range(len(attribute.labels))] if rule.steps else list(attribute.places or ())

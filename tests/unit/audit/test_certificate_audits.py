@@ -42,6 +42,34 @@ rules:
   - between: everything
     epsilon: 1.2
 """
+TOGETHER = """policy: together
+universe:
+  attributes:
+    gender: [M, F]
+    t1: {range: [0, 4], step: 1}
+    region: [n, s]
+    t2: {range: [0, 4], step: 1}
+    age: {bins: [0, 18, 40, 65]}
+rules:
+  - change: [gender, region, age]
+    epsilon: 0.8
+  - change: [gender, age]
+    together: true
+    epsilon: 1
+  - change: [region, age]
+    together: true
+    epsilon: 0.9
+  - change: [t1, t2]
+    together: true
+    measure: max
+    epsilon: 0.5
+    per: 1
+  - secrets: {partition: region}
+    epsilon: 2.3
+  - between: everything
+    epsilon: 2.9
+"""
+FEW = TOGETHER.replace("[0, 4]", "[0, 1]")
 SMALL = KINDS.replace("    age: {bins: [0, 18, 40, 65, 100]}\n", "").replace(
     "  - change: age\n    epsilon: 0.7\n    within: 30\n    beyond: linear\n", ""
 )
@@ -59,10 +87,34 @@ def test_the_certificates_of_the_example_policies_hold(policies, name):
     assert len(lines) == 2
 
 
-@pytest.mark.parametrize("text", [KINDS, SMALL])
+@pytest.mark.parametrize("text", [KINDS, SMALL, TOGETHER, FEW])
 def test_every_kind_of_rule_is_derived_again(text):
     policy = parse_policy(text)
     assert len(audit_policy(claims_about(policy), policy).lines) == 2
+
+
+def test_a_partition_of_places_is_derived_again(tmp_path):
+    (tmp_path / "cities.csv").write_text("id,x,y,state\n" + "".join(f"c{k},{k * k},0,s{k % 3}\n" for k in range(9)))
+    policy = parse_policy(
+        "policy: p\nuniverse: {attributes: {city: {points: cities.csv, key: id, x: x, y: y, unit: km}}}\n"
+        "rules: [{change: city, secrets: {partition: state}, epsilon: 1}]\nunconnected: allow\n",
+        folder=tmp_path,
+    )
+    claims = claims_about(policy)
+    assert len(audit_policy(claims, policy).lines) == 2
+    assert {row[2] for row in claims["distances"]} == {1.0, "inf"}
+    claims["distances"][0][2] = 1.0
+    with pytest.raises(CertificateRefused, match="it was lowered"):
+        audit_policy(claims, policy)
+
+
+def test_a_largest_change_that_meets_other_rules_is_compared_from_above_and_that_is_said():
+    text = TOGETHER + "  - {change: t1, epsilon: 0.7}\n"
+    policy = parse_policy(text)
+    claims = claims_about(policy)
+    assert "meet others" in audit_policy(claims, policy).lines[2]
+    with pytest.raises(CertificateRefused, match="it was raised"):
+        audit_policy(altered(claims, "distances", 0, 2, 9.0), policy)
 
 
 def test_dates_and_secret_edges_are_derived_again(tmp_path):
@@ -88,7 +140,7 @@ rules:
         audit_policy(claims, policy)
 
 
-@pytest.mark.parametrize("text", [KINDS, SMALL])
+@pytest.mark.parametrize("text", [KINDS, SMALL, TOGETHER, FEW])
 @pytest.mark.parametrize(("factor", "said"), [(1.0001, "it was raised"), (0.9999, "it was lowered")])
 def test_a_distance_that_was_raised_or_lowered_is_refused(text, factor, said):
     policy = parse_policy(text)

@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.policy import parse_policy
 from tests.reference.policy_closure import bound, closure
-from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, policies, with_data_files
+from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, joint, policies, with_data_files
 
 POLICIES = Path(__file__).parents[3] / "policies"
 MIXED = """\
@@ -44,8 +44,14 @@ def folder(tmp_path_factory):
     return with_data_files(tmp_path_factory.mktemp("points"))
 
 
+def split_labels(text, labels):
+    """Labels may hold commas, so every combination is tried."""
+    (found,) = [every for every in itertools.product(*labels) if ", ".join(every) == text]
+    return found
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(policies() | crowded())
+@given(policies() | crowded() | joint())
 def test_the_distance_told_is_the_closure_and_the_steps_are_what_rules_state(folder, policy):
     attributes, rules = policy
     policy = compiled(attributes, rules, folder)
@@ -65,10 +71,14 @@ def test_the_distance_told_is_the_closure_and_the_steps_are_what_rules_state(fol
         now = list(records[i])
         for hop in told.hops:
             after = list(records[j])
-            if hop.attribute is not None:
-                place = [attribute.name for attribute in attributes].index(hop.attribute)
-                assert attributes[place].labels[now[place]] == hop.start
-                after = [*now[:place], attributes[place].labels.index(hop.end), *now[place + 1 :]]
+            names = [hop.attribute] if hop.attribute is not None else hop.together
+            if names:
+                after = list(now)
+                places = [[attribute.name for attribute in attributes].index(name) for name in names]
+                labels = [attributes[place].labels for place in places]
+                assert ", ".join(some[now[place]] for some, place in zip(labels, places, strict=True)) == hop.start
+                for some, place, end in zip(labels, places, split_labels(hop.end, labels), strict=True):
+                    after[place] = some.index(end)
             assert math.isclose(hop.bound, stated[tuple(now), tuple(after)], rel_tol=1e-12)
             now = after
         assert tuple(now) == records[j]
@@ -105,6 +115,52 @@ def test_a_rule_about_all_pairs_is_one_step():
     (hop,) = told.hops
     assert (hop.attribute, hop.bound, hop.line, told.otherwise) == (None, Fraction(3, 2), 18, Fraction(21, 10))
     assert told.lines()[-1].endswith("policy:18 (between everything: epsilon 1.5); one attribute after another: 2.1")
+
+
+TOGETHER = """\
+policy: together
+universe:
+  attributes:
+    gender: [M, F]
+    t1: {range: [0, 9], step: 1}
+    age: {range: [0, 100], step: 10}
+    t2: {range: [0, 9], step: 1}
+rules:
+  - change: [gender, age]
+    epsilon: 0.8
+  - change: [gender, age]
+    together: true
+    epsilon: 1
+  - change: [t1, t2]
+    together: true
+    measure: max
+    epsilon: 0.5
+    per: 1
+"""
+
+
+def test_a_step_may_change_several_attributes_and_says_which():
+    told = parse_policy(TOGETHER).explain(
+        {"gender": "M", "age": 40, "t1": 1, "t2": 2}, {"gender": "F", "age": 70, "t1": 3, "t2": 7}
+    )
+    assert (told.distance, [hop.line for hop in told.hops]) == (Fraction(7, 2), [11, 14])
+    assert told.lines()[-2:] == [
+        "  gender, age: M, 40 → F, 70: 1 by policy:11 (change gender, age together: epsilon 1)",
+        "  t1, t2: 1, 2 → 3, 7: 2.5 by policy:14 (change t1, t2 together: epsilon 0.5 per 1 of the largest change)",
+    ]
+    assert [(step["attribute"], step["together"]) for step in told.as_dict()["path"]] == [
+        (None, ["gender", "age"]),
+        (None, ["t1", "t2"]),
+    ]
+    assert [hop.attribute for hop in parse_policy(TOGETHER).explain({"age": 40}, {"age": 70}).hops] == ["age"]
+
+
+def test_only_what_no_group_joins_is_apart():
+    head = "policy: p\nuniverse: {attributes: {a: [x, y], b: [u, v], c: [s, t]}}\nunconnected: allow\n"
+    policy = parse_policy(head + "rules: [{secrets: {partition: c}, epsilon: 1}]\n")
+    told = policy.explain({"a": "x", "b": "u", "c": "s"}, {"a": "y", "b": "v", "c": "t"})
+    assert (told.distance, told.apart) == (math.inf, ("c",))
+    assert policy.explain({"a": "x", "b": "u"}, {"a": "y", "b": "v"}).distance == 1
 
 
 def test_records_that_no_chain_of_rules_joins_are_named_and_so_is_the_attribute():

@@ -9,7 +9,15 @@ from hypothesis import HealthCheck, given, settings
 
 import dxgeom as dx
 from dxgeom.policy.policy import parse_policy
-from tests.unit.policy.test_policy_laws import all_distances, compiled, crowded, policies, same, with_data_files
+from tests.unit.policy.test_policy_laws import (
+    all_distances,
+    compiled,
+    crowded,
+    joint,
+    policies,
+    same,
+    with_data_files,
+)
 
 POLICIES = Path(__file__).parents[3] / "policies"
 
@@ -77,7 +85,7 @@ def test_every_example_policy_has_a_form_for_each_attribute_and_one_for_its_reco
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(policies() | crowded())
+@given(policies() | crowded() | joint())
 def test_without_the_rules_that_never_bind_nothing_changes(folder, policy):
     attributes, rules = policy
     whole = compiled(attributes, rules, folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 from dxgeom.policy.policy import Policy, parse_policy
 from tests.reference.policy_closure import PlainAttribute, PlainEdges, PlainRule, closure, text_of
 
-POINTS = {"p": "id,x,y\n" + "".join(f"q{k},{x},0\n" for k, x in enumerate((0, 3, 4, 10)))}
+AREAS = ("a", "b", "a", "a")
+POINTS = {"p": "id,x,y,area\n" + "".join(f"q{k},{x},0,{AREAS[k]}\n" for k, x in enumerate((0, 3, 4, 10)))}
 EDGES = {
     "w": PlainEdges("w-edges.csv", (("u", "v", Fraction(3, 10)), ("No", "v", Fraction(6, 5)))),
     "p": PlainEdges(
@@ -47,6 +51,7 @@ def with_data_files(home: Path) -> Path:
 
 WORDS = PlainAttribute("w", "[u, v, No]", ("u", "v", "No"), None, "")
 COIN = PlainAttribute("c", "[h, t]", ("h", "t"), None, "")
+SIDE = PlainAttribute("s", "[l, m]", ("l", "m"), None, "")
 RANGE = PlainAttribute(
     "r", "{range: [0, 2], step: 0.5}", ("0", "0.5", "1", "1.5", "2"), tuple(Fraction(k, 2) for k in range(5)), ""
 )
@@ -63,6 +68,7 @@ PLACES = PlainAttribute(
     ("q0", "q1", "q2", "q3"),
     (Fraction(0), Fraction(3), Fraction(4), Fraction(10)),
     " km",
+    (("area", AREAS),),
 )
 DATES = PlainAttribute(
     "d",
@@ -70,6 +76,13 @@ DATES = PlainAttribute(
     ("2024-02-27", "2024-03-01", "2024-03-04", "2024-03-07"),
     tuple(Fraction(3 * k) for k in range(4)),
     " days",
+)
+EVEN = PlainAttribute(
+    "e", "{range: [1, 2], step: 0.5}", ("1", "1.5", "2"), tuple(Fraction(k, 2) for k in (2, 3, 4)), ""
+)
+WIDE = PlainAttribute("f", "{range: [0, 2], step: 1}", ("0", "1", "2"), tuple(map(Fraction, range(3))), "")
+UNEVEN = PlainAttribute(
+    "g", "{bins: [0, 1, 3, 4]}", ("[0, 1)", "[1, 3)", "[3, 4]"), (Fraction(1, 2), Fraction(2), Fraction(7, 2)), ""
 )
 epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 1000))
 
@@ -82,10 +95,14 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
         kinds += ["per", "within", "smooth"] * 2
     if attribute.name in EDGES:
         kinds += ["edges"]
+    if attribute.columns:
+        kinds += ["column"]
     kind = draw(st.sampled_from(kinds))
     match kind:
         case "edges":
             return PlainRule((attribute.name,), draw(st.none() | epsilons), edges=EDGES[attribute.name])
+        case "column":
+            return PlainRule((attribute.name,), draw(epsilons), column=attribute.columns[0][0])
         case "everything":
             return PlainRule(None, draw(epsilons))
         case "several":
@@ -131,6 +148,40 @@ def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     return [attribute], rules + draw(st.lists(rules_on([attribute]), max_size=1))
 
 
+@st.composite
+def joint_rules(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
+    """Rules about several attributes together: groups that nest or cross, partitions, largest changes."""
+    measured = [attribute.name for attribute in attributes if attribute.places is not None]
+    names = [attribute.name for attribute in attributes]
+    kinds = ["together", "together", "partition"] + (["largest"] * 2 if len(measured) > 1 else [])
+    kind = draw(st.sampled_from(kinds))
+    if kind == "largest":
+        listed = draw(st.lists(st.sampled_from(measured), min_size=2, unique=True))
+        amount = draw(st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2)]))
+        return PlainRule(tuple(listed), draw(epsilons), "per", amount, draw(st.booleans()), joint=kind)
+    most = len(names) - (kind == "partition")
+    listed = draw(
+        st.lists(
+            st.sampled_from(names), min_size=(most > 1 and kind == "together" and 2) or 1, max_size=most, unique=True
+        )
+    )
+    return PlainRule(tuple(listed), draw(epsilons), joint=kind)
+
+
+@st.composite
+def joint(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
+    """Up to four small attributes, with rules about several of them and about each."""
+    some = st.sampled_from([COIN, SIDE, WORDS, EVEN, WIDE, UNEVEN])
+    attributes = draw(st.lists(some, min_size=2, max_size=4, unique=True).filter(few_records))
+    rules = draw(st.lists(joint_rules(attributes), min_size=1, max_size=4))
+    alone = st.sampled_from(attributes).flatmap(lambda attribute: rules_on([attribute]))
+    return attributes, draw(st.permutations(rules + draw(st.lists(alone, max_size=4))))
+
+
+def few_records(attributes: list[PlainAttribute]) -> bool:
+    return math.prod(len(attribute.labels) for attribute in attributes) <= 24
+
+
 lawful = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -148,7 +199,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 @lawful
-@given(policies() | crowded())
+@given(policies() | crowded() | joint())
 def test_the_compiled_metric_is_the_closure_of_all_rules_rounded_down(folder, policy):
     attributes, rules = policy
     found = all_distances(compiled(attributes, rules, folder))
@@ -163,7 +214,7 @@ def test_the_compiled_metric_is_the_closure_of_all_rules_rounded_down(folder, po
 
 
 @lawful
-@given(policies() | crowded())
+@given(policies() | crowded() | joint())
 def test_the_generating_pairs_generate_the_compiled_metric(folder, policy):
     compiled_policy = compiled(*policy, folder)
     size = compiled_policy.universe.size
@@ -178,7 +229,7 @@ def test_the_generating_pairs_generate_the_compiled_metric(folder, policy):
 
 
 @lawful
-@given(policies(), st.randoms(use_true_random=False))
+@given(policies() | joint(), st.randoms(use_true_random=False))
 def test_the_order_of_rules_never_matters(folder, policy, random):
     attributes, rules = policy
     shuffled = list(rules)
@@ -189,7 +240,7 @@ def test_the_order_of_rules_never_matters(folder, policy, random):
 
 
 @lawful
-@given(policies(), st.data())
+@given(policies() | joint(), st.data())
 def test_adding_a_rule_never_raises_a_distance(folder, policy, data):
     attributes, rules = policy
     added = [*rules, data.draw(rules_on(attributes))]
@@ -201,7 +252,7 @@ def test_adding_a_rule_never_raises_a_distance(folder, policy, data):
 
 
 @lawful
-@given(policies())
+@given(policies() | joint())
 def test_repeating_a_rule_changes_nothing(folder, policy):
     attributes, rules = policy
     one, other = compiled(attributes, rules, folder), compiled(attributes, rules + rules[:1], folder)
@@ -209,8 +260,30 @@ def test_repeating_a_rule_changes_nothing(folder, policy):
     assert np.array_equal(all_distances(one), all_distances(other))
 
 
+def doubled(rule: PlainRule) -> PlainRule:
+    values = tuple((word, 2 * epsilon) for word, epsilon in rule.values)
+    epsilon, otherwise = (None if one is None else 2 * one for one in (rule.epsilon, rule.otherwise))
+    return replace(rule, epsilon=epsilon, values=values, otherwise=otherwise)
+
+
+@settings(lawful, max_examples=100)
+@given(policies() | joint())
+def test_twice_the_epsilons_give_twice_the_distances(folder, policy):
+    attributes, rules = policy
+    rules = [rule for rule in rules if rule.epsilon is not None or not rule.edges]
+    one, other = (compiled(attributes, some, folder) for some in (rules, list(map(doubled, rules))))
+    assert same(2 * all_distances(one), all_distances(other))
+
+
+@settings(lawful, max_examples=100)
+@given((policies() | crowded() | joint()).filter(lambda policy: PLACES not in policy[0]))
+def test_the_triangle_inequality_checker_accepts_every_compiled_metric_without_places(folder, policy):
+    """Distances of places are lowered by more than the checker allows for rounding."""
+    assert verify_metric(all_distances(compiled(*policy, folder))).size
+
+
 @lawful
-@given(policies())
+@given(policies() | joint())
 def test_every_random_policy_can_be_reviewed(folder, policy):
     found = compiled(*policy, folder).review()
     assert found.size == compiled(*policy, folder).universe.size
