@@ -107,8 +107,8 @@ def _widest_cube(grid: NDArray[Any], metric: MaxMetric) -> Any:
     high = low = grid.reshape(len(grid), *metric.shape, -1)
     for axis, size in enumerate(metric.shape, start=1):
         if size > 1:
-            high = np.maximum(np.take(high, range(size - 1), axis), np.take(high, range(1, size), axis))
-            low = np.minimum(np.take(low, range(size - 1), axis), np.take(low, range(1, size), axis))
+            one, other = ((slice(None),) * axis + (slice(start, size - 1 + start),) for start in (0, 1))
+            high, low = np.maximum(high[one], high[other]), np.minimum(low[one], low[other])
     return (high - low).max()
 
 

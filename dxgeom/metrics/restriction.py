@@ -53,22 +53,22 @@ def _among(kept: Sequence[int], group: Group) -> Group:
     return Group(tuple(new for new, old in enumerate(kept) if old in group.places), group.epsilon)
 
 
-def _varying(parts: Sequence[Metric], values: NDArray[Any]) -> tuple[dict[int, Metric], NDArray[Any]]:
-    """The parts that matter, by place; walks from the first to the last: what is dropped makes every later cheaper."""
+def _varying(parts: Sequence[Metric], values: NDArray[Any], inner: int = 1) -> tuple[dict[int, Metric], NDArray[Any]]:
+    """The parts that matter, by place; walks from the first to the last: what is dropped makes every later cheaper.
+
+    Args: ``values`` (K, records·inner), ``inner`` numbers for every record.
+    """
     kept: dict[int, Metric] = {}
     for place, part in enumerate(parts):
         before = math.prod(one.size for one in kept.values())
-        after = math.prod(one.size for one in parts[place + 1 :])
+        after = math.prod(one.size for one in parts[place + 1 :]) * inner
         grid = np.ascontiguousarray(values).reshape(-1, part.size, after)
         last_hope = not kept and place == len(parts) - 1
         if constant_along(grid) and not last_hope:
             values = grid[:, 0].reshape(len(values), before * after)
             continue
         if isinstance(part, MaxMetric) and part.step is not None:
-            # Every fibre as a row: what no fibre varies along may go.
-            narrowed, rows = without_idle_attributes(part, grid.transpose(0, 2, 1).reshape(-1, part.size))
-            if narrowed.size < part.size:
-                grid = rows.reshape(len(grid), after, narrowed.size).transpose(0, 2, 1)
-                part, values = narrowed, grid.reshape(len(values), -1)
+            below, fewer = _varying(part.parts, grid.reshape(len(grid), -1), after)
+            part, values = _alone_or(MaxMetric, list(below.values())), fewer.reshape(len(values), -1)
         kept[place] = part
     return kept, values
