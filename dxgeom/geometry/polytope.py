@@ -33,7 +33,7 @@ class SymmetricPolytope(ConvexBody):
 
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
-    Only :func:`hull_of_differences` makes one.
+    Only :func:`hull_of_differences` and :func:`hull_of_points` make one.
     """
 
     fan: Fan = field(repr=False)
@@ -53,7 +53,7 @@ class SymmetricPolytope(ConvexBody):
     @cached_property
     def normals(self) -> NDArray[np.float64]:
         """(F, m): the body is ``normals @ v ≤ 1``, up to the rounding of float64."""
-        return _normals(self.fan) / self.units / self.inflation
+        return rounded_planes(self.fan) / self.units / self.inflation
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
@@ -105,8 +105,21 @@ def hull_of_differences(
     Raises: TooLarge beyond ``limits``; NotANormBall when the differences span no full-dimensional body;
     CertificateRefused when no grid gives a provable boundary.
     """
+    if not np.all((bounds > 0) & np.isfinite(bounds)):
+        raise NotANormBall("a sensitivity body needs positive finite bounds")
+    with np.errstate(over="ignore"):
+        points = differences / bounds[:, None]
+    return hull_of_points(points, limits)
+
+
+def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None) -> SymmetricPolytope:
+    """The same for points (E, m) in float64: *every real point is inside* that one of ``±points`` is the rounding of.
+
+    A coordinate may be off by one correct rounding, 2⁻⁵³ of itself.
+    Raises: as :func:`hull_of_differences`.
+    """
     limits = limits or HullLimits()
-    points, units = _scaled_points(differences, bounds)
+    points, units = _scaled_points(points)
     try:
         corners = points[extreme_points(np.vstack([points, -points]), limits) % len(points)]
     except TooLarge as error:
@@ -136,14 +149,8 @@ def _fan_of(grid: NDArray[np.int64], limits: HullLimits) -> Fan:
     return certify_fan(grid, simplices)
 
 
-def _scaled_points(
-    differences: NDArray[np.int64], bounds: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Differences over bounds, each coordinate divided by a power of two to lie within [−1, 1]."""
-    if not np.all((bounds > 0) & np.isfinite(bounds)):
-        raise NotANormBall("a sensitivity body needs positive finite bounds")
-    with np.errstate(over="ignore"):
-        points = differences / bounds[:, None]
+def _scaled_points(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each coordinate divided by a power of two, exactly, to lie within [−1, 1]."""
     largest = np.max(np.abs(points), axis=0, initial=0.0)
     if not np.all((largest > 0) & np.isfinite(largest)):
         raise NotANormBall("some coordinate never changes, or changes too much for float64")
@@ -170,8 +177,8 @@ def _in_general_position(half: NDArray[np.int64], shift_bits: int) -> NDArray[np
     return np.vstack([half, -half])
 
 
-def _normals(fan: Fan) -> NDArray[np.float64]:
-    """(F, m): normals over volumes, each a correctly rounded quotient of integers."""
+def rounded_planes(fan: Fan) -> NDArray[np.float64]:
+    """(F, m): normals over volumes, ``planes @ v ≤ 1`` on the fan's body, each entry correctly rounded."""
     return np.array(fan.normals / fan.volumes[:, None], dtype=np.float64)
 
 
@@ -181,7 +188,7 @@ def _largest_gauge(fan: Fan, points: NDArray[np.float64]) -> float:
     Errors relative to Σ|n||p|: 2⁻⁵³ for each normal, 2⁻⁵³ for each point (a rounded quotient), and m·2⁻⁵³ for the dot
     product; doubled for safety. By symmetry of the fan the sign of a point does not matter.
     """
-    normals = _normals(fan)
+    normals = rounded_planes(fan)
     dimension = normals.shape[1]
     steepest = np.max(np.abs(normals), axis=0)
     largest = 0.0

@@ -7,6 +7,7 @@ import pytest
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 
@@ -23,6 +24,7 @@ BODIES = {
     "ellipsoid": Ellipsoid(np.array([[3.0, 1, 0], [0, 1, 0], [1, 0, 2]])),
     "polygon": polytope(2),
     "polytope": polytope(4),
+    "halfspaces": HalfspacePolytope(np.array([[1.0, 2, 0], [0, 1, 1], [3, 0, 1], [1, 1, 1]]), np.array([2.0, 1, 3, 1])),
 }
 SAMPLES = 200_000
 

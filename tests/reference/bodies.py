@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -55,3 +56,35 @@ def generating_pairs_of(metric) -> dict[tuple[int, int], Fraction]:
             exact = Fraction(float(bound))
             pairs[key] = min(exact, pairs.get(key, exact))
     return pairs
+
+
+def solve(rows, sides):
+    """The solution of a square rational system by Gauss and Jordan, or None where there is not exactly one."""
+    size = len(rows)
+    work = [[Fraction(x) for x in row] + [Fraction(side)] for row, side in zip(rows, sides, strict=True)]
+    for step in range(size):
+        pivot = next((k for k in range(step, size) if work[k][step]), None)
+        if pivot is None:
+            return None
+        work[step], work[pivot] = work[pivot], work[step]
+        work[step] = [x / work[step][step] for x in work[step]]
+        for k in range(size):
+            if k != step and work[k][step]:
+                work[k] = [x - work[k][step] * y for x, y in zip(work[k], work[step], strict=True)]
+    return tuple(row[-1] for row in work)
+
+
+def corners_of_halfspaces(normals, heights) -> set[tuple[Fraction, ...]]:
+    """Vertices of |a_k v| <= b_k: every meeting point of m of the planes that all halfspaces admit."""
+    rows = [[Fraction(x) for x in row] for row in np.asarray(normals).tolist()]
+    sides = [Fraction(x) for x in np.asarray(heights).tolist()]
+    corners = set()
+    for chosen in itertools.combinations(range(len(rows)), len(rows[0])):
+        for signs in itertools.product((1, -1), repeat=len(chosen)):
+            point = solve([rows[k] for k in chosen], [s * sides[k] for s, k in zip(signs, chosen, strict=True)])
+            if point is not None and all(
+                abs(sum(a * x for a, x in zip(row, point, strict=True))) <= side
+                for row, side in zip(rows, sides, strict=True)
+            ):
+                corners.add(point)
+    return corners
