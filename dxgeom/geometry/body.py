@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.numeric.exact_numbers import ExactNumber
 
 
 class ConvexBody(ABC):
     """A symmetric convex body K in ℝᵐ with interior: the unit ball of a norm.
 
     Laws: the gauge is a norm; ``gauge(v) ≤ 1`` iff v ∈ K; ``u·v ≤ support_function(u)·gauge(v)``, with equality for
-    some v; a uniform point has the stated second moment.
+    some v; a uniform point has the stated second moment; the exact gauge is what the gauge rounds.
     """
 
     @property
@@ -27,6 +31,14 @@ class ConvexBody(ABC):
     @abstractmethod
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         """max over v ∈ K of u·v, of directions (…, m), up to the rounding of float64."""
+
+    @abstractmethod
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        """``‖point‖_K`` of one rational point: rational where it can be, else a ball at the precision in force."""
+
+    @abstractmethod
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """``count`` float points (count, m), uniform in K, for predictions and plots. **Never release these.**"""
 
     @property
     @abstractmethod

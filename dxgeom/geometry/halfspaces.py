@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points, rounded_planes
+from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 
@@ -57,6 +59,17 @@ class HalfspacePolytope(ConvexBody):
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(np.max(np.asarray(directions) @ self.corners.places.T, axis=-1) * self.corners.stretch)
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        rows = zip(self.normals.tolist(), self.heights.tolist(), strict=True)
+        return max(
+            abs(sum((rational(a) * x for a, x in zip(normal, point, strict=True)), fmpq(0))) / rational(height)
+            for normal, height in rows
+        )
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Uniform in ``hull``."""
+        return self.hull.simulate_uniform(count, generator)
 
     @property
     def volume(self) -> float:

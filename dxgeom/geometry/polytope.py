@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.triangulation import pulled_triangulation
+from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, extreme_points, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
@@ -76,6 +79,22 @@ class SymmetricPolytope(ConvexBody):
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(np.max(np.asarray(directions) @ self.vertices.T, axis=-1))
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        steps = [x / rational(unit) for x, unit in zip(point, self.units.tolist(), strict=True)]
+        whole = math.lcm(*(int(step.q) for step in steps))
+        heights = self.fan.normals @ np.array([int(step * whole) for step in steps], dtype=object)
+        highest = max(fmpq(height, volume) for height, volume in zip(heights, self.fan.volumes, strict=True))
+        return highest / (whole * rational(self.inflation))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        simplex = np.searchsorted(np.cumsum(self.shares)[:-1], generator.random(count), side="right")
+        sizes = generator.standard_exponential((count, self.dimension + 1))
+        weights = sizes[:, :-1] / sizes.sum(axis=1, keepdims=True)
+        places = np.zeros((count, self.dimension))
+        for corner in range(self.dimension):
+            places += weights[:, corner, None] * self.vertices[self.fan.simplices[simplex, corner]]
+        return places
 
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:

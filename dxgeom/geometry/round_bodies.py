@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational, solve_rationally, total
 
 
 @final
@@ -21,7 +25,7 @@ class Box(ConvexBody):
     half_widths: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _check_positive(self.half_widths)
+        check_lengths(self.half_widths)
 
     @property
     def dimension(self) -> int:
@@ -32,6 +36,12 @@ class Box(ConvexBody):
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(np.abs(np.asarray(directions)) @ self.half_widths)
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        return largest(shares_of(point, self.half_widths))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return generator.uniform(-1, 1, (count, self.dimension)) * self.half_widths
 
     @property
     def volume(self) -> float:
@@ -50,7 +60,7 @@ class CrossPolytope(ConvexBody):
     radii: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _check_positive(self.radii)
+        check_lengths(self.radii)
 
     @property
     def dimension(self) -> int:
@@ -61,6 +71,14 @@ class CrossPolytope(ConvexBody):
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(np.max(np.abs(np.asarray(directions)) * self.radii, axis=-1))
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        return total(shares_of(point, self.radii))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        sizes = generator.standard_exponential((count, self.dimension + 1))
+        places = sizes[:, :-1] / sizes.sum(axis=1, keepdims=True)
+        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * self.radii)
 
     @property
     def volume(self) -> float:
@@ -95,6 +113,15 @@ class Ellipsoid(ConvexBody):
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(np.linalg.norm(np.asarray(directions) @ self.axes, axis=-1))
 
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        places = solve_rationally(self.axes.tolist(), point)
+        return power(sum((place**2 for place in places), fmpq(0)), Fraction(1, 2))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        normals = generator.standard_normal((count, self.dimension))
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        return np.asarray(normals / lengths * generator.random((count, 1)) ** (1 / self.dimension) @ self.axes.T)
+
     @property
     def volume(self) -> float:
         ball = math.pi ** (self.dimension / 2) / math.gamma(self.dimension / 2 + 1)
@@ -105,6 +132,12 @@ class Ellipsoid(ConvexBody):
         return np.asarray(self.axes @ self.axes.T / (self.dimension + 2))
 
 
-def _check_positive(lengths: NDArray[np.float64]) -> None:
+def shares_of(point: Sequence[fmpq], lengths: NDArray[np.float64]) -> list[fmpq]:
+    """|v_k|/lengths[k], exactly."""
+    return [abs(x) / rational(length) for x, length in zip(point, lengths.tolist(), strict=True)]
+
+
+def check_lengths(lengths: NDArray[np.float64]) -> None:
+    """Refuse lengths (m,) that make no body. Raises: NotANormBall."""
     if lengths.ndim != 1 or lengths.size == 0 or not np.all((lengths > 0) & np.isfinite(lengths)):
         raise NotANormBall(f"a body's lengths are positive and finite, found {lengths}")

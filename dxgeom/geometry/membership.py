@@ -1,0 +1,48 @@
+"""Whether a body holds a point, and the least multiple of it that does, decided without rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+from dxgeom.errors import NotANormBall
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.numeric.exact_numbers import rational
+from dxgeom.numeric.rounding import round_up
+
+_PRECISIONS = (64, 256, 1024, 4096)
+
+
+def contains_point(body: ConvexBody, point: Sequence[float | Fraction]) -> bool:
+    """Whether ``‖point‖_K ≤ 1`` for a point whose coordinates are taken as exact rationals.
+
+    Guarantee: True is *proved*; False is *exact* unless a ball of ℓp with p other than 1, 2, ∞ is involved. What 4,096
+    bits cannot tell from the boundary of such a body counts as outside, but not where p is whole and the ball alone.
+    """
+    exact = _exact_point(body, point)
+    for precision in _PRECISIONS:
+        with ctx.workprec(precision):
+            gauge = body.exact_gauge(exact)
+            if gauge <= 1:
+                return True
+            if isinstance(gauge, fmpq) or gauge > 1:
+                return False
+    return False
+
+
+def gauge_rounded_up(body: ConvexBody, point: Sequence[float | Fraction]) -> float:
+    """``‖point‖_K`` of a point whose coordinates are taken as exact rationals, *rounded up*."""
+    with ctx.workprec(_PRECISIONS[1]):
+        gauge = body.exact_gauge(_exact_point(body, point))
+        if isinstance(gauge, arb):
+            return math.nextafter(float(gauge.upper()), math.inf)
+        return round_up(Fraction(int(gauge.p), int(gauge.q)))
+
+
+def _exact_point(body: ConvexBody, point: Sequence[float | Fraction]) -> list[fmpq]:
+    if len(point) != body.dimension or not all(math.isfinite(x) for x in point):
+        raise NotANormBall(f"a point of this body has {body.dimension} finite coordinates, found {list(point)}")
+    return [rational(Fraction(x)) for x in point]

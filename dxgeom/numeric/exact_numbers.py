@@ -1,0 +1,59 @@
+"""Numbers that are rationals where that is exact, and balls around the truth where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from flint import arb, fmpq, fmpq_mat
+
+ExactNumber: TypeAlias = fmpq | arb
+"""A rational, or a ball at the precision in force that holds the number."""
+
+
+def rational(number: float | Fraction) -> fmpq:
+    """An int, a Fraction or a finite float64 as the very number it is."""
+    exact = Fraction(number)
+    return fmpq(exact.numerator, exact.denominator)
+
+
+def largest(numbers: Iterable[ExactNumber]) -> ExactNumber:
+    """The maximum."""
+    first, *others = numbers
+    for other in others:
+        first = max(first, other) if isinstance(first, fmpq) and isinstance(other, fmpq) else arb(first).max(arb(other))
+    return first
+
+
+def total(numbers: Iterable[ExactNumber]) -> ExactNumber:
+    """The sum."""
+    sum_: ExactNumber = fmpq(0)
+    for number in numbers:
+        sum_ = sum_ + number if isinstance(sum_, fmpq) and isinstance(number, fmpq) else arb(sum_) + arb(number)
+    return sum_
+
+
+def power(number: ExactNumber, exponent: Fraction) -> ExactNumber:
+    """``number ** exponent`` for a number ≥ 0 and an exponent > 0: rational for whole exponents, 0, 1 and squares."""
+    if isinstance(number, fmpq):
+        if number == 0 or number == 1:
+            return number
+        if exponent.denominator == 1:
+            return number ** int(exponent)
+        if exponent == Fraction(1, 2):
+            roots = fmpq(math.isqrt(int(number.p)), math.isqrt(int(number.q)))
+            if roots**2 == number:
+                return roots
+    return arb(number) ** arb(rational(exponent))
+
+
+def solve_rationally(matrix: Sequence[Sequence[float]], sides: Sequence[fmpq]) -> list[fmpq]:
+    """x with ``matrix @ x = sides``; the matrix is invertible and taken as the rationals its floats are.
+
+    Raises: ZeroDivisionError when it is not invertible after all.
+    """
+    rows = fmpq_mat(len(matrix), len(matrix), [rational(entry) for row in matrix for entry in row])
+    solution = rows.solve(fmpq_mat(len(sides), 1, list(sides)))
+    return [solution[place, 0] for place in range(len(sides))]
