@@ -26,8 +26,8 @@ from dxgeom.numeric.integer_solve import solve_exactly
 class Fan(NamedTuple):
     """A proved tiling of space by simplicial cones.
 
-    ``simplices`` (F, m) index ``vertices`` (V, m, int64); ``normals`` (F, m) and ``volumes`` (F,) are Python integers:
-    ``normals[f]·v ≤ volumes[f]`` on the body, with equality on simplex f, and ``volumes[f]`` is its |determinant|.
+    ``simplices`` (F, m) index ``vertices`` (V, m), integers in int64 or, where they are longer, Python's; ``normals``
+    (F, m) and ``volumes`` (F,) are Python integers: ``normals[f]·v ≤ volumes[f]`` on the body, with equality on simplex f, and ``volumes[f]`` is its |determinant|.
     """
 
     vertices: NDArray[np.int64]

@@ -29,7 +29,7 @@ def pulled_triangulation(points: NDArray[np.int64], simplices: NDArray[np.int64]
     if len(simplices) == 0:
         raise CertificateRefused("every simplex of the hull is flat")
     incidences = np.unique(_incidences(points, simplices), axis=0)
-    incidences[:, ~_corners(incidences)] = False
+    incidences[:, ~corner_points(incidences)] = False
     facets = [_bits(row) for row in incidences]
     dimension = points.shape[1]
     known: dict[int, list[tuple[int, ...]]] = {}
@@ -68,7 +68,7 @@ def _primitive(normal: NDArray[Any], volume: Any) -> tuple[int, ...]:
     return tuple(int(x) // divisor for x in (*normal, volume))
 
 
-def _corners(incidences: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def corner_points(incidences: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Points that are vertices: no other point lies on all of their facets."""
     common = [-1] * incidences.shape[1]
     for row in incidences:
