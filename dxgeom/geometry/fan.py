@@ -27,7 +27,8 @@ class Fan(NamedTuple):
     """A proved tiling of space by simplicial cones.
 
     ``simplices`` (F, m) index ``vertices`` (V, m), integers in int64 or, where they are longer, Python's; ``normals``
-    (F, m) and ``volumes`` (F,) are Python integers: ``normals[f]·v ≤ volumes[f]`` on the body, with equality on simplex f, and ``volumes[f]`` is its |determinant|.
+    (F, m) and ``volumes`` (F,) are Python integers: ``normals[f]·v ≤ volumes[f]`` on the body, with equality on
+    simplex f, and ``volumes[f]`` is its |determinant|.
     """
 
     vertices: NDArray[np.int64]

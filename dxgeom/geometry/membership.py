@@ -10,10 +10,10 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.numeric.exact_numbers import rational
+from dxgeom.numeric.exact_numbers import at_most_one, rational
 from dxgeom.numeric.rounding import round_up
 
-_PRECISIONS = (64, 256, 1024, 4096)
+_PRECISION = 256
 
 
 def contains_point(body: ConvexBody, point: Sequence[float | Fraction]) -> bool:
@@ -23,19 +23,12 @@ def contains_point(body: ConvexBody, point: Sequence[float | Fraction]) -> bool:
     bits cannot tell from the boundary of such a body counts as outside, but not where p is whole and the ball alone.
     """
     exact = _exact_point(body, point)
-    for precision in _PRECISIONS:
-        with ctx.workprec(precision):
-            gauge = body.exact_gauge(exact)
-            if gauge <= 1:
-                return True
-            if isinstance(gauge, fmpq) or gauge > 1:
-                return False
-    return False
+    return at_most_one(lambda: body.exact_gauge(exact))
 
 
 def gauge_rounded_up(body: ConvexBody, point: Sequence[float | Fraction]) -> float:
     """``‖point‖_K`` of a point whose coordinates are taken as exact rationals, *rounded up*."""
-    with ctx.workprec(_PRECISIONS[1]):
+    with ctx.workprec(_PRECISION):
         gauge = body.exact_gauge(_exact_point(body, point))
         if isinstance(gauge, arb):
             return math.nextafter(float(gauge.upper()), math.inf)

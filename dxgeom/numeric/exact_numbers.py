@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import arb, fmpq, fmpq_mat
+from flint import arb, ctx, fmpq, fmpq_mat
 
 ExactNumber: TypeAlias = fmpq | arb
 """A rational, or a ball at the precision in force that holds the number."""
+
+
+PRECISIONS = (64, 256, 1024, 4096)
+"""Bits in which a comparison is tried, one after the other."""
+
+
+def at_most_one(evaluate: Callable[[], ExactNumber]) -> bool:
+    """Whether a number is at most 1, computed again in more bits as long as its ball holds 1.
+
+    Guarantee: True is *proved*; False is too for a rational, else what the longest precision cannot tell is False.
+    """
+    for precision in PRECISIONS:
+        with ctx.workprec(precision):
+            number = evaluate()
+            if number <= 1:
+                return True
+            if isinstance(number, fmpq) or number > 1:
+                return False
+    return False
 
 
 def rational(number: float | Fraction) -> fmpq:

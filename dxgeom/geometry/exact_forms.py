@@ -1,0 +1,144 @@
+"""Corners, facets and support values of bodies as exact rationals, where they have them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.exact_polytope import polytope_of_halfspaces
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.power_ball import PowerBall
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational, solve_rationally, total
+
+Rows: TypeAlias = list[list[fmpq]]
+MOST_ROWS = 1 << 17
+"""More corners or facets than this are not listed."""
+
+
+def corners_of(body: ConvexBody) -> Rows | None:
+    """Points whose hull is the body, or None for a round body.
+
+    Guarantee: *exact*. Raises: TooLarge beyond :data:`MOST_ROWS`; CertificateRefused as :func:`polytope_of_halfspaces`.
+    """
+    match body:
+        case Box(half_widths=lengths) | PowerBall(radii=lengths, exponent=math.inf):
+            return _every_sign(_rationals(lengths))
+        case CrossPolytope(radii=lengths) | PowerBall(radii=lengths, exponent=1):
+            return _on_the_axes(_rationals(lengths))
+        case SymmetricPolytope():
+            units = [rational(unit) * rational(body.inflation) for unit in body.units.tolist()]
+            return [[int(x) * unit for x, unit in zip(row, units, strict=True)] for row in body.fan.vertices.tolist()]
+        case HalfspacePolytope():
+            vertices = polytope_of_halfspaces(body.normals.tolist(), body.heights.tolist()).vertices
+            return [[rational(x) for x in row] for row in vertices]
+        case CartesianProduct(parts=parts):
+            return _combined([corners_of(part) for part in parts])
+        case FreeSum(parts=parts):
+            return _side_by_side([corners_of(part) for part in parts], parts)
+        case LinearImage(inner=inner, map=matrix):
+            corners = corners_of(inner)
+            return None if corners is None else [_image(matrix, corner) for corner in corners]
+    return None
+
+
+def facets_of(body: ConvexBody) -> Rows | None:
+    """Normals a with K = {v: a·v ≤ 1 for all of them}, or None for a round body. Guarantee and Raises: as corners."""
+    match body:
+        case Box(half_widths=lengths) | PowerBall(radii=lengths, exponent=math.inf):
+            return _on_the_axes([1 / length for length in _rationals(lengths)])
+        case CrossPolytope(radii=lengths) | PowerBall(radii=lengths, exponent=1):
+            return _every_sign([1 / length for length in _rationals(lengths)])
+        case SymmetricPolytope():
+            units = [rational(unit) * rational(body.inflation) for unit in body.units.tolist()]
+            planes = zip(body.fan.normals.tolist(), body.fan.volumes.tolist(), strict=True)
+            return [[fmpq(n, height) / unit for n, unit in zip(row, units, strict=True)] for row, height in planes]
+        case HalfspacePolytope():
+            rows = zip(body.normals.tolist(), body.heights.tolist(), strict=True)
+            half = [[rational(a) / rational(height) for a in normal] for normal, height in rows]
+            return half + [[-a for a in row] for row in half]
+        case CartesianProduct(parts=parts):
+            return _side_by_side([facets_of(part) for part in parts], parts)
+        case FreeSum(parts=parts):
+            return _combined([facets_of(part) for part in parts])
+        case LinearImage(inner=inner, map=matrix):
+            facets = facets_of(inner)
+            return None if facets is None else [solve_rationally(matrix.T.tolist(), facet) for facet in facets]
+    return None
+
+
+def support_exactly(body: ConvexBody, direction: Sequence[fmpq]) -> ExactNumber:
+    """max over v ∈ K of direction·v: rational where it can be, else a ball at the precision in force."""
+    match body:
+        case Ellipsoid(axes=axes):
+            squares = (height**2 for height in _image(axes.T, direction))
+            return power(sum(squares, fmpq(0)), Fraction(1, 2))
+        case PowerBall(radii=radii, exponent=exponent) if 1 < exponent < math.inf:
+            p = Fraction(exponent)
+            dual = p / (p - 1)
+            shares = [abs(x) * radius for x, radius in zip(direction, _rationals(radii), strict=True)]
+            return power(total(power(share, dual) for share in shares), 1 / dual)
+        case CartesianProduct(parts=parts):
+            return total(_of_parts(parts, direction))
+        case FreeSum(parts=parts):
+            return largest(_of_parts(parts, direction))
+        case LinearImage(inner=inner, map=matrix):
+            return support_exactly(inner, _image(matrix.T, direction))
+    corners = corners_of(body) or []
+    return largest(sum((a * x for a, x in zip(direction, corner, strict=True)), fmpq(0)) for corner in corners)
+
+
+def _of_parts(parts: tuple[ConvexBody, ...], direction: Sequence[fmpq]) -> list[ExactNumber]:
+    ends = itertools.pairwise([0, *itertools.accumulate(part.dimension for part in parts)])
+    return [support_exactly(part, direction[start:end]) for part, (start, end) in zip(parts, ends, strict=True)]
+
+
+def _rationals(lengths: NDArray[np.float64]) -> list[fmpq]:
+    return [rational(length) for length in lengths.tolist()]
+
+
+def _image(matrix: NDArray[np.float64], point: Sequence[fmpq]) -> list[fmpq]:
+    return [sum((rational(a) * x for a, x in zip(row, point, strict=True)), fmpq(0)) for row in matrix.tolist()]
+
+
+def _on_the_axes(lengths: list[fmpq]) -> Rows:
+    zero = [fmpq(0)] * len(lengths)
+    return [[*zero[:k], sign * x, *zero[k + 1 :]] for k, x in enumerate(lengths) for sign in (1, -1)]
+
+
+def _every_sign(lengths: list[fmpq]) -> Rows:
+    return _combined([[[length], [-length]] for length in lengths]) or []
+
+
+def _combined(parts: Sequence[Rows | None]) -> Rows | None:
+    """Every choice of one row from each part, side by side."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if math.prod(len(part) for part in known) > MOST_ROWS:
+        raise TooLarge(f"a body with more than {MOST_ROWS:,} corners or facets is not compared corner by corner")
+    return [list(itertools.chain(*rows)) for rows in itertools.product(*known)]
+
+
+def _side_by_side(rows: Sequence[Rows | None], parts: tuple[ConvexBody, ...]) -> Rows | None:
+    """The rows of every part, with zeros in the other parts' coordinates."""
+    known = [part for part in rows if part is not None]
+    if len(known) < len(rows):
+        return None
+    starts = [0, *itertools.accumulate(part.dimension for part in parts)]
+    return [
+        [fmpq(0)] * start + row + [fmpq(0)] * (starts[-1] - start - len(row))
+        for part, start in zip(known, starts[:-1], strict=True)
+        for row in part
+    ]
