@@ -17,7 +17,8 @@ from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.triangulation import pulled_triangulation
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
-from dxgeom.numeric.qhull import HullLimits, extreme_points, float_hull
+from dxgeom.numeric.hull_growth import extreme_points
+from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 GRID_BITS = 26
@@ -140,7 +141,7 @@ def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None
     limits = limits or HullLimits()
     points, units = _scaled_points(points)
     try:
-        corners = points[extreme_points(np.vstack([points, -points]), limits) % len(points)]
+        corners = points[extreme_points(points, limits)]
     except TooLarge as error:
         if np.linalg.matrix_rank(points) < points.shape[1]:
             raise NotANormBall("the differences lie in a subspace: reduce to their span first") from error
