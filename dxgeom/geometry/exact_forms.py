@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from flint import fmpq
+from flint import ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
@@ -20,9 +20,18 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational, solve_rationally, total
+from dxgeom.numeric.exact_numbers import (
+    ExactNumber,
+    largest,
+    power,
+    rational,
+    solve_rationally,
+    total,
+    value_rounded_up,
+)
 
 Rows: TypeAlias = list[list[fmpq]]
+_PRECISION = 256
 MOST_ROWS = 1 << 17
 """More corners or facets than this are not listed."""
 
@@ -97,6 +106,13 @@ def support_exactly(body: ConvexBody, direction: Sequence[fmpq]) -> ExactNumber:
             return support_exactly(inner, _image(matrix.T, direction))
     corners = corners_of(body) or []
     return largest(sum((a * x for a, x in zip(direction, corner, strict=True)), fmpq(0)) for corner in corners)
+
+
+def support_rounded_up(body: ConvexBody, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """max over v ∈ K of u·v for each of the directions (H, m), *rounded up*: what an outer polytope asks for."""
+    with ctx.workprec(_PRECISION):
+        values = [support_exactly(body, _rationals(direction)) for direction in directions]
+        return np.array([value_rounded_up(value) for value in values])
 
 
 def _of_parts(parts: tuple[ConvexBody, ...], direction: Sequence[fmpq]) -> list[ExactNumber]:

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import ctx, fmpq
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.numeric.exact_numbers import at_most_one, rational
-from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.exact_numbers import at_most_one, rational, value_rounded_up
 
 _PRECISION = 256
 
@@ -29,10 +28,7 @@ def contains_point(body: ConvexBody, point: Sequence[float | Fraction]) -> bool:
 def gauge_rounded_up(body: ConvexBody, point: Sequence[float | Fraction]) -> float:
     """``‖point‖_K`` of a point whose coordinates are taken as exact rationals, *rounded up*."""
     with ctx.workprec(_PRECISION):
-        gauge = body.exact_gauge(_exact_point(body, point))
-        if isinstance(gauge, arb):
-            return math.nextafter(float(gauge.upper()), math.inf)
-        return round_up(Fraction(int(gauge.p), int(gauge.q)))
+        return value_rounded_up(body.exact_gauge(_exact_point(body, point)))
 
 
 def _exact_point(body: ConvexBody, point: Sequence[float | Fraction]) -> list[fmpq]:

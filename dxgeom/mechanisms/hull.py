@@ -7,10 +7,10 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.span import Span, hull_in_span
 from dxgeom.mechanisms.additive import AdditiveMechanism, identity_spread
 from dxgeom.mechanisms.sensitivity import Sensitivity
-from dxgeom.mechanisms.span import Span, span_of
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 
@@ -32,14 +32,13 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """The hull, or None when no answer needs noise.
 
     Guarantee: *every* generating difference over its distance is inside; the boundary is proved closed and convex.
-    Raises: TooLarge beyond seven dimensions or beyond ``limits``; NotANormBall for nearly dependent queries;
+    Raises: TooLarge beyond seven dimensions or beyond ``limits``, at once where the hull is expected to be; NotANormBall for nearly dependent queries;
     CertificateRefused when no provable hull was found.
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
-    span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
-    body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
-    return SensitivityHull(sensitivity, span, body)
+    hull = hull_in_span(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION, limits)
+    return SensitivityHull(sensitivity, hull.span, hull.body)
 
 
 def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> AdditiveMechanism:

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from flint import arb, ctx, fmpq, fmpq_mat
 
+from dxgeom.numeric.rounding import round_up
+
 ExactNumber: TypeAlias = fmpq | arb
 """A rational, or a ball at the precision in force that holds the number."""
 
@@ -36,6 +38,13 @@ def rational(number: float | Fraction) -> fmpq:
     """An int, a Fraction or a finite float64 as the very number it is."""
     exact = Fraction(number)
     return fmpq(exact.numerator, exact.denominator)
+
+
+def value_rounded_up(number: ExactNumber) -> float:
+    """A float64 that is not below the number."""
+    if isinstance(number, arb):
+        return math.nextafter(float(number.upper()), math.inf)
+    return round_up(Fraction(int(number.p), int(number.q)))
 
 
 def largest(numbers: Iterable[ExactNumber]) -> ExactNumber:

@@ -1,0 +1,59 @@
+"""The noise that belongs to a body: a law fit for release where there is one, a float simulation for every body."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.power_ball import PowerBall
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.ellipsoid import EllipsoidNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.law import NoiseLaw
+
+
+def noise_law_of(body: ConvexBody) -> NoiseLaw:
+    """The law with density ∝ exp(−‖v‖_K), drawn exactly when released.
+
+    Raises: UnsupportedCombination for a body whose noise can only be simulated; the message names the way out.
+    """
+    match body:
+        case Box() | PowerBall(exponent=math.inf):
+            return BoxNoise(body if isinstance(body, Box) else Box(body.radii))
+        case CrossPolytope(radii=radii) | PowerBall(radii=radii, exponent=1):
+            return LaplaceNoise(radii)
+        case Ellipsoid():
+            return EllipsoidNoise(body)
+        case PowerBall(radii=radii, exponent=2):
+            return EllipsoidNoise(Ellipsoid(np.diag(radii)))
+        case SymmetricPolytope():
+            return FacetConeNoise(body)
+        case FreeSum(parts=parts):
+            return ProductNoise(tuple(noise_law_of(part) for part in parts))
+        case LinearImage(inner=inner, map=matrix):
+            return LinearImageNoise(noise_law_of(inner), matrix)
+        case HalfspacePolytope():
+            raise UnsupportedCombination("a polytope of halfspaces has no noise of its own: take that of its `hull`")
+    raise UnsupportedCombination(
+        f"the noise of a {type(body).__name__} is only simulated: release that of a body around it"
+    )
+
+
+def simulate_noise(body: ConvexBody, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """``count`` float draws (count, m) of K-norm noise for any body, for predictions and plots. **Never release these.**
+
+    Definition: V = R·U with R ~ Gamma(m + 1) and U uniform in K.
+    Source: Hardt & Talwar 2010; Awan & Slavković 2020, Algorithm 8, corrected: as printed it drops the radius.
+    """
+    radius = generator.standard_gamma(body.dimension + 1, (count, 1))
+    return np.asarray(radius * body.simulate_uniform(count, generator))
