@@ -32,8 +32,8 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """The hull, or None when no answer needs noise.
 
     Guarantee: *every* generating difference over its distance is inside; the boundary is proved closed and convex.
-    Raises: TooLarge beyond seven dimensions or beyond ``limits``, at once where the hull is expected to be; NotANormBall for nearly dependent queries;
-    CertificateRefused when no provable hull was found.
+    Raises: TooLarge beyond seven dimensions, or where the hull passes ``limits`` or is expected to; NotANormBall for
+    nearly dependent queries; CertificateRefused when no provable hull was found.
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None

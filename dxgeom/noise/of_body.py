@@ -50,7 +50,7 @@ def noise_law_of(body: ConvexBody) -> NoiseLaw:
 
 
 def simulate_noise(body: ConvexBody, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """``count`` float draws (count, m) of K-norm noise for any body, for predictions and plots. **Never release these.**
+    """``count`` float draws (count, m) of any body's noise, for predictions and plots. **Never release these.**
 
     Definition: V = R·U with R ~ Gamma(m + 1) and U uniform in K.
     Source: Hardt & Talwar 2010; Awan & Slavković 2020, Algorithm 8, corrected: as printed it drops the radius.
