@@ -41,6 +41,7 @@ def test_the_corners_of_halfspaces_are_those_of_brute_force(normals, data):
     assert rows(polytope.vertices) == corners_of_halfspaces(normals, heights)
 
 
+@settings(max_examples=50)
 @given(integer_matrices(4))
 def test_facets_and_back_to_corners_is_where_it_started(points):
     try:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
@@ -21,7 +21,8 @@ def halfspaces(dimension, count, seed=0):
     return HalfspacePolytope(generator.standard_normal((count, dimension)), generator.uniform(0.5, 2, count))
 
 
-@given(st.integers(1, 3), st.integers(0, 4), st.integers(0, 10**6))
+@settings(max_examples=40)
+@given(st.integers(1, 3), st.integers(0, 3), st.integers(0, 10**6))
 def test_every_exact_corner_is_inside_the_hull(dimension, more, seed):
     body = halfspaces(dimension, dimension + more, seed)
     corners = corners_of_halfspaces(body.normals, body.heights)
@@ -38,7 +39,7 @@ def test_the_hull_is_barely_larger_than_the_polytope(dimension):
     assert body.corners.stretch <= 1 + 1e-6
 
 
-@pytest.mark.parametrize("dimension", range(1, 7))
+@pytest.mark.parametrize("dimension", range(1, 6))
 def test_boxes_and_cross_polytopes_by_halfspaces_have_their_volumes(dimension):
     widths = np.random.default_rng(dimension).uniform(0.1, 5, dimension)
     box = HalfspacePolytope(np.eye(dimension), widths)

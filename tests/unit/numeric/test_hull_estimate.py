@@ -14,7 +14,7 @@ from dxgeom.numeric.hull_growth import extreme_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
 
-def workload(kind, dimension, places=35):
+def workload(kind, dimension, places=25):
     """Differences over distances of queries on places in the plane."""
     generator = np.random.default_rng(dimension)
     places = generator.random((places, 2)) * 100
