@@ -149,7 +149,7 @@ def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None
     refusal: CertificateRefused | TooLarge | None = None
     for shift in SHIFT_BITS:
         try:
-            fan = _fan_of(_in_general_position(_on_grid(corners), shift), limits)
+            fan = proved_fan(_in_general_position(_on_grid(corners), shift), limits)
         except (CertificateRefused, TooLarge) as error:
             refusal = error
             continue
@@ -158,7 +158,11 @@ def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None
     raise CertificateRefused(f"no placement of the vertices gave a provable hull: {refusal}")
 
 
-def _fan_of(grid: NDArray[np.int64], limits: HullLimits) -> Fan:
+def proved_fan(grid: NDArray[np.int64], limits: HullLimits) -> Fan:
+    """The boundary of the hull of integer points in opposite pairs, as a proved fan; a point may be just outside it.
+
+    Raises: CertificateRefused, TooLarge.
+    """
     points = grid.astype(np.float64)
     simplices = float_hull(points).simplices
     corners = points[simplices] / 2.0**GRID_BITS
