@@ -62,6 +62,10 @@ class ProductNoise(NoiseLaw):
             np.all([draw.legible for draw in draws], axis=0),
             np.hstack([draw.words for draw in draws]),
             evaluation,
+            {
+                row: [uniform for draw in draws for uniform in draw.uniforms(row)]
+                for row in set().union(*(draw.refined for draw in draws))
+            },
         )
 
 
@@ -106,4 +110,4 @@ class LinearImageNoise(NoiseLaw):
 
             return evaluate
 
-        return IdealDraws(draws.values @ self.map.T, errors, draws.legible, draws.words, evaluation)
+        return IdealDraws(draws.values @ self.map.T, errors, draws.legible, draws.words, evaluation, draws.refined)

@@ -13,9 +13,11 @@ Whether more bits were read depends on the noise alone, never on the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from typing import TypeAlias, final
 
 import numpy as np
@@ -63,6 +65,7 @@ class IdealDraws:
 
     ``values`` (B, m); ``errors`` (B, m): bounds on how far each is off, true for rows that are ``legible`` (B,);
     ``words`` (B, n): the bits read; ``evaluation(row)``: that row's exact values as a function of its uniforms.
+    ``refined``: the uniforms of rows of which more bits have been read than ``words`` tells.
     """
 
     values: NDArray[np.float64]
@@ -70,6 +73,45 @@ class IdealDraws:
     legible: NDArray[np.bool_]
     words: NDArray[np.uint64]
     evaluation: Callable[[int], Evaluation]
+    refined: Mapping[int, list[LazyUniform]] = field(default_factory=dict)
+
+    def uniforms(self, row: int) -> list[LazyUniform]:
+        """The row's uniforms, as far as their bits have been read."""
+        return self.refined.get(row) or [LazyUniform(int(word)) for word in self.words[row]]
+
+    def taken(self, rows: NDArray[np.int64]) -> IdealDraws:
+        """The draws of these rows, in this order."""
+        refined = {place: self.refined[row] for place, row in enumerate(rows.tolist()) if row in self.refined}
+        return IdealDraws(
+            self.values[rows],
+            self.errors[rows],
+            self.legible[rows],
+            self.words[rows],
+            lambda row: self.evaluation(int(rows[row])),
+            refined,
+        )
+
+
+def joined(parts: Sequence[IdealDraws]) -> IdealDraws:
+    """The draws of all parts, one part after the other."""
+    starts = [0, *accumulate(len(part.values) for part in parts)]
+
+    def evaluation(row: int) -> Evaluation:
+        part = bisect_right(starts, row) - 1
+        return parts[part].evaluation(row - starts[part])
+
+    return IdealDraws(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.errors for part in parts]),
+        np.concatenate([part.legible for part in parts]),
+        np.concatenate([part.words for part in parts]),
+        evaluation,
+        {
+            start + row: uniforms
+            for part, start in zip(parts, starts, strict=False)
+            for row, uniforms in part.refined.items()
+        },
+    )
 
 
 def round_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> NDArray[np.int64]:
@@ -80,8 +122,8 @@ def round_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> 
     sure = settled(values, errors) & draws.legible
     rounded = np.floor(np.where(sure[:, None], values, 0.0) + 0.5).astype(np.int64)
     for row in np.flatnonzero(~sure):
-        uniforms = [LazyUniform(int(word)) for word in draws.words[row]]
-        rounded[row] = round_exactly(stretched(draws.evaluation(int(row)), factor), uniforms, randomness)
+        evaluation = stretched(draws.evaluation(int(row)), factor)
+        rounded[row] = round_exactly(evaluation, draws.uniforms(int(row)), randomness)
     return rounded
 
 

@@ -19,6 +19,7 @@ from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 1_000_000
@@ -47,6 +48,7 @@ LAWS = {
     "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
     "product": ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
     "rotated Laplace": LinearImageNoise(LaplaceNoise(np.array([90.0, 4.0])), np.array([[0.8, -0.6], [0.6, 0.8]])),
+    "disc in a box": RejectionNoise(Ellipsoid(40 * np.eye(2)), BoxNoise(Box(np.array([41.0, 40.0])))),
     "interval": hull([[250]]),
     "hexagon": hull([[100, 0], [0, 100], [100, -100]]),
     "skewed": hull([[100_000, 99_000], [10, 20], [90, 100]]),

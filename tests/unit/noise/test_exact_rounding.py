@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise import rounding
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
@@ -18,6 +18,7 @@ from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.lazy_uniform import LazyUniform
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.noise.rounding import IdealDraws, exponential_sums, legible, round_draws, round_exactly, settled, stretched
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
@@ -81,11 +82,34 @@ LAWS = [
     EllipsoidNoise(Ellipsoid(50 * np.eye(4))),
     ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
     LinearImageNoise(BoxNoise(Box(np.array([300.0, 7.0]))), np.array([[1.0, 2.0], [-0.3, 5.0]])),
+    RejectionNoise(random_body(3, 5), BoxNoise(Box(np.array([1001.0, 1001.0, 1001.0])))),
+    RejectionNoise(CrossPolytope(np.array([30.0, 4.0])), EllipsoidNoise(Ellipsoid(np.diag([31.0, 5.0])))),
+    ProductNoise(
+        (LaplaceNoise(np.array([9.0])), RejectionNoise(Ellipsoid(20 * np.eye(2)), LaplaceNoise(np.array([30.0, 30.0]))))
+    ),
 ]
 
 
 def by_name(law):
     return f"{type(law).__name__} {law.dimension}"
+
+
+@pytest.mark.parametrize("law", LAWS, ids=by_name)
+def test_every_law_rounds_the_same_from_8_bits_refined_as_from_192(law):
+    """A draw's own words, continued by random bits and cut differently."""
+    generator = np.random.default_rng(5)
+    draws = law.ideal(40, InsecureSeededRandomness(6))
+    refined = 0
+    for row in range(40):
+        strings = [int(word) << 128 | int.from_bytes(generator.bytes(16), "big") for word in draws.words[row]]
+        evaluation = draws.evaluation(row)
+        whole = [LazyUniform(string, 192) for string in strings]
+        expected = round_exactly(evaluation, whole, ScriptedRandomness([]))
+        source = ScriptedRandomness(interleaved_words(strings, 8))
+        coarse = [LazyUniform(string >> 184, 8) for string in strings]
+        assert round_exactly(evaluation, coarse, source) == expected
+        refined += source.asked > 0
+    assert refined > 10
 
 
 class ShiftedRandomness(Randomness):
