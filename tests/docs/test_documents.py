@@ -99,6 +99,12 @@ def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
     assert Path("places.db").is_file()
 
 
+def test_the_noise_document_draws_what_it_shows(capsys):
+    (code,), (shown,) = (blocks(ROOT / "docs" / "noise.md", kind) for kind in ("python", "text"))
+    exec(compile(code, "noise.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
