@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
 from dxgeom.geometry.halfspaces import HalfspacePolytope
@@ -17,15 +16,19 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
+from dxgeom.noise.envelope import tightest_envelope
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise
 
 
 def noise_law_of(body: ConvexBody) -> NoiseLaw:
-    """The law with density ∝ exp(−‖v‖_K), drawn exactly when released.
+    """The law with density ∝ exp(−‖v‖_K), drawn exactly when released: without rejection where that is known.
 
-    Raises: UnsupportedCombination for a body whose noise can only be simulated; the message names the way out.
+    The noise of halfspaces is drawn from that of their hull, which hardly ever rejects.
+    Raises: UnsupportedCombination, TooLarge or CertificateRefused when no envelope is proved to hold the body, or
+    rejection would hardly ever accept.
     """
     match body:
         case Box() | PowerBall(exponent=math.inf):
@@ -43,10 +46,8 @@ def noise_law_of(body: ConvexBody) -> NoiseLaw:
         case LinearImage(inner=inner, map=matrix):
             return LinearImageNoise(noise_law_of(inner), matrix)
         case HalfspacePolytope():
-            raise UnsupportedCombination("a polytope of halfspaces has no noise of its own: take that of its `hull`")
-    raise UnsupportedCombination(
-        f"the noise of a {type(body).__name__} is only simulated: release that of a body around it"
-    )
+            return RejectionNoise(body, FacetConeNoise(body.hull))
+    return RejectionNoise(body, tightest_envelope(body))
 
 
 def simulate_noise(body: ConvexBody, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -11,13 +11,21 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dxgeom.errors import NotANormBall, TooLarge
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.noise.envelope import body_of, check_contains
+from dxgeom.geometry.comparison import contains
+from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.round_bodies import CrossPolytope
+from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.ellipsoid import EllipsoidNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.gauge import Gauge
+from dxgeom.noise.gauge_of import gauge_of
+from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
-from dxgeom.noise.row_norm import RowNorm, gauge_of
 from dxgeom.numeric.randomness import Randomness
 
 LEAST_ACCEPTANCE = 1e-4
@@ -36,7 +44,8 @@ class RejectionNoise(NoiseLaw):
     Guarantee: ``draw`` is *exact*: a try is kept or not by its lazily read bits, decided in ball arithmetic where
     float64 leaves it open, and its coordinates are rounded from the same bits. That the envelope contains the body is
     proved when the law is made; were it not so, the law would be wrong.
-    Raises: CertificateRefused when it does not; TooLarge when hardly any try would be kept.
+    Raises: CertificateRefused when it does not; UnsupportedCombination when there is no way to tell; TooLarge when
+    hardly any try would be kept.
     Source: Awan & Slavković 2020, Algorithm 8; corrected: its box may miss the body and its radius is left out.
     """
 
@@ -44,12 +53,8 @@ class RejectionNoise(NoiseLaw):
     envelope: NoiseLaw
 
     def __post_init__(self) -> None:
-        outer = body_of(self.envelope)
-        if outer.dimension != self.body.dimension:
-            raise NotANormBall(
-                f"an envelope of {outer.dimension} dimensions cannot hold a body of {self.body.dimension}"
-            )
-        check_contains(outer, self.body)
+        if not contains(body_of(self.envelope), self.body):
+            raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
         if self.acceptance < LEAST_ACCEPTANCE:
             raise TooLarge(
                 f"rejection would keep {self.acceptance:.1e} of its tries, the least is {LEAST_ACCEPTANCE}: use a "
@@ -66,7 +71,7 @@ class RejectionNoise(NoiseLaw):
 
     @cached_property
     def acceptance(self) -> float:
-        """vol K/vol L: the part of all tries that is kept, up to the rounding of float64."""
+        """vol K/vol L: the part of all tries that is kept, as exact as the bodies' volumes."""
         return min(1.0, self.body.volume / body_of(self.envelope).volume)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -93,6 +98,7 @@ class RejectionNoise(NoiseLaw):
         margin, error = self._margin(draws, exponentials(words))
         sure = draws.legible & legible(words[:, None]) & (np.abs(margin) > error)
         kept, refined = margin > 0, dict[int, list[LazyUniform]]()
+        sure[list(draws.refined)] = False  # these go on from the bits that their envelope has read
         for row in np.flatnonzero(~sure).tolist():
             refined[row] = [*draws.uniforms(row), LazyUniform(int(words[row]))]
             kept[row] = self._is_kept(draws.evaluation(row), refined[row], randomness)
@@ -129,5 +135,19 @@ class RejectionNoise(NoiseLaw):
             precision += WORD
 
     @cached_property
-    def _gauges(self) -> tuple[RowNorm, RowNorm]:
+    def _gauges(self) -> tuple[Gauge, Gauge]:
         return gauge_of(self.body), gauge_of(body_of(self.envelope))
+
+
+def body_of(law: NoiseLaw) -> ConvexBody:
+    """The K of a law with density ∝ exp(−‖v‖_K). Raises: UnsupportedCombination for a law it does not know."""
+    match law:
+        case LaplaceNoise(scales=scales):
+            return CrossPolytope(scales)
+        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body) | RejectionNoise(body=body):
+            return body
+        case ProductNoise(parts=parts):
+            return FreeSum(tuple(body_of(part) for part in parts))
+        case LinearImageNoise(inner=inner, map=matrix):
+            return LinearImage(body_of(inner), matrix)
+    raise UnsupportedCombination(f"the body of a {type(law).__name__} is not known")

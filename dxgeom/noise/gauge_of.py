@@ -1,0 +1,78 @@
+"""The exact gauge of every body: lengths, normals and maps are the rationals that float64 holds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from flint import fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.power_ball import PowerBall
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.noise.gauge import Gauge, LargestGauge, RowNorm, SumGauge
+from dxgeom.numeric.exact_numbers import rational
+
+
+def gauge_of(body: ConvexBody) -> Gauge:
+    """‖·‖_K, to be evaluated in float64 with a bound and in ball arithmetic. Guarantee: *exact*."""
+    match body:
+        case Box(half_widths=lengths):
+            return RowNorm(_reciprocals(lengths), math.inf)
+        case CrossPolytope(radii=lengths):
+            return RowNorm(_reciprocals(lengths), 1)
+        case PowerBall(radii=lengths, exponent=exponent):
+            return RowNorm(_reciprocals(lengths), exponent)
+        case Ellipsoid(axes=axes):
+            return RowNorm(_matrix(axes).inv(), 2)
+        case SymmetricPolytope():
+            return RowNorm(fmpq_mat(_planes(body)), math.inf)
+        case HalfspacePolytope(normals=normals, heights=heights):
+            return RowNorm(_reciprocals(heights) * _matrix(normals), math.inf)
+        case CartesianProduct(parts=parts):
+            return LargestGauge(_of_blocks(parts))
+        case FreeSum(parts=parts):
+            return SumGauge(_of_blocks(parts))
+        case LinearImage(inner=inner, map=matrix):
+            return gauge_of(inner).through(_matrix(matrix).inv())
+    raise UnsupportedCombination(f"no exact gauge is known for {type(body).__name__}: its noise can only be simulated")
+
+
+def _of_blocks(parts: tuple[ConvexBody, ...]) -> tuple[Gauge, ...]:
+    """Each part's gauge of its own coordinates, as a function of all."""
+    starts = [0, *accumulate(part.dimension for part in parts)]
+    return tuple(
+        gauge_of(part).through(_selection(start, part.dimension, starts[-1]))
+        for part, start in zip(parts, starts[:-1], strict=True)
+    )
+
+
+def _selection(start: int, size: int, dimension: int) -> fmpq_mat:
+    return fmpq_mat([[fmpq(int(k == start + row)) for k in range(dimension)] for row in range(size)])
+
+
+def _matrix(matrix: NDArray[Any]) -> fmpq_mat:
+    return fmpq_mat([[rational(entry) for entry in row] for row in matrix.tolist()])
+
+
+def _reciprocals(lengths: NDArray[Any]) -> fmpq_mat:
+    values = [1 / rational(length) for length in lengths.tolist()]
+    return fmpq_mat([[x if k == j else fmpq(0) for j in range(len(values))] for k, x in enumerate(values)])
+
+
+def _planes(body: SymmetricPolytope) -> list[list[fmpq]]:
+    """One row n/h for every pair of opposite facet planes n·v = ±h."""
+    scales = [rational(unit) * rational(body.inflation) for unit in body.units.tolist()]
+    planes = set()
+    for normal, volume in zip(body.fan.normals.tolist(), body.fan.volumes.tolist(), strict=True):
+        row = [Fraction(int(n), int(volume)) for n in normal]
+        sign = 1 if next(x for x in row if x) > 0 else -1
+        planes.add(tuple(sign * x for x in row))
+    return [[rational(x) / scale for x, scale in zip(row, scales, strict=True)] for row in sorted(planes)]
