@@ -37,7 +37,8 @@ class SymmetricPolytope(ConvexBody):
 
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
-    Only :func:`hull_of_differences` and :func:`hull_of_points` make one.
+    Only :func:`hull_of_differences`, :func:`hull_of_points` and
+    :func:`dxgeom.geometry.enclosing.enclosing_polytope` make one.
     """
 
     fan: Fan = field(repr=False)
