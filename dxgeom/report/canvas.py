@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
@@ -13,6 +14,8 @@ from matplotlib.figure import Figure
 
 BLUE: Final = "#0072B2"
 ORANGE: Final = "#E69F00"
+GREEN: Final = "#009E73"
+RED: Final = "#D55E00"
 GREY: Final = "#767676"
 INK: Final = "#222222"
 """From the palette of Okabe and Ito, which colour-blind people can tell apart."""
@@ -24,12 +27,19 @@ _DOTS_PER_INCH = 150
 
 def empty_picture(width: float, height: float) -> tuple[Figure, Axes]:
     """A figure of that many inches with one pair of axes."""
+    figure, (axes,) = panels(width, height, 1)
+    return figure, axes
+
+
+def panels(width: float, height: float, count: int) -> tuple[Figure, list[Axes]]:
+    """A figure of that many inches with axes side by side."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=INK, labelsize=9)
-    return figure, axes
+    row = [figure.add_subplot(1, count, place + 1) for place in range(count)]
+    for axes in row:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(colors=INK, labelsize=9)
+    return figure, row
 
 
 def title(axes: Axes, words: str, below: str) -> None:
@@ -40,9 +50,16 @@ def title(axes: Axes, words: str, below: str) -> None:
     )
 
 
-def legend(figure: Figure) -> None:
-    """What the colours mean, below the axes."""
-    entries = figure.legend(loc="outside lower center", fontsize=9, frameon=False, ncols=2)
+def legend(figure: Figure, columns: int = 2) -> None:
+    """What the colours mean, below the axes, each label once."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        artists, labels = axes.get_legend_handles_labels()
+        for artist, label in zip(artists, labels, strict=True):
+            found.setdefault(label, artist)
+    entries = figure.legend(
+        list(found.values()), list(found), loc="outside lower center", fontsize=9, frameon=False, ncols=columns
+    )
     for handle in entries.legend_handles:
         if isinstance(handle, PathCollection):
             handle.set_sizes([24])
