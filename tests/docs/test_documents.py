@@ -123,3 +123,11 @@ def test_every_example_policy_has_queries_and_data_that_release(in_a_copy, polic
     )
     assert release.records == 30162
     assert Path("a.db").stat().st_size > 0
+
+
+def test_the_document_on_bodies_releases_what_it_shows(capsys):
+    (code,) = blocks(ROOT / "docs" / "bodies.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "bodies.md", "exec"), names)
+    assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nhull 0.00")
+    assert len(names["noisy"]) == 4
