@@ -14,7 +14,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
-from dxgeom.policy.bounds import Bound, Constant, Growing, Near
+from dxgeom.policy.bounds import Bound, Constant, Edges, Growing, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.columns import plain
@@ -69,8 +69,9 @@ def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[Re
     least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
     used = [line for line, bound in stated if _shapes(bound, part, least)]
     idle = [line for line, bound in stated if not _shapes(bound, part, least)]
-    mixed = len(part.bounds) > 1
-    return Form(name, _family(metric), _why(metric, mixed), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
+    return Form(
+        name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
+    )
 
 
 def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
@@ -111,11 +112,11 @@ def _family(metric: Metric) -> str:
             return type(metric).__name__.removesuffix("Metric").lower()
 
 
-def _why(metric: Metric, mixed: bool) -> str:
-    """The theorem behind a form, in words."""
+def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
+    """The theorem behind the form of some bounds, in words."""
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
-            return f"{_why(inner, mixed)}; no pair is farther apart than the constant {plain(epsilon)}"
+            return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
         case DiscreteMetric():
             return "every two values are bounded by the same epsilon"
         case ValueSensitivityMetric():
@@ -128,8 +129,12 @@ def _why(metric: Metric, mixed: bool) -> str:
             return "distance grows with the way between places: that is a metric as it stands"
         case GraphMetric(first=first) if first.size == 0:
             return "no rule is about it on its own"
-        case GraphMetric(first=first) if mixed:
+        case GraphMetric(first=first) if len(bounds) > 1:
             return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
+        case GraphMetric(first=first) if isinstance(bounds[0], Growing):
+            return f"distance grows along a graph: shortest paths over the {first.size:,} pairs that generate it"
+        case GraphMetric(first=first) if isinstance(bounds[0], Edges):
+            return f"only the pairs of a file are bounded: shortest paths over those {first.size:,}"
         case GraphMetric(first=first):
             return f"only near pairs are bounded: shortest paths over those {first.size:,}"
         case _:

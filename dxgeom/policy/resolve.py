@@ -17,6 +17,7 @@ from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import PolicySyntax
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.universe import Universe
 
 
@@ -82,6 +83,10 @@ def _attribute_data(attribute: Attribute) -> list[Any]:
         data += [attribute.geometry, attribute.unit, coordinates]
     if isinstance(attribute, DateAttribute):
         data += [attribute.last.isoformat(), attribute.step]
+    if isinstance(attribute, GraphAttribute):
+        data += [attribute.first.tolist(), attribute.second.tolist()]
+        if attribute.lengths is not None:
+            data += [attribute.unit, str(attribute.grain), attribute.lengths.tolist()]
     return data
 
 

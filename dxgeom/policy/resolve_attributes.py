@@ -1,4 +1,4 @@
-"""Attributes with meaning: lists, ranges, bins, dates and places, each checked before anything large is built."""
+"""Attributes with meaning: lists, ranges, dates, places, graphs, each checked before anything large is built."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from dxgeom.policy.data_files import WrongContent, read_csv
+from dxgeom.policy.data_files import CsvTable, WrongContent, read_csv
+from dxgeom.policy.graphs import graph, graph_mistake
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.places import coordinate_mistake, places
 from dxgeom.policy.syntax import SyntaxTree
-from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, DatesSyntax, PlacesSyntax, RangeSyntax
+from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, DatesSyntax, GraphSyntax, PlacesSyntax, RangeSyntax
 from dxgeom.policy.text import Unreadable
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
@@ -61,6 +62,8 @@ def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mis
             return _dates(name, syntax, tree, mistakes)
         case PlacesSyntax():
             return _places(name, syntax, tree, mistakes)
+        case GraphSyntax():
+            return _graph(name, syntax, tree, mistakes)
         case _:
             return _values(name, syntax, tree, mistakes)
 
@@ -147,6 +150,35 @@ def _places(name: str, syntax: PlacesSyntax, tree: SyntaxTree, mistakes: Mistake
     except WrongContent as error:
         mistakes.add("DX115", span, str(error))
     return None
+
+
+def _graph(name: str, syntax: GraphSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    path = ("universe", "attributes", name)
+    problem = graph_mistake(syntax)
+    if problem is not None:
+        mistakes.add("DX121", tree.span(*path), f"attribute {shown(name)}: {problem}", "name the column of lengths")
+        return None
+    tables: list[CsvTable | None] = []
+    for key, file in (("graph", syntax.graph), ("nodes", syntax.nodes)):
+        span = tree.span(*path, key)
+        try:
+            tables.append(None if file is None else read_csv(mistakes.text.folder, file))
+        except Unreadable as error:
+            advice = "name a CSV file in the policy's own folder or below it"
+            mistakes.add("DX114", span, f"the file {shown(file or '')}: {error}", advice)
+        except WrongContent as error:
+            mistakes.add("DX115", span, str(error))
+    if len(tables) < 2 or tables[0] is None:
+        return None
+    try:
+        attribute = graph(name, syntax, tables[0], tables[1])
+    except WrongContent as error:
+        mistakes.add("DX115", tree.span(*path, "graph"), str(error))
+        return None
+    if attribute.size > MAX_VALUES:
+        _too_many(name, attribute.size, tree, mistakes)
+        return None
+    return attribute
 
 
 def _too_many(name: str, count: int | Fraction, tree: SyntaxTree, mistakes: Mistakes) -> None:

@@ -120,11 +120,23 @@ class PlacesSyntax(BaseModel):
     unit: Literal["m", "km"] | None = None
 
 
+class GraphSyntax(BaseModel):
+    """``{graph: edges.csv}``, with ``length: column`` and its ``unit``, and ``nodes: file.csv``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    graph: str
+    length: str | None = None
+    unit: Literal["m", "km"] | None = None
+    nodes: str | None = None
+
+
 ATTRIBUTE_KINDS: Final[dict[str, type[BaseModel]]] = {
     "range": RangeSyntax,
     "bins": BinsSyntax,
     "dates": DatesSyntax,
     "points": PlacesSyntax,
+    "graph": GraphSyntax,
 }
 
 
@@ -144,7 +156,8 @@ AttributeSyntax: TypeAlias = Annotated[
     | Annotated[RangeSyntax, Tag("<range>")]
     | Annotated[BinsSyntax, Tag("<bins>")]
     | Annotated[DatesSyntax, Tag("<dates>")]
-    | Annotated[PlacesSyntax, Tag("<points>")],
+    | Annotated[PlacesSyntax, Tag("<points>")]
+    | Annotated[GraphSyntax, Tag("<graph>")],
     Discriminator(attribute_kind),
 ]
 
@@ -209,7 +222,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
-    "attribute": ("graph", "regions"),
+    "attribute": ("regions",),
     "rule": ("partition", "presence", "together", "measure"),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
@@ -218,7 +231,7 @@ HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
     "universe": "a universe has: attributes",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
-    "{points, key, latitude, longitude} or {points, key, x, y, unit}",
+    "{points, key, latitude, longitude}, {points, key, x, y, unit} or {graph} with length and unit, and with nodes",
     "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
     "epsilon (with per, within, or within and beyond: linear), by values with otherwise, or, with secrets, by weight",
 }

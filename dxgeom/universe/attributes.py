@@ -74,7 +74,7 @@ class CategoricalAttribute(Attribute):
         return (TextColumn(self.name, self.values),)
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_words(self.values, raw)
+        return codes_of_words(self.values, raw)
 
 
 @final
@@ -182,7 +182,7 @@ class PointsAttribute(Attribute):
         return (TextColumn(self.name, self.keys), *self.further)
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_words(self.keys, raw)
+        return codes_of_words(self.keys, raw)
 
 
 def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
@@ -196,7 +196,8 @@ def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
     raise UnsupportedCombination(f"the values of '{attribute.name}' are not numbers")
 
 
-def _codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+def codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each raw value among the words, letter for letter."""
     code_of = {word: code for code, word in enumerate(words)}
     return np.fromiter((code_of.get(value, OUTSIDE) for value in raw), dtype=np.int64, count=len(raw))
 

@@ -13,13 +13,17 @@ INFINITE = float("inf")
 
 @dataclass(frozen=True)
 class PlainAttribute:
-    """``places``: exact positions along one line of a range, bins or points; None for a list of words."""
+    """``places``: exact positions along one line of a range, bins or points; None for a list of words.
+
+    ``roads``: the edges of a graph as (code, code, length), instead of places.
+    """
 
     name: str
     yaml: str
     labels: tuple[str, ...]
     places: tuple[Fraction, ...] | None
     own_unit: str
+    roads: tuple[tuple[int, int, Fraction], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,7 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
     assert rule.epsilon is not None
     if rule.how == "constant":
         return rule.epsilon
-    places = [Fraction(k) for k in range(len(attribute.labels))] if rule.steps else list(attribute.places or ())
-    apart = abs(places[one] - places[other])
+    apart = apart_in(attribute, rule.steps, one, other)
     match rule.how:
         case "per":
             return rule.epsilon * apart / rule.amount
@@ -136,3 +139,18 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
             return rule.epsilon if apart <= rule.amount else INFINITE
         case _:
             return rule.epsilon * max(Fraction(1), apart / rule.amount)
+
+
+def apart_in(attribute: PlainAttribute, steps: bool, one: int, other: int) -> Exact:
+    if attribute.roads is None:
+        places = [Fraction(k) for k in range(len(attribute.labels))] if steps else list(attribute.places or ())
+        return abs(places[one] - places[other])
+    everyone = range(len(attribute.labels))
+    paths: dict[tuple[int, int], Exact] = {
+        (i, j): INFINITE if i != j else Fraction(0) for i in everyone for j in everyone
+    }
+    for i, j, length in attribute.roads:
+        paths[i, j] = paths[j, i] = min(Fraction(1) if steps else length, paths[i, j])
+    for k, i, j in itertools.product(everyone, repeat=3):
+        paths[i, j] = min(paths[i, j], paths[i, k] + paths[k, j])
+    return paths[one, other]
