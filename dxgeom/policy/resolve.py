@@ -81,6 +81,8 @@ def _attribute_data(attribute: Attribute) -> list[Any]:
     if isinstance(attribute, PointsAttribute):
         coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
         data += [attribute.geometry, attribute.unit, coordinates]
+        if attribute.located is not None:
+            data += [attribute.located.longitude, attribute.located.latitude, attribute.located.areas.digest()]
     if isinstance(attribute, DateAttribute):
         data += [attribute.last.isoformat(), attribute.step]
     if isinstance(attribute, GraphAttribute):

@@ -12,7 +12,15 @@ from dxgeom.policy.graphs import graph, graph_mistake
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.places import coordinate_mistake, places
 from dxgeom.policy.syntax import SyntaxTree
-from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, DatesSyntax, GraphSyntax, PlacesSyntax, RangeSyntax
+from dxgeom.policy.syntax_models import (
+    AttributeSyntax,
+    BinsSyntax,
+    DatesSyntax,
+    GraphSyntax,
+    PlacesSyntax,
+    RangeSyntax,
+    RegionsSyntax,
+)
 from dxgeom.policy.text import Unreadable
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
@@ -64,6 +72,8 @@ def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mis
             return _places(name, syntax, tree, mistakes)
         case GraphSyntax():
             return _graph(name, syntax, tree, mistakes)
+        case RegionsSyntax():
+            return _regions(name, syntax, tree, mistakes)
         case _:
             return _values(name, syntax, tree, mistakes)
 
@@ -179,6 +189,29 @@ def _graph(name: str, syntax: GraphSyntax, tree: SyntaxTree, mistakes: Mistakes)
         _too_many(name, attribute.size, tree, mistakes)
         return None
     return attribute
+
+
+def _regions(name: str, syntax: RegionsSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    from dxgeom.policy.geojson import read_geojson
+    from dxgeom.policy.regions import regions
+
+    path = ("universe", "attributes", name)
+    if (syntax.longitude is None) != (syntax.latitude is None) or (syntax.longitude or 0) == syntax.latitude:
+        message = (
+            f"attribute {shown(name)}: 'longitude' and 'latitude' name two columns of the data, or are both left out"
+        )
+        mistakes.add(
+            "DX121", tree.span(*path), message, "with both, data tell where a row is; without, its region's key"
+        )
+        return None
+    try:
+        return regions(name, syntax, read_geojson(mistakes.text.folder, syntax.regions))
+    except Unreadable as error:
+        advice = "name a GeoJSON file in the policy's own folder or below it"
+        mistakes.add("DX114", tree.span(*path, "regions"), f"the file {shown(syntax.regions)}: {error}", advice)
+    except WrongContent as error:
+        mistakes.add("DX115", tree.span(*path, "regions"), str(error))
+    return None
 
 
 def _too_many(name: str, count: int | Fraction, tree: SyntaxTree, mistakes: Mistakes) -> None:

@@ -27,8 +27,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",
-        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file "
-        "or a graph.",
+        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file, "
+        "a graph or regions.",
     },
     "RangeSyntax": {
         "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
@@ -64,6 +64,13 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "length": "The column of that file with each edge's length; without it an edge is one step.",
         "unit": "The unit of the lengths; without it they are plain numbers.",
         "nodes": "A CSV file with a row for each node, named in its first column; its other columns are for queries.",
+    },
+    "RegionsSyntax": {
+        "": "Regions: the polygons of a GeoJSON file; distances are great circles between points inside them.",
+        "regions": "The GeoJSON file beside the policy, in longitudes and latitudes (WGS 84).",
+        "key": "The property that names the regions.",
+        "longitude": "The column of data tables with longitudes in degrees, when they tell where a row is.",
+        "latitude": "The column of data tables with latitudes in degrees.",
     },
     "RuleSyntax": {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",

@@ -131,12 +131,24 @@ class GraphSyntax(BaseModel):
     nodes: str | None = None
 
 
+class RegionsSyntax(BaseModel):
+    """``{regions: file.geojson, key: …}``, with ``longitude: …, latitude: …`` where tables hold coordinates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    regions: str
+    key: str
+    longitude: str | None = None
+    latitude: str | None = None
+
+
 ATTRIBUTE_KINDS: Final[dict[str, type[BaseModel]]] = {
     "range": RangeSyntax,
     "bins": BinsSyntax,
     "dates": DatesSyntax,
     "points": PlacesSyntax,
     "graph": GraphSyntax,
+    "regions": RegionsSyntax,
 }
 
 
@@ -157,7 +169,8 @@ AttributeSyntax: TypeAlias = Annotated[
     | Annotated[BinsSyntax, Tag("<bins>")]
     | Annotated[DatesSyntax, Tag("<dates>")]
     | Annotated[PlacesSyntax, Tag("<points>")]
-    | Annotated[GraphSyntax, Tag("<graph>")],
+    | Annotated[GraphSyntax, Tag("<graph>")]
+    | Annotated[RegionsSyntax, Tag("<regions>")],
     Discriminator(attribute_kind),
 ]
 
@@ -222,7 +235,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
-    "attribute": ("regions",),
+    "attribute": (),
     "rule": ("partition", "presence", "together", "measure"),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
@@ -231,7 +244,8 @@ HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
     "universe": "a universe has: attributes",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
-    "{points, key, latitude, longitude}, {points, key, x, y, unit} or {graph} with length and unit, and with nodes",
+    "{points, key, latitude, longitude}, {points, key, x, y, unit}, {graph} with length and unit, and with nodes, or "
+    "{regions, key} with longitude and latitude",
     "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
     "epsilon (with per, within, or within and beyond: linear), by values with otherwise, or, with secrets, by weight",
 }
