@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 Exact = Fraction | float
@@ -145,12 +146,17 @@ def apart_in(attribute: PlainAttribute, steps: bool, one: int, other: int) -> Ex
     if attribute.roads is None:
         places = [Fraction(k) for k in range(len(attribute.labels))] if steps else list(attribute.places or ())
         return abs(places[one] - places[other])
+    return _paths(attribute, steps)[one, other]
+
+
+@cache
+def _paths(attribute: PlainAttribute, steps: bool) -> dict[tuple[int, int], Exact]:
     everyone = range(len(attribute.labels))
     paths: dict[tuple[int, int], Exact] = {
         (i, j): INFINITE if i != j else Fraction(0) for i in everyone for j in everyone
     }
-    for i, j, length in attribute.roads:
+    for i, j, length in attribute.roads or ():
         paths[i, j] = paths[j, i] = min(Fraction(1) if steps else length, paths[i, j])
     for k, i, j in itertools.product(everyone, repeat=3):
         paths[i, j] = min(paths[i, j], paths[i, k] + paths[k, j])
-    return paths[one, other]
+    return paths
