@@ -25,7 +25,7 @@ Edge: TypeAlias = tuple[str, str, Fraction | float | int]
 @final
 @dataclass(frozen=True, eq=False)
 class StatedEdges:
-    """Ends as indices into the sorted ``names``, and lengths that times ``factor`` are the stated distances; all of shape (E,).
+    """Ends as indices into the sorted ``names``, and lengths that times ``factor`` are the stated distances; all (E,).
 
     ``exact``: the lengths are integers below 2⁵² or infinite, so that sums up to any stated length are exact.
     """

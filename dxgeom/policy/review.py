@@ -11,6 +11,7 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.rounding import round_down
+from dxgeom.policy.beliefs import OBSERVER, belief
 from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -27,12 +28,14 @@ _TOLERANCE: Final = 1e-9
 class RuleReview:
     """A rule: where it stands, what it promises in words, and whether it selects no pair at all.
 
+    ``belief``: an example of what that means to an observer, empty where there is none to show.
     ``redundant``: it selects pairs, but other rules bound every one of them by less, so it changes nothing.
     """
 
     line: int
     words: str
     sentence: str
+    belief: str
     idle: bool
     redundant: bool
 
@@ -81,7 +84,7 @@ class Review:
             *(f"  {_attribute_line(attribute)}" for attribute in self.attributes),
             "",
             "what the rules promise (odds: of all releases within the budget together)",
-            *(f"  line {rule.line}: {rule.sentence}" for rule in self.rules),
+            *(line for rule in self.rules for line in _rule_lines(rule)),
             "",
             "what to know",
             *(f"  {line}" for line in self._to_know()),
@@ -96,6 +99,7 @@ class Review:
         return [
             NEIGHBOURS,
             ONE_RECORD,
+            OBSERVER,
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
@@ -117,9 +121,12 @@ class Review:
             "budget": self.budget,
             "record_types": self.size,
             "attributes": [_attribute_dict(attribute) for attribute in self.attributes],
-            "rules": [{"line": r.line, "rule": r.words, "sentence": r.sentence} for r in self.rules],
+            "rules": [
+                {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
+            ],
             "neighbours": NEIGHBOURS,
             "assumed": ONE_RECORD,
+            "observer": OBSERVER,
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
             "warnings": list(self.warnings),
@@ -137,7 +144,9 @@ def review(
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics."""
     pairs = zip(policy.universe.attributes, parts, strict=True)
-    examined = {attribute.name: examine(attribute, metric, policy.rules) for attribute, metric in pairs}
+    placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
+    examined = {name: examine(attribute, metric, policy.rules) for name, (attribute, metric) in placed.items()}
+    ceiling = min((rule.everything for rule in policy.rules if rule.everything is not None), default=None)
     return Review(
         file=file,
         name=policy.name,
@@ -151,6 +160,7 @@ def review(
                 rule.line,
                 rule.words,
                 sentence(rule, policy.budget),
+                belief(rule, placed, ceiling, policy.budget),
                 _idle(number, rule, examined),
                 _redundant(number, rule, policy.rules, examined),
             )
@@ -181,6 +191,10 @@ def _redundant(
     # Records may differ in every attribute at once: then the distances add.
     farthest = [math.inf if one.diameter is None else one.diameter for one in examined.values()]
     return sum(farthest) * (1 + _TOLERANCE) < round_down(rule.everything)
+
+
+def _rule_lines(rule: RuleReview) -> list[str]:
+    return [f"  line {rule.line}: {rule.sentence}", *([f"    {rule.belief}"] if rule.belief else [])]
 
 
 def _attribute_line(attribute: AttributeExamination) -> str:
