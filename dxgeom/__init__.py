@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.closure import repair_metric
     from dxgeom.metrics.edge_check import repair_edges, verify_edges
+    from dxgeom.metrics.lipschitz import lipschitz
     from dxgeom.metrics.verification import VerifiedMetric, verify_metric
     from dxgeom.pipeline import compile_and_release
     from dxgeom.planner.choose import plan
@@ -54,6 +55,7 @@ _HOME = {
     "UnsupportedCombination": "dxgeom.errors",
     "VerifiedMetric": "dxgeom.metrics.verification",
     "compile_and_release": "dxgeom.pipeline",
+    "lipschitz": "dxgeom.metrics.lipschitz",
     "load_policy": "dxgeom.policy.policy",
     "load_queries": "dxgeom.policy.queries_file",
     "plan": "dxgeom.planner.choose",
@@ -83,6 +85,7 @@ __all__ = [
     "UnsupportedCombination",
     "VerifiedMetric",
     "compile_and_release",
+    "lipschitz",
     "load_policy",
     "load_queries",
     "plan",

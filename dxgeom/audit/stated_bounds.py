@@ -12,11 +12,12 @@ from typing import TypeAlias, final
 
 from flint import arb, ctx, fmpq
 
-from dxgeom.audit.paths import INFINITE, Exact
+from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.bounds import Axis, Blocks, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
 """A lower and an upper bound; equal where the number is rational."""
@@ -79,7 +80,10 @@ class StatedBounds:
                 return (epsilon if low <= border else INFINITE), (epsilon if high <= reach else INFINITE)
         raise UnsupportedCombination(f"this audit does not know bounds of the kind {type(bound).__name__}")
 
-    def _apart(self, axis: Axis, a: int, b: int) -> tuple[Fraction, Fraction]:
+    def _apart(self, axis: Axis, a: int, b: int) -> tuple[Exact, Exact]:
+        if axis == "hops" or axis == "paths":
+            length = self._paths(axis, a).get(b, INFINITE)
+            return length, length
         if axis == "steps":
             return Fraction(abs(a - b)), Fraction(abs(a - b))
         if isinstance(self.attribute, PointsAttribute):
@@ -88,7 +92,37 @@ class StatedBounds:
         gap = abs(self._numbers[a] - self._numbers[b])
         return gap, gap
 
+    def _paths(self, axis: Axis, a: int) -> dict[int, Exact]:
+        """From one node along the graph's edges, one by one."""
+        if (axis, a) not in self._searched:
+            self._searched[axis, a] = shortest_paths(a, lambda node: self._edges(axis)[node])
+        return self._searched[axis, a]
+
+    def _edges(self, axis: Axis) -> dict[int, list[tuple[int, Fraction]]]:
+        if axis not in self._joined:
+            graph = self.attribute
+            if not isinstance(graph, GraphAttribute) or (axis == "paths" and graph.lengths is None):
+                raise UnsupportedCombination(f"'{graph.name}' has no edges with lengths")
+            steps: dict[int, list[tuple[int, Fraction]]] = {node: [] for node in range(graph.size)}
+            lengths = graph.first.size * [1] if graph.lengths is None or axis == "hops" else graph.lengths.tolist()
+            grain = Fraction(1) if axis == "hops" else graph.grain
+            for one, other, length in zip(graph.first.tolist(), graph.second.tolist(), lengths, strict=True):
+                steps[one].append((other, length * grain))
+                steps[other].append((one, length * grain))
+            self._joined[axis] = steps
+        return self._joined[axis]
+
+    @cached_property
+    def _searched(self) -> dict[tuple[Axis, int], dict[int, Exact]]:
+        return {}
+
+    @cached_property
+    def _joined(self) -> dict[Axis, dict[int, list[tuple[int, Fraction]]]]:
+        return {}
+
     def _extent(self, axis: Axis) -> Fraction:
+        if isinstance(self.attribute, GraphAttribute):
+            return Fraction(0)  # nothing is subtracted along paths
         if axis == "steps":
             return Fraction(self.attribute.size)
         if isinstance(self.attribute, PointsAttribute):

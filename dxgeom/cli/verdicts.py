@@ -135,7 +135,7 @@ class EdgeClaim:
         return _mended(verdict, target, "edges", (closed.fell, self.size), where, (closed.before, closed.after))
 
     def _violated(self, error: NotAMetric) -> Verdict:
-        names = list(dict.fromkeys(name for edge in self.claimed.edges for name in edge[:2]))
+        names = sorted({name for edge in self.claimed.edges for name in edge[:2]})
         path = [names[index] for index in error.witness]
         witness = {"indices": list(error.witness), "labels": path}
         document = {**self._about, "verdict": "violated", "witness": witness, "error": error_dict(error)}

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute, PointsAttribute
 from dxgeom.universe.universe import Universe
 
 
@@ -21,12 +21,12 @@ class BatchEncoder:
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
 
     def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
-        """For each attribute the codes of its column, ``OUTSIDE`` where a cell is missing or no value."""
+        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is missing or no value."""
         return [
-            _codes_of_numbers(attribute, batch.column(f"k{k}"))
-            if attribute.numeric
-            else _codes_of_words(attribute, batch.column(f"k{k}"), self._met[k])
-            for k, attribute in enumerate(self._universe.attributes)
+            _codes(attribute, [batch.column(f"k{place}") for place in places], met)
+            for attribute, places, met in zip(
+                self._universe.attributes, self._universe.raw_places, self._met, strict=True
+            )
         ]
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -39,8 +39,16 @@ class BatchEncoder:
         return np.where(outside, OUTSIDE, flat)
 
 
-def _codes_of_numbers(attribute: Attribute, column: Any) -> NDArray[np.int64]:
-    return attribute.encode(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64))
+def _codes(attribute: Attribute, columns: list[Any], met: dict[str | None, int]) -> NDArray[np.int64]:
+    if isinstance(attribute, PointsAttribute) and attribute.located is not None:
+        longitudes, latitudes = map(_numbers, columns)
+        return attribute.located.encode(longitudes, latitudes)
+    (column,) = columns
+    return attribute.encode(_numbers(column)) if attribute.numeric else _codes_of_words(attribute, column, met)
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int]) -> NDArray[np.int64]:

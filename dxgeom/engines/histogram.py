@@ -69,7 +69,8 @@ def histogram_of_table(
     Args:
         table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header); a pandas or
             polars DataFrame; an Arrow table; or a NumPy array, see :func:`histogram_of_counts`. It has a column
-            for each attribute of ``universe``, under the same name; further columns are not read.
+            for each attribute of ``universe``, under the same name, or the two in which located regions find their
+            coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
         count_column: each row stands for as many records as this column says.
     Raises: DataError when the table cannot be read, lacks a column, has no rows, or holds rows outside.
@@ -80,9 +81,9 @@ def histogram_of_table(
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         return histogram_of_counts(table, universe.size)
-    if not universe.attributes or count_column in universe.names:
+    if not universe.attributes or count_column in universe.raw_columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
-    wanted = universe.names if count_column is None else (*universe.names, count_column)
+    wanted = universe.raw_columns if count_column is None else (*universe.raw_columns, count_column)
     with opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         return _checked(tally(reader), reader, source, outside)

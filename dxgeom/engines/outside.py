@@ -13,7 +13,7 @@ from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.sources import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import OUTSIDE, Attribute, BinnedAttribute, RangeAttribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.dates import DateAttribute
 
@@ -53,13 +53,13 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
 
 def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
     encoder, read = BatchEncoder(reader.universe), 0
-    attributes = reader.universe.attributes
+    attributes = list(zip(reader.universe.attributes, reader.universe.raw_places, strict=True))
     for batch in reader.batches_with_text():
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
             cells = [
-                _cell(attribute, batch.column(f"s{k}")[int(row)].as_py())
-                for k, attribute in enumerate(attributes)
+                _cell(attribute, [batch.column(f"s{place}")[int(row)].as_py() for place in places])
+                for k, (attribute, places) in enumerate(attributes)
                 if codes[k][row] == OUTSIDE
             ]
             yield read + int(row) + 1, "; ".join(cells)
@@ -67,14 +67,19 @@ def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
 
 
 def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
-    read, last = 0, len(reader.universe.attributes)
+    read, last = 0, len(reader.universe.raw_columns)
     for batch in reader.batches_with_text():
         for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
             yield read + int(row) + 1, f"the count is {_value(batch.column(f's{last}')[int(row)].as_py())}"
         read += batch.num_rows
 
 
-def _cell(attribute: Attribute, found: str | None) -> str:
+def _cell(attribute: Attribute, cells: list[str | None]) -> str:
+    if isinstance(attribute, PointsAttribute) and attribute.located is not None:
+        told = zip(attribute.raw_columns, cells, strict=True)
+        where = " and ".join(f"{name} is {_value(cell)}" for name, cell in told)
+        return f"{where}, which is in none of the {attribute.size} regions of {attribute.name}"
+    (found,) = cells
     if attribute.numeric and found is not None and found.strip().casefold() == "nan":
         found = None
     return f"{attribute.name} is {_value(found)}, {_accepted(attribute, found or '')}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dxgeom.engines.sources import Source
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.universe import Universe
 
@@ -24,8 +24,9 @@ RECORDS = "records"
 class RecordReader:
     """How a table is read.
 
-    ``cells``: one column k0, k1, … per attribute, text or float64, followed, if rows are counted by a column, by
-    RECORDS (null where it is no whole number); ``shown``: the same cells as text, for messages, named s0, s1, …
+    ``cells``: k0, k1, …, the raw columns of the attributes in order, text or float64, followed, if rows are counted by
+    a column, by RECORDS (null where it is no whole number); ``shown``: the same cells as text, for messages, named s0,
+    s1, …
     """
 
     source: Source
@@ -51,15 +52,24 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
 
     Raises: DataError when a column's type does not fit its attribute.
     """
-    columns = {f"k{k}": _cell(source, k, attribute) for k, attribute in enumerate(universe.attributes)}
+    columns = {
+        f"k{place}": _cell(source, place, attribute, attribute.raw_columns[number])
+        for attribute, places in zip(universe.attributes, universe.raw_places, strict=True)
+        for number, place in enumerate(places)
+    }
     if count_column is not None:
-        columns[RECORDS] = _records(source, len(universe.attributes), count_column)
+        columns[RECORDS] = _records(source, len(universe.raw_columns), count_column)
     shown = {f"s{k}": source.rows[f"k{k}"].cast("string") for k in range(len(source.types))}
     # Measured on 10⁷ rows: grouping halves the time for words and whole numbers, but doubles it and triples the
     # memory for decimals, of which hardly two are equal.
     decimals = any(
-        attribute.numeric and not pa.types.is_integer(kind) and not _is_text(kind)
-        for attribute, kind in zip(universe.attributes, source.types, strict=False)
+        _is_located(attribute)
+        or (
+            attribute.numeric
+            and not pa.types.is_integer(source.types[places[0]])
+            and not _is_text(source.types[places[0]])
+        )
+        for attribute, places in zip(universe.attributes, universe.raw_places, strict=True)
     )
     cells, with_text = source.rows.select(**columns), source.rows.select(**columns, **shown)
     return RecordReader(
@@ -67,23 +77,25 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
     )
 
 
-def _cell(source: Source, position: int, attribute: Attribute) -> Any:
+def _cell(source: Source, position: int, attribute: Attribute, name: str) -> Any:
     column, kind = source.rows[f"k{position}"], source.types[position]
     if isinstance(attribute, DateAttribute):
-        return _day(source, position, attribute.name)
-    if attribute.numeric:
+        return _day(source, position, name)
+    if attribute.numeric or _is_located(attribute):
         if _is_number(kind):
             return column.cast("float64")
         if _is_text(kind) and (source.text is not None or _holds_nothing(source, position)):
             return column.try_cast("float64")
-        raise _wrong_type(source, attribute.name, kind, "numbers", "convert the column to numbers")
+        raise _wrong_type(source, name, kind, "numbers", "convert the column to numbers")
     if _is_text(kind):
         return column
     if pa.types.is_integer(kind):
         return column.cast("string")
-    raise _wrong_type(
-        source, attribute.name, kind, "text", "convert the column to text, written as the policy writes its values"
-    )
+    raise _wrong_type(source, name, kind, "text", "convert the column to text, written as the policy writes its values")
+
+
+def _is_located(attribute: Attribute) -> bool:
+    return isinstance(attribute, PointsAttribute) and attribute.located is not None
 
 
 def _day(source: Source, position: int, name: str) -> Any:

@@ -34,7 +34,7 @@ _CELLS_PER_BLOCK = 1 << 22
 @final
 @dataclass(frozen=True, eq=False)
 class EdgeVerdict:
-    """An edge list that holds: ``metric`` is its shortest-path closure on ``names``.
+    """An edge list that holds: ``metric`` is its shortest-path closure on ``names``, which are sorted.
 
     ``components``: how many parts the graph falls into; between them distances are infinite.
     """
@@ -74,7 +74,7 @@ def verify_edges(
     records that show a violation; ``progress`` is called with the records done and their number.
     Guarantee: *exact* for integers and rationals below 2⁵² over their common denominator; float64 lengths may exceed
     a path by a relative max(2⁻⁴⁸, (N + 1)·2⁻⁵³), which the certificate then says.
-    Raises: NotAMetric; the witness of a too long edge is the whole shorter path.
+    Raises: NotAMetric; the witness of a too long edge is the whole shorter path, as places among the sorted names.
     """
     stated = stated_edges(edges)
     check_statements(stated)

@@ -25,7 +25,7 @@ Edge: TypeAlias = tuple[str, str, Fraction | float | int]
 @final
 @dataclass(frozen=True, eq=False)
 class StatedEdges:
-    """Ends as indices into ``names``, and lengths that times ``factor`` are the stated distances; all of shape (E,).
+    """Ends as indices into the sorted ``names``, and lengths that times ``factor`` are the stated distances; all (E,).
 
     ``exact``: the lengths are integers below 2⁵² or infinite, so that sums up to any stated length are exact.
     """
@@ -50,19 +50,20 @@ class StatedEdges:
 
 
 def stated_edges(edges: Iterable[Edge]) -> StatedEdges:
-    """The edges with their names numbered in order of appearance.
+    """The edges with their names numbered in sorted order, so that the order of edges has no meaning.
 
     Raises: NotAMetric for an empty list, and for rationals that need integers beyond 2⁵².
     """
     given = list(edges)
     if not given:
         raise NotAMetric("an edge list holds at least one edge", ())
-    order: dict[str, int] = {}
-    ends = np.array([[order.setdefault(name, len(order)) for name in edge[:2]] for edge in given], dtype=np.int64)
+    names = sorted({name for edge in given for name in edge[:2]})
+    place = {name: number for number, name in enumerate(names)}
+    ends = np.array([[place[name] for name in edge[:2]] for edge in given], dtype=np.int64)
     distances = [edge[2] for edge in given]
     exact = all(not isinstance(distance, float) or distance == math.inf for distance in distances)
     lengths, factor = _to_integers(distances) if exact else ([float(distance) for distance in distances], Fraction(1))
-    return StatedEdges(tuple(order), ends[:, 0], ends[:, 1], np.array(lengths), factor, exact)
+    return StatedEdges(tuple(names), ends[:, 0], ends[:, 1], np.array(lengths), factor, exact)
 
 
 def check_bounds(stated: StatedEdges) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.cap import CapMetric
@@ -22,6 +22,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.dual_tree import Separation, steepest_quotient
 from dxgeom.numeric.fibres import largest_changes, largest_changes_from_earlier, largest_range, largest_steps
 from dxgeom.numeric.rounding import quotient_round_up, round_down
@@ -34,8 +35,10 @@ _INTEGERS_BELOW = 2**52
 _ROUNDING_OF_A_PRODUCT = 2.0**-51
 
 
-def lipschitz(metric: Metric, values: NDArray[np.int64] | NDArray[np.float64], tolerance: float = 0.0) -> float:
+def lipschitz(metric: VerifiedMetric | Metric, values: ArrayLike, tolerance: float = 0.0) -> float:
     """The Lipschitz constant max |v_i − v_j| / d(i, j) of one map (N,), *rounded up*.
+
+    It is the smallest scale of Laplace noise that hides the map's value for one record under d.
 
     0 when the map never changes along a generating pair; ∞ when it separates records at distance 0.
 
@@ -48,8 +51,9 @@ def lipschitz(metric: Metric, values: NDArray[np.int64] | NDArray[np.float64], t
     """
     if not 0 <= tolerance <= 1:
         raise UnsupportedCombination(f"a tolerance lies between 0 and 1, found {tolerance}")
-    rows = _checked(metric, values)[None, :]
-    fewer, rows = without_idle_attributes(metric, rows)
+    bare = metric.metric if isinstance(metric, VerifiedMetric) else metric
+    rows = _checked(bare, np.asarray(values))[None, :]
+    fewer, rows = without_idle_attributes(bare, rows)
     return _along(fewer, np.ascontiguousarray(rows).reshape(1, -1, 1), tolerance)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.numeric.coarse_detours import coarse_of
 from dxgeom.numeric.min_plus import ROWS, worst_detour
 from dxgeom.universe.columns import plain
 
@@ -39,8 +40,8 @@ def certify_matrix(
     """
     _check_entries(matrix, factor)
     size = len(matrix)
-    finite = matrix[np.isfinite(matrix)]
-    integral = bool(np.all(finite == np.floor(finite)) and np.max(finite, initial=0.0) < EXACT_BELOW)
+    whole = np.array_equal(matrix, np.floor(matrix))
+    integral = whole and bool(np.max(matrix, initial=0.0, where=np.isfinite(matrix)) < EXACT_BELOW)
     tolerance = 0.0 if integral else ROUNDING_OF_INPUT
     enough = tolerance if first else np.inf
     excess, witness, count, rows = _worst_triangle(matrix, progress, enough)
@@ -78,7 +79,7 @@ def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction
 def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
     """SHA-256 of the matrix and its factor."""
     digest = hashlib.sha256(f"matrix {matrix.shape} {factor} ".encode())
-    digest.update(np.ascontiguousarray(matrix).tobytes())
+    digest.update(np.ascontiguousarray(matrix).data)
     return digest.hexdigest()
 
 
@@ -150,9 +151,10 @@ def _worst_triangle(
     """The largest relative excess, its witness, the pairs that fail, and the rows looked at until one was enough."""
     size = len(matrix)
     worst, witness, count = 0.0, None, 0
+    coarse = coarse_of(matrix, ROWS)
     for start in range(0, size, ROWS):
         stop = min(start + ROWS, size)
-        excess, here, more = worst_detour(matrix, start, stop)
+        excess, here, more = worst_detour(matrix, start, stop, coarse)
         count += more
         if here is not None and (witness is None or excess > worst):
             worst, witness = excess, here

@@ -26,6 +26,7 @@ CODES: Final[dict[str, str]] = {
     "DX116": "more values or record types than this version handles",
     "DX117": "an attribute's name cannot be used",
     "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
+    "DX121": "keys of a graph or of regions that do not go together",
     # rules
     "DX130": "a rule selects its pairs in no way, or in more than one",
     "DX131": "a rule bounds its pairs in no way, or in more than one",

@@ -14,6 +14,7 @@ from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.joint_rules import splits_records
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import shown
 
 _LISTED = 4
@@ -97,6 +98,8 @@ def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mist
     for one in found:
         code = "DX150" if one.no_rule else "DX151"
         rule = "add a rule with a longer 'within', 'per' or a plain 'epsilon'"
+        if isinstance(policy.universe.attribute(one.attribute), GraphAttribute):
+            rule = "join the parts by an edge, or add a rule with a plain 'epsilon'"
         if one.no_rule:
             rule = f"add a rule 'change: {one.attribute}'"
         advice = f"{rule}; or write 'unconnected: allow' if that is what you want"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, final
 
 from dxgeom.policy.text import Unreadable, decoded, read_bytes
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
 
@@ -89,6 +90,29 @@ def _table(name: str, rows: list[tuple[str, ...]], lines: list[int]) -> CsvTable
         if len(row) != len(header):
             raise WrongContent(f"{name}, line {line}: {len(row)} cells under a header of {len(header)}")
     return CsvTable(name, header, tuple(rows[1:]), tuple(lines[1:]))
+
+
+def check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
+    """Names of values are distinct and not empty. Raises: WrongContent."""
+    first: dict[str, int] = {}
+    for key, line in zip(keys, table.lines, strict=True):
+        if not key:
+            raise WrongContent(f"{table.file}, line {line}: the key is empty")
+        if key in first:
+            raise WrongContent(f"{table.file}, line {line}: the key {shown(key)} is already in line {first[key]}")
+        first[key] = line
+
+
+def column_of(table: CsvTable, name: str) -> Column:
+    """A column of numbers if every cell is a decimal, else of words."""
+    cells = table.column(name)
+    numbers = []
+    for cell in cells:
+        try:
+            numbers.append(exact(cell.strip()))
+        except NotANumber:
+            return TextColumn(name, cells)
+    return NumberColumn(name, tuple(numbers))
 
 
 def inside(folder: Path | None, name: str) -> Path:

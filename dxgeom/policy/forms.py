@@ -19,7 +19,7 @@ from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.policy.blocks import blocks_of, is_one_largest_change
-from dxgeom.policy.bounds import Blocks, Bound, Constant, Growing, LargestChange, Near
+from dxgeom.policy.bounds import Blocks, Bound, Constant, Edges, Growing, LargestChange, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import listed
@@ -77,8 +77,9 @@ def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[Re
     least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
     used = [line for line, bound in stated if _shapes(bound, part, least)]
     idle = [line for line, bound in stated if not _shapes(bound, part, least)]
-    mixed = len(part.bounds) > 1
-    return Form(name, _family(metric), _why(metric, mixed), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
+    return Form(
+        name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
+    )
 
 
 def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
@@ -144,11 +145,11 @@ def _family(metric: Metric) -> str:
             return type(metric).__name__.removesuffix("Metric").lower()
 
 
-def _why(metric: Metric, mixed: bool) -> str:
-    """The theorem behind a form, in words."""
+def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
+    """The theorem behind the form of some bounds, in words."""
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
-            return f"{_why(inner, mixed)}; no pair is farther apart than the constant {plain(epsilon)}"
+            return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
         case DiscreteMetric():
             return "every two values are bounded by the same epsilon"
         case ValueSensitivityMetric():
@@ -163,8 +164,12 @@ def _why(metric: Metric, mixed: bool) -> str:
             return f"a constant inside each of {len(set(blocks.tolist())):,} blocks"
         case GraphMetric(first=first) if first.size == 0:
             return "no rule is about it on its own"
-        case GraphMetric(first=first) if mixed:
+        case GraphMetric(first=first) if len(bounds) > 1:
             return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
+        case GraphMetric(first=first) if isinstance(bounds[0], Growing):
+            return f"distance grows along a graph: shortest paths over the {first.size:,} pairs that generate it"
+        case GraphMetric(first=first) if isinstance(bounds[0], Edges):
+            return f"only the pairs of a file are bounded: shortest paths over those {first.size:,}"
         case GraphMetric(first=first):
             return f"only near pairs are bounded: shortest paths over those {first.size:,}"
         case _:

@@ -21,8 +21,10 @@ from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.describe import AttributeDescription
-from dxgeom.policy.near_pairs import near_pairs, positions_on
+from dxgeom.policy.near_pairs import near_nodes, near_pairs, positions_on
+from dxgeom.policy.path_lengths import PathLengths
 from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.graphs import GraphAttribute
 
 MIXED_SIZE_LIMIT: Final = 3000
 """An attribute whose bounds are of several families, one of them on all pairs, has at most this many values."""
@@ -57,6 +59,8 @@ def form(attribute: Attribute, bound: Bound) -> Metric:
         case Growing(axis=axis, rate=rate, floor=floor):
             if isinstance(attribute, PointsAttribute):
                 return PointsMetric(attribute.coordinates, attribute.geometry, rate, floor)
+            if isinstance(attribute, GraphAttribute):
+                return _along_edges(attribute, bound)
             positions = positions_on(attribute, axis)
             if floor == 0:
                 return LineMetric(positions, rate)
@@ -76,6 +80,24 @@ def _by_value(epsilons: tuple[Fraction | None, ...]) -> Metric:
     """A value without an ε of its own is reached through the most sensitive one and back: twice the smallest ε."""
     smallest = min(epsilon for epsilon in epsilons if epsilon is not None)
     return ValueSensitivityMetric(tuple(2 * smallest if epsilon is None else epsilon for epsilon in epsilons))
+
+
+def _along_edges(attribute: GraphAttribute, bound: Growing) -> GraphMetric:
+    """max(floor, rate·D) for paths of length D, from pairs that generate it.
+
+    With floor 0 these are the edges. With a floor they are the pairs nearer than two reaches and an edge, the reach T
+    being floor/rate: a longer shortest path has a node T or more from either end, and the two parts' bounds add up to
+    its own.
+    """
+    lengths = PathLengths(attribute, bound.axis)
+    if bound.floor == 0:
+        first, second, spans = attribute.first, attribute.second, lengths.of_edges
+    else:
+        longest = int(lengths.of_edges.max()) * lengths.grain
+        first, second, spans = near_nodes(attribute, bound.axis, 2 * bound.floor / bound.rate + longest)
+    distinct, place = np.unique(spans, return_inverse=True)
+    each = [round_down(max(bound.floor, bound.rate * span * lengths.grain)) for span in distinct.tolist()]
+    return GraphMetric(attribute.size, first, second, np.array(each, dtype=np.float64)[place])
 
 
 def _union(attribute: Attribute, forms: Sequence[Metric]) -> GraphMetric:

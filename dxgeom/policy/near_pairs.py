@@ -14,8 +14,10 @@ from dxgeom.errors import TooLarge
 from dxgeom.metrics.distances import lower_distance, pairs_within
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.bounds import Axis
+from dxgeom.policy.path_lengths import PathLengths, Reached
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
 
 MAX_PAIRS: Final = 20_000_000
 _SAMPLED_DISTANCES: Final = 5_000_000
@@ -37,6 +39,8 @@ def near_pairs(attribute: Attribute, axis: Axis, reach: Fraction) -> Pairs:
     """
     if isinstance(attribute, PointsAttribute):
         return _near_places(attribute, round_up(reach))
+    if isinstance(attribute, GraphAttribute):
+        return near_nodes(attribute, axis, reach)[:2]
     positions = positions_on(attribute, axis)
     first, last = _reaches(positions, reach)
     total = int(np.sum(last - first))
@@ -45,6 +49,17 @@ def near_pairs(attribute: Attribute, axis: Axis, reach: Fraction) -> Pairs:
     starts = np.repeat(first, last - first)
     offsets = np.arange(total) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
     return starts, starts + 1 + offsets
+
+
+def near_nodes(attribute: GraphAttribute, axis: Axis, reach: Fraction) -> Reached:
+    """Pairs of nodes with a path of at most ``reach``, and its length in the grains of :class:`PathLengths`; *exact*.
+
+    Raises: TooLarge.
+    """
+    found = PathLengths(attribute, axis).near(reach, MAX_PAIRS)
+    if found is None:
+        raise _too_many(MAX_PAIRS, "more than")
+    return found
 
 
 def _reaches(positions: Sequence[Fraction], reach: Fraction) -> Pairs:
@@ -83,8 +98,8 @@ def _expected_pairs(attribute: PointsAttribute, reach: float) -> int:
     return near * attribute.size // (2 * sources.size)
 
 
-def _too_many(count: int) -> TooLarge:
+def _too_many(count: int, about: str = "about") -> TooLarge:
     return TooLarge(
-        f"'within' selects about {count:,} pairs of values; at most {MAX_PAIRS:,} are handled: "
+        f"'within' selects {about} {count:,} pairs of values; at most {MAX_PAIRS:,} are handled: "
         "use a shorter distance, coarser values, or 'per'"
     )

@@ -8,11 +8,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.policy.data_files import CsvTable, WrongContent
+from dxgeom.policy.data_files import CsvTable, WrongContent, check_keys, column_of
 from dxgeom.policy.syntax_models import PlacesSyntax
 from dxgeom.universe.attributes import PointsAttribute
-from dxgeom.universe.columns import Column, NumberColumn, TextColumn
-from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
 
 _FARTHEST: Final = Fraction(10**12)
@@ -35,27 +33,17 @@ def places(name: str, syntax: PlacesSyntax, table: CsvTable) -> PointsAttribute:
     Raises: WrongContent.
     """
     keys = table.column(syntax.key)
-    _check_keys(keys, table)
+    check_keys(keys, table)
     if syntax.latitude is not None and syntax.longitude is not None:
         coordinates = _coordinates(table, syntax.latitude, syntax.longitude, (Fraction(90), Fraction(360)))
         geometry: Literal["plane", "great circle"] = "great circle"
     else:
         coordinates = _coordinates(table, syntax.x or "", syntax.y or "", (_FARTHEST, _FARTHEST))
         geometry = "plane"
-    further = tuple(_column(table, header) for header in table.header if header != syntax.key)
+    further = tuple(column_of(table, header) for header in table.header if header != syntax.key)
     if any(column.name == name for column in further):
         raise WrongContent(f"{table.file} has a column named like the attribute, {shown(name)}; rename one of them")
     return PointsAttribute(name, keys, geometry, coordinates, syntax.unit or "km", further)
-
-
-def _check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
-    first: dict[str, int] = {}
-    for key, line in zip(keys, table.lines, strict=True):
-        if not key:
-            raise WrongContent(f"{table.file}, line {line}: the key is empty")
-        if key in first:
-            raise WrongContent(f"{table.file}, line {line}: the key {shown(key)} is already in line {first[key]}")
-        first[key] = line
 
 
 def _coordinates(table: CsvTable, one: str, two: str, largest: tuple[Fraction, Fraction]) -> NDArray[np.float64]:
@@ -67,15 +55,3 @@ def _coordinates(table: CsvTable, one: str, two: str, largest: tuple[Fraction, F
                 raise WrongContent(f"{table.file}, line {line}: {name} lies beyond ±{limit}")
         columns.append([float(number) for number in numbers])
     return np.array(columns, dtype=np.float64).T.copy()
-
-
-def _column(table: CsvTable, name: str) -> Column:
-    """A column of numbers if every cell is a decimal, else of words."""
-    cells = table.column(name)
-    numbers = []
-    for cell in cells:
-        try:
-            numbers.append(exact(cell.strip()))
-        except NotANumber:
-            return TextColumn(name, cells)
-    return NumberColumn(name, tuple(numbers))

@@ -28,6 +28,7 @@ from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import PolicySyntax
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.universe import Universe
 
 
@@ -92,8 +93,14 @@ def _attribute_data(attribute: Attribute) -> list[Any]:
     if isinstance(attribute, PointsAttribute):
         coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
         data += [attribute.geometry, attribute.unit, coordinates]
+        if attribute.located is not None:
+            data += [attribute.located.longitude, attribute.located.latitude, attribute.located.areas.digest()]
     if isinstance(attribute, DateAttribute):
         data += [attribute.last.isoformat(), attribute.step]
+    if isinstance(attribute, GraphAttribute):
+        data += [attribute.first.tolist(), attribute.second.tolist()]
+        if attribute.lengths is not None:
+            data += [attribute.unit, str(attribute.grain), attribute.lengths.tolist()]
     return data
 
 

@@ -1,4 +1,4 @@
-"""Attributes with meaning: lists, ranges, bins, dates and places, each checked before anything large is built."""
+"""Attributes with meaning: lists, ranges, dates, places, graphs, each checked before anything large is built."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from dxgeom.policy.data_files import WrongContent, read_csv
+from dxgeom.policy.data_files import CsvTable, WrongContent, read_csv
+from dxgeom.policy.graphs import graph, graph_mistake
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.places import coordinate_mistake, places
 from dxgeom.policy.syntax import SyntaxTree
-from dxgeom.policy.syntax_models import AttributeSyntax, BinsSyntax, DatesSyntax, PlacesSyntax, RangeSyntax
+from dxgeom.policy.syntax_models import (
+    AttributeSyntax,
+    BinsSyntax,
+    DatesSyntax,
+    GraphSyntax,
+    PlacesSyntax,
+    RangeSyntax,
+    RegionsSyntax,
+)
 from dxgeom.policy.text import Unreadable
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
@@ -61,6 +70,10 @@ def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mis
             return _dates(name, syntax, tree, mistakes)
         case PlacesSyntax():
             return _places(name, syntax, tree, mistakes)
+        case GraphSyntax():
+            return _graph(name, syntax, tree, mistakes)
+        case RegionsSyntax():
+            return _regions(name, syntax, tree, mistakes)
         case _:
             return _values(name, syntax, tree, mistakes)
 
@@ -146,6 +159,58 @@ def _places(name: str, syntax: PlacesSyntax, tree: SyntaxTree, mistakes: Mistake
         mistakes.add("DX114", span, f"the points file {shown(syntax.points)}: {error}", advice)
     except WrongContent as error:
         mistakes.add("DX115", span, str(error))
+    return None
+
+
+def _graph(name: str, syntax: GraphSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    path = ("universe", "attributes", name)
+    problem = graph_mistake(syntax)
+    if problem is not None:
+        mistakes.add("DX121", tree.span(*path), f"attribute {shown(name)}: {problem}", "name the column of lengths")
+        return None
+    tables: list[CsvTable | None] = []
+    for key, file in (("graph", syntax.graph), ("nodes", syntax.nodes)):
+        span = tree.span(*path, key)
+        try:
+            tables.append(None if file is None else read_csv(mistakes.text.folder, file))
+        except Unreadable as error:
+            advice = "name a CSV file in the policy's own folder or below it"
+            mistakes.add("DX114", span, f"the file {shown(file or '')}: {error}", advice)
+        except WrongContent as error:
+            mistakes.add("DX115", span, str(error))
+    if len(tables) < 2 or tables[0] is None:
+        return None
+    try:
+        attribute = graph(name, syntax, tables[0], tables[1])
+    except WrongContent as error:
+        mistakes.add("DX115", tree.span(*path, "graph"), str(error))
+        return None
+    if attribute.size > MAX_VALUES:
+        _too_many(name, attribute.size, tree, mistakes)
+        return None
+    return attribute
+
+
+def _regions(name: str, syntax: RegionsSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:
+    from dxgeom.policy.geojson import read_geojson
+    from dxgeom.policy.regions import regions
+
+    path = ("universe", "attributes", name)
+    if (syntax.longitude is None) != (syntax.latitude is None) or (syntax.longitude or 0) == syntax.latitude:
+        message = (
+            f"attribute {shown(name)}: 'longitude' and 'latitude' name two columns of the data, or are both left out"
+        )
+        mistakes.add(
+            "DX121", tree.span(*path), message, "with both, data tell where a row is; without, its region's key"
+        )
+        return None
+    try:
+        return regions(name, syntax, read_geojson(mistakes.text.folder, syntax.regions))
+    except Unreadable as error:
+        advice = "name a GeoJSON file in the policy's own folder or below it"
+        mistakes.add("DX114", tree.span(*path, "regions"), f"the file {shown(syntax.regions)}: {error}", advice)
+    except WrongContent as error:
+        mistakes.add("DX115", tree.span(*path, "regions"), str(error))
     return None
 
 

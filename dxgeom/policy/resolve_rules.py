@@ -32,6 +32,7 @@ from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribu
 from dxgeom.universe.columns import plain
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 
@@ -319,6 +320,19 @@ class _Context:
                 return "numbers", length.amount * step
             case DateAttribute(), _:
                 self.note("DX135", key, f"{name} holds dates, found {_wrote(length)}", "write '7 days' or '2 steps'")
+            case GraphAttribute(), "step":
+                return "hops", length.amount
+            case GraphAttribute(lengths=None), _:
+                advice = "write '2 steps', or name the column of the edges' lengths: 'length'"
+                self.note("DX135", key, f"the edges of {name} are steps, found {_wrote(length)}", advice)
+            case GraphAttribute(unit=("m" | "km") as own), "m" | "km":
+                return "paths", length.amount * _METRES[length.unit] / _METRES[own]
+            case GraphAttribute(unit=""), "":
+                return "paths", length.amount
+            case GraphAttribute(unit=own), _:
+                advice = f"write '10 {own}' or '2 steps'" if own else "write a number in their own unit, or '2 steps'"
+                unit = own or "a unit of their own"
+                self.note("DX135", key, f"the lengths of {name} are in {unit}, found {_wrote(length)}", advice)
             case RangeAttribute(step=step), "step":
                 return "numbers", length.amount * step
             case BinnedAttribute(), "step":
@@ -329,7 +343,7 @@ class _Context:
                 advice = "write a bare number in the attribute's own unit, or '2 steps'"
                 self.note("DX135", key, f"{name} holds plain numbers, found {_wrote(length)}", advice)
             case _:
-                advice = "use 'epsilon' alone, or make the attribute a range, bins, dates or points"
+                advice = "use 'epsilon' alone, or make the attribute a range, bins, dates, points or a graph"
                 self.note("DX136", key, f"'{key}' needs distances, and {name} is a plain list of values", advice)
         return None
 

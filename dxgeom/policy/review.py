@@ -11,6 +11,7 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.beliefs import OBSERVER, belief
 from dxgeom.policy.bounds import LargestChange
 from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.describe import is_undercut
@@ -29,12 +30,14 @@ _TOLERANCE: Final = 1e-9
 class RuleReview:
     """A rule: where it stands, what it promises in words, and whether it selects no pair at all.
 
+    ``belief``: an example of what that means to an observer, empty where there is none to show.
     ``redundant``: it selects pairs, but other rules bound every one of them by less, so it changes nothing.
     """
 
     line: int
     words: str
     sentence: str
+    belief: str
     idle: bool
     redundant: bool
 
@@ -83,7 +86,7 @@ class Review:
             *(f"  {_attribute_line(attribute)}" for attribute in self.attributes),
             "",
             "what the rules promise (odds: of all releases within the budget together)",
-            *(f"  line {rule.line}: {rule.sentence}" for rule in self.rules),
+            *(line for rule in self.rules for line in _rule_lines(rule)),
             "",
             "what to know",
             *(f"  {line}" for line in self._to_know()),
@@ -98,6 +101,7 @@ class Review:
         return [
             NEIGHBOURS,
             ONE_RECORD,
+            OBSERVER,
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
@@ -119,9 +123,12 @@ class Review:
             "budget": self.budget,
             "record_types": self.size,
             "attributes": [_attribute_dict(attribute) for attribute in self.attributes],
-            "rules": [{"line": r.line, "rule": r.words, "sentence": r.sentence} for r in self.rules],
+            "rules": [
+                {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
+            ],
             "neighbours": NEIGHBOURS,
             "assumed": ONE_RECORD,
+            "observer": OBSERVER,
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
             "warnings": list(self.warnings),
@@ -139,7 +146,9 @@ def review(
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics."""
     pairs = zip(policy.universe.attributes, parts, strict=True)
-    examined = {attribute.name: examine(attribute, metric, policy.rules) for attribute, metric in pairs}
+    placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
+    examined = {name: examine(attribute, metric, policy.rules) for name, (attribute, metric) in placed.items()}
+    ceiling = min((rule.everything for rule in policy.rules if rule.everything is not None), default=None)
     return Review(
         file=file,
         name=policy.name,
@@ -153,6 +162,7 @@ def review(
                 rule.line,
                 rule.words,
                 sentence(rule, policy.budget),
+                belief(rule, placed, ceiling, policy.budget),
                 _idle(number, rule, examined),
                 _redundant(number, rule, policy.rules, examined),
             )
@@ -191,6 +201,10 @@ def _redundant(
     covered = [set[str](), *(wider for _, wider in others)]
     most = min(way + sum(farthest[name] for name in names - cover) for way, cover in zip(ways, covered, strict=True))
     return most * (1 + _TOLERANCE) < round_down(constant)
+
+
+def _rule_lines(rule: RuleReview) -> list[str]:
+    return [f"  line {rule.line}: {rule.sentence}", *([f"    {rule.belief}"] if rule.belief else [])]
 
 
 def _attribute_line(attribute: AttributeExamination) -> str:

@@ -27,7 +27,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",
-        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, or a points file.",
+        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file, "
+        "a graph or regions.",
     },
     "RangeSyntax": {
         "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
@@ -58,6 +59,20 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "x": "The column of eastings in a plane.",
         "y": "The column of northings in a plane.",
         "unit": "The unit of x and y.",
+    },
+    "GraphSyntax": {
+        "": "Graph: nodes and the edges between them; distances are counted along the edges.",
+        "graph": "A CSV file beside the policy; its first two columns are the nodes that each edge joins.",
+        "length": "The column of that file with each edge's length; without it an edge is one step.",
+        "unit": "The unit of the lengths; without it they are plain numbers.",
+        "nodes": "A CSV file with a row for each node, named in its first column; its other columns are for queries.",
+    },
+    "RegionsSyntax": {
+        "": "Regions: the polygons of a GeoJSON file; distances are great circles between points inside them.",
+        "regions": "The GeoJSON file beside the policy, in longitudes and latitudes (WGS 84).",
+        "key": "The property that names the regions.",
+        "longitude": "The column of data tables with longitudes in degrees, when they tell where a row is.",
+        "latitude": "The column of data tables with latitudes in degrees.",
     },
     "RuleSyntax": {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",

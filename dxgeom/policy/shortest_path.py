@@ -16,9 +16,11 @@ from dxgeom.metrics.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
 from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
+from dxgeom.policy.path_lengths import PathLengths
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import shown
 
 MOST_VALUES: Final = 20_000
@@ -65,6 +67,8 @@ class StatedBounds:
             return ()
         if self._straight:
             nodes: list[int] | None = [start, end] if self.stated else None
+            if nodes is not None and self._step(start, end).bound == math.inf:
+                nodes = None  # in two parts of a graph
         elif self.attribute.size > MOST_VALUES:
             raise TooLarge(
                 f"the attribute {shown(self.attribute.name)} has {self.attribute.size:,} values; "
@@ -100,6 +104,8 @@ class StatedBounds:
                     found.add(epsilon.denominator)
                 case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
+                case Growing(axis=axis, rate=rate, floor=floor) if isinstance(self.attribute, GraphAttribute):
+                    found |= {floor.denominator, (rate * PathLengths(self.attribute, axis).grain).denominator}
                 case Growing(axis=axis, rate=rate, floor=floor):
                     positions = positions_on(self.attribute, axis)
                     found |= {floor.denominator, *((rate * position).denominator for position in positions)}
@@ -127,11 +133,24 @@ def row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[in
             return _edge_rows(size, pairs, amounts(epsilons, unit))
         case Growing(axis="places") if isinstance(attribute, PointsAttribute):
             return lambda code: _grown(attribute, bound, np.full(size, code), np.arange(size))
+        case Growing() if isinstance(attribute, GraphAttribute):
+            return _path_rows(attribute, bound, unit)
         case Growing(axis=axis, rate=rate, floor=floor):
             heights = amounts([rate * position for position in positions_on(attribute, axis)], unit)
             least = amounts([floor], unit)[0]
             return lambda code: np.maximum(abs(heights - heights[code]), least)
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
+
+
+def _path_rows(attribute: GraphAttribute, bound: Growing, unit: int | None) -> Callable[[int], Row]:
+    paths = PathLengths(attribute, bound.axis)
+    each, least = amounts([bound.rate * paths.grain, bound.floor], unit)
+
+    def row(code: int) -> Row:
+        lengths = np.array(paths.reached_from(code), dtype=np.float64 if unit is None else object)
+        return np.asarray(np.maximum(lengths * each, least))
+
+    return row
 
 
 def _edge_rows(size: int, pairs: Sequence[tuple[int, int]], amounts: Row) -> Callable[[int], Row]:
@@ -163,6 +182,10 @@ def _within(attribute: Attribute, axis: Any, reach: Fraction) -> Callable[[int],
         everyone, limit = np.arange(attribute.size), round_up(reach)
         places, geometry = attribute.coordinates, attribute.geometry
         return lambda code: lower_distance(places, geometry, np.full(everyone.size, code), everyone) <= limit
+    if isinstance(attribute, GraphAttribute):
+        paths = PathLengths(attribute, axis)
+        most = int(reach / paths.grain)
+        return lambda code: np.array([length <= most for length in paths.reached_from(code)], dtype=np.bool_)
     positions = positions_on(attribute, axis)
     common = math.lcm(reach.denominator, *{position.denominator for position in positions})
     whole = [int(position * common) for position in positions]
@@ -172,8 +195,10 @@ def _within(attribute: Attribute, axis: Any, reach: Fraction) -> Callable[[int],
     return lambda code: np.asarray(abs(spots - spots[code]) <= farthest, dtype=np.bool_)
 
 
-def _apart(attribute: Attribute, axis: Any, start: int, end: int) -> Fraction:
-    """How far two codes are from each other on a line, without laying out all positions."""
+def _apart(attribute: Attribute, axis: Any, start: int, end: int) -> Amount:
+    """How far two codes are from each other on a line or along a graph, without laying out all positions."""
+    if isinstance(attribute, GraphAttribute):
+        return PathLengths(attribute, axis).between(start, end)
     if axis == "steps":
         return Fraction(abs(start - end))
     if isinstance(attribute, BinnedAttribute):

@@ -120,11 +120,35 @@ class PlacesSyntax(BaseModel):
     unit: Literal["m", "km"] | None = None
 
 
+class GraphSyntax(BaseModel):
+    """``{graph: edges.csv}``, with ``length: column`` and its ``unit``, and ``nodes: file.csv``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    graph: str
+    length: str | None = None
+    unit: Literal["m", "km"] | None = None
+    nodes: str | None = None
+
+
+class RegionsSyntax(BaseModel):
+    """``{regions: file.geojson, key: …}``, with ``longitude: …, latitude: …`` where tables hold coordinates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    regions: str
+    key: str
+    longitude: str | None = None
+    latitude: str | None = None
+
+
 ATTRIBUTE_KINDS: Final[dict[str, type[BaseModel]]] = {
     "range": RangeSyntax,
     "bins": BinsSyntax,
     "dates": DatesSyntax,
     "points": PlacesSyntax,
+    "graph": GraphSyntax,
+    "regions": RegionsSyntax,
 }
 
 
@@ -144,7 +168,9 @@ AttributeSyntax: TypeAlias = Annotated[
     | Annotated[RangeSyntax, Tag("<range>")]
     | Annotated[BinsSyntax, Tag("<bins>")]
     | Annotated[DatesSyntax, Tag("<dates>")]
-    | Annotated[PlacesSyntax, Tag("<points>")],
+    | Annotated[PlacesSyntax, Tag("<points>")]
+    | Annotated[GraphSyntax, Tag("<graph>")]
+    | Annotated[RegionsSyntax, Tag("<regions>")],
     Discriminator(attribute_kind),
 ]
 
@@ -216,7 +242,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
-    "attribute": ("graph", "regions"),
+    "attribute": (),
     "rule": ("presence",),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
@@ -225,7 +251,8 @@ HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
     "universe": "a universe has: attributes",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
-    "{points, key, latitude, longitude} or {points, key, x, y, unit}",
+    "{points, key, latitude, longitude}, {points, key, x, y, unit}, {graph} with length and unit, and with nodes, or "
+    "{regions, key} with longitude and latitude",
     "rule": "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, "
     "or by between: everything, and bounds by epsilon (with per, within, or within and beyond: linear; together with "
     "measure: max and per), by values with otherwise, or, with secrets: {edges}, by weight",

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, texts_of
+
+if TYPE_CHECKING:
+    from dxgeom.numeric.polygons import Areas
 
 OUTSIDE = -1
 """The code of a raw value that is no value of the attribute."""
@@ -47,6 +50,11 @@ class Attribute(ABC):
         """
 
     @property
+    def raw_columns(self) -> tuple[str, ...]:
+        """The columns of a table that say which value a row has."""
+        return (self.name,)
+
+    @property
     def size(self) -> int:
         """How many values there are."""
         return len(self.labels)
@@ -74,7 +82,7 @@ class CategoricalAttribute(Attribute):
         return (TextColumn(self.name, self.values),)
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_words(self.values, raw)
+        return codes_of_words(self.values, raw)
 
 
 @final
@@ -158,12 +166,27 @@ class BinnedAttribute(Attribute):
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A table says where a row is, in two columns of degrees; its value is the first of the areas it lies in."""
+
+    longitude: str
+    latitude: str
+    areas: Areas = field(repr=False)
+
+    def encode(self, longitudes: NDArray[np.float64], latitudes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The code of the area that each point lies in; a border belongs to its areas, ``OUTSIDE`` to none."""
+        return self.areas.containing(longitudes, latitudes)
+
+
+@final
 @dataclass(frozen=True)
 class PointsAttribute(Attribute):
     """Named places. A raw value belongs iff it is one of the keys, letter for letter.
 
     ``coordinates``: shape (size, 2), float64; degrees (latitude, longitude) when ``geometry`` is "great circle",
     else plane coordinates in ``unit``. ``further``: the other columns of the points file, for queries.
+    ``located``: for regions whose tables hold coordinates instead of keys.
     """
 
     name: str
@@ -172,6 +195,11 @@ class PointsAttribute(Attribute):
     coordinates: NDArray[np.float64] = field(repr=False)
     unit: str
     further: tuple[Column, ...] = field(default=(), repr=False)
+    located: Located | None = field(default=None, repr=False)
+
+    @property
+    def raw_columns(self) -> tuple[str, ...]:
+        return (self.name,) if self.located is None else (self.located.longitude, self.located.latitude)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -182,7 +210,7 @@ class PointsAttribute(Attribute):
         return (TextColumn(self.name, self.keys), *self.further)
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_words(self.keys, raw)
+        return codes_of_words(self.keys, raw)
 
 
 def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
@@ -196,7 +224,8 @@ def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
     raise UnsupportedCombination(f"the values of '{attribute.name}' are not numbers")
 
 
-def _codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+def codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each raw value among the words, letter for letter."""
     code_of = {word: code for code, word in enumerate(words)}
     return np.fromiter((code_of.get(value, OUTSIDE) for value in raw), dtype=np.int64, count=len(raw))
 

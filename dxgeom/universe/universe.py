@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, final
 
 import numpy as np
@@ -38,6 +39,17 @@ class Universe:
     def names(self) -> tuple[str, ...]:
         """The attributes' names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def raw_columns(self) -> tuple[str, ...]:
+        """The columns of a table that say which record a row is: those of each attribute, in order."""
+        return tuple(column for attribute in self.attributes for column in attribute.raw_columns)
+
+    @property
+    def raw_places(self) -> tuple[tuple[int, ...], ...]:
+        """For each attribute, which of the ``raw_columns`` are its own."""
+        ends = list(accumulate((len(attribute.raw_columns) for attribute in self.attributes), initial=0))
+        return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
 
     def lists_the_same_records(self, other: Universe) -> bool:
         """Whether an index means the same record in both: the same names and labels in the same order."""

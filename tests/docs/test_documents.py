@@ -76,6 +76,12 @@ def test_the_policy_document_builds_a_policy_in_python(capsys):
     assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
 
 
+def test_the_checking_document_measures_a_map(capsys):
+    (code,) = blocks(ROOT / "docs" / "checking.md", "python")
+    exec(compile(code, "checking.md", "exec"), {})
+    assert float(capsys.readouterr().out) == pytest.approx(2)
+
+
 def test_the_policy_document_shows_what_explain_prints(in_a_copy):
     (shown,) = [text for text in blocks(ROOT / "docs" / "policies.md", "text") if text.startswith("$ ")]
     command, printed = shown.split("\n", 1)

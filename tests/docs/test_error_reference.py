@@ -61,7 +61,7 @@ def load(example, folder):
 def folder(tmp_path):
     inner = tmp_path / "policies"
     inner.mkdir()
-    for name, text in zip(("places.csv", "twice.csv"), TABLES, strict=True):
+    for name, text in zip(("places.csv", "twice.csv", "roads.csv"), TABLES, strict=True):
         (inner / name).write_text(text, encoding="utf-8")
     (inner / "clinic.yaml").write_text(POLICY, encoding="utf-8")
     return inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 Exact = Fraction | float
@@ -15,7 +16,8 @@ INFINITE = float("inf")
 class PlainAttribute:
     """``places``: exact positions along one line of a range, bins or points; None for a list of words.
 
-    ``columns``: further columns of its file, by name.
+    ``columns``: further columns of its file, by name. ``roads``: the edges of a graph as (code, code, length), instead
+    of places.
     """
 
     name: str
@@ -24,6 +26,7 @@ class PlainAttribute:
     places: tuple[Fraction, ...] | None
     own_unit: str
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    roads: tuple[tuple[int, int, Fraction], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,7 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
         return rule.epsilon if blocks[one] == blocks[other] else INFINITE
     if rule.how == "constant":
         return rule.epsilon
-    places = [Fraction(k) for k in range(len(attribute.labels))] if rule.steps else list(attribute.places or ())
-    apart = abs(places[one] - places[other])
+    apart = apart_in(attribute, rule.steps, one, other)
     match rule.how:
         case "per":
             return rule.epsilon * apart / rule.amount
@@ -170,3 +172,23 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
             return rule.epsilon if apart <= rule.amount else INFINITE
         case _:
             return rule.epsilon * max(Fraction(1), apart / rule.amount)
+
+
+def apart_in(attribute: PlainAttribute, steps: bool, one: int, other: int) -> Exact:
+    if attribute.roads is None:
+        places = [Fraction(k) for k in range(len(attribute.labels))] if steps else list(attribute.places or ())
+        return abs(places[one] - places[other])
+    return _paths(attribute, steps)[one, other]
+
+
+@cache
+def _paths(attribute: PlainAttribute, steps: bool) -> dict[tuple[int, int], Exact]:
+    everyone = range(len(attribute.labels))
+    paths: dict[tuple[int, int], Exact] = {
+        (i, j): INFINITE if i != j else Fraction(0) for i in everyone for j in everyone
+    }
+    for i, j, length in attribute.roads or ():
+        paths[i, j] = paths[j, i] = min(Fraction(1) if steps else length, paths[i, j])
+    for k, i, j in itertools.product(everyone, repeat=3):
+        paths[i, j] = min(paths[i, j], paths[i, k] + paths[k, j])
+    return paths

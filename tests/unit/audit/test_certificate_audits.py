@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from fractions import Fraction
 
@@ -327,6 +328,16 @@ def claims_about_edges(edges):
 @pytest.mark.parametrize("edges", [EDGES, [("a", "b", 0.1), ("b", "c", 0.2), ("a", "c", 0.1 + 0.2)]])
 def test_the_certificate_of_an_edge_list_holds(edges):
     assert "exact shortest paths" in audit_edges(claims_about_edges(edges), edges).lines[1]
+
+
+@pytest.mark.parametrize("edges", [EDGES, [("a", "b", 0.1), ("b", "c", 0.2), ("a", "c", 0.1 + 0.2)]])
+def test_the_certificate_of_an_edge_list_holds_for_its_rows_in_any_order(edges):
+    claims = claims_about_edges(edges)
+    for order in itertools.permutations(edges):
+        turned = [(other, one, distance) for one, other, distance in order]
+        assert len(audit_edges(claims, list(order)).lines) == 2
+        assert len(audit_edges(claims, turned).lines) == 2
+        assert claims_about_edges(turned)["distances"] == claims["distances"]
 
 
 def test_altered_edges_and_their_certificates_are_refused():

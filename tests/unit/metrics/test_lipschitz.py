@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from reference.bodies import generating_pairs_of
 
+import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.differences import generating_differences
@@ -120,3 +121,10 @@ def test_what_is_no_map_on_the_records_is_refused():
             lipschitz(DISCRETE, values)
     with pytest.raises(TooLarge, match="2\\*\\*52"):
         lipschitz(DISCRETE, np.array([0, 1, 2**52]))
+
+
+def test_a_verified_metric_and_plain_numbers_will_do():
+    metric = dx.verify_metric([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    assert dx.lipschitz(metric, [10, 12, 10]) == lipschitz(metric.metric, np.array([10, 12, 10]))
+    with pytest.raises(UnsupportedCombination, match="integers or float64"):
+        dx.lipschitz(metric, ["1", "2", "3"])

@@ -32,6 +32,8 @@ EDGES = {
     ),
     "d": PlainEdges("d-edges.csv", (("2024-02-27", "2024-03-07", Fraction(1, 2)),)),
 }
+ROADS = "from,to,long\n" + "n0,n1,1.5\nn1,n2,0.5\nn2,n0,4\nn2,n3,2\nn3,n2,9\nn4,n5,0.25\n"
+NODES = "node,height\n" + "".join(f"n{k},{k}\n" for k in range(6))
 RELATIVE = 1e-9
 
 
@@ -46,6 +48,9 @@ def with_data_files(home: Path) -> Path:
         (home / f"{name}.csv").write_text(content)
     for edges in EDGES.values():
         (home / edges.file).write_text(edges.content)
+    (home / "roads.csv").write_text(ROADS)
+    (home / "nodes.csv").write_text(NODES)
+    (home / "joined.csv").write_text("".join(line for line in ROADS.splitlines(keepends=True) if "n4" not in line))
     return home
 
 
@@ -84,6 +89,16 @@ WIDE = PlainAttribute("f", "{range: [0, 2], step: 1}", ("0", "1", "2"), tuple(ma
 UNEVEN = PlainAttribute(
     "g", "{bins: [0, 1, 3, 4]}", ("[0, 1)", "[1, 3)", "[3, 4]"), (Fraction(1, 2), Fraction(2), Fraction(7, 2)), ""
 )
+_EDGES = tuple((int(line[1]), int(line[4]), Fraction(line[6:])) for line in ROADS.split()[1:])
+GRAPH = PlainAttribute(
+    "n",
+    "{graph: roads.csv, length: long, unit: km, nodes: nodes.csv}",
+    tuple(f"n{k}" for k in range(6)),
+    None,
+    " km",
+    roads=_EDGES,
+)
+JOINED = PlainAttribute("j", "{graph: joined.csv, length: long}", ("n0", "n1", "n2", "n3"), None, "", roads=_EDGES[:5])
 epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 1000))
 
 
@@ -91,7 +106,7 @@ epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 10
 def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
     attribute = draw(st.sampled_from(attributes))
     kinds = ["constant", "several", "everything", "values"]
-    if attribute.places is not None:
+    if attribute.places is not None or attribute.roads is not None:
         kinds += ["per", "within", "smooth"] * 2
     if attribute.name in EDGES:
         kinds += ["edges"]
@@ -113,7 +128,7 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
             return PlainRule((attribute.name,), None, values=stated, otherwise=draw(st.none() | epsilons))
         case "constant":
             return PlainRule((attribute.name,), draw(epsilons))
-    steps = attribute.own_unit == "" and draw(st.booleans())
+    steps = (attribute.own_unit == "" or attribute.roads is not None) and draw(st.booleans())
     if attribute is RANGE and steps:
         # A step of the range is half a unit; the reference counts steps by code, which is the same thing.
         steps = True
@@ -125,7 +140,12 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
 @st.composite
 def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     attributes = draw(
-        st.lists(st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES]), min_size=1, max_size=2, unique=True)
+        st.lists(
+            st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES, GRAPH, JOINED]),
+            min_size=1,
+            max_size=2,
+            unique=True,
+        )
     )
     return attributes, draw(st.lists(rules_on(attributes), max_size=5))
 
@@ -133,8 +153,8 @@ def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
 @st.composite
 def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     """Several bounds by distance, and perhaps others, on one attribute: where bounds undercut each other."""
-    attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES]))
-    steps = st.booleans() if attribute is BINS else st.just(False)
+    attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES, GRAPH, JOINED]))
+    steps = st.booleans() if attribute in (BINS, GRAPH, JOINED) else st.just(False)
     few = st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)])
     by_distance = st.builds(
         PlainRule,
