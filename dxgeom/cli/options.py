@@ -23,8 +23,12 @@ class Mechanism(StrEnum):
     """The mechanisms that can be asked for by name."""
 
     auto = "auto"
-    hull = "hull"
     laplace = "laplace"
+    box = "box"
+    ellipsoid = "ellipsoid"
+    rotated_laplace = "rotated-laplace"
+    hull = "hull"
+    block_hulls = "block-hulls"
     epsilon_dp = "epsilon-dp"
 
 

@@ -14,7 +14,8 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.noise.laplace import LaplaceNoise
 
 SIMULATED = 1 << 19
-"""Draws behind a simulated quantile."""
+"""Draws behind a simulated quantile, fewer where there are many queries."""
+_ENTRIES = 1 << 25
 _MISSED = 5.2
 """Standard deviations of caution: the chance that a simulated quantile is too small is below 1e-7."""
 
@@ -46,8 +47,9 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
         case LaplaceNoise(scales=scales):
             return np.asarray(np.abs(spread) @ scales * -math.log1p(-level))
         case law:
-            draws = np.sort(np.abs(law.simulate(SIMULATED, np.random.default_rng(0)) @ spread.T), axis=0)
-            rank = math.ceil(SIMULATED * level + _MISSED * math.sqrt(SIMULATED * level * (1 - level)))
-            if rank > SIMULATED - 1:
-                raise UnsupportedCombination(f"level {level} is too close to 1 for {SIMULATED:,} simulated draws")
+            count = min(SIMULATED, _ENTRIES // max(spread.shape))
+            draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ spread.T), axis=0)
+            rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
+            if rank > count - 1:
+                raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
             return np.asarray(draws[rank - 1])

@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.mechanisms.hull import SensitivityHull
+from dxgeom.mechanisms.round_space import RoundSpace
 from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.numeric.strategy_program import longest_first, principal_axes
 
+_TURNS = 200
 _CAUTION = 1 - 1e-9
 """The bounds below are computed in float64; this keeps them below the exact ones."""
 
@@ -22,6 +26,68 @@ def coordinate_bound(sensitivity: Sensitivity) -> float:
     """Σ_k 2·(g_k·max_e |Δ_e,k|/b_e)²: each answer alone needs at least Laplace noise of its own sensitivity."""
     own = sensitivity.of_each_query * sensitivity.queries.float_steps
     return float(np.sum(2 * own**2)) * _CAUTION
+
+
+def rotation_bound(space: RoundSpace) -> float:
+    """Σ_r 2·h(q_r)² over an orthonormal basis q_r of the round space, h(q) = max_e |q·x_e|.
+
+    The noise's shadow on a line hides the shadows of all differences, so it needs at least Laplace noise of the
+    longest; and in round coordinates the weighted error is the sum over orthogonal lines. Every basis gives a bound.
+    Two are tried, each then turned towards the points that are furthest along it as long as the bound rises.
+    """
+    bases = (longest_first(space.points), principal_axes(space.points))
+    return max(2 * float(np.sum(_turned(space.points, basis))) for basis in bases) * _CAUTION * space.unit**2
+
+
+def _turned(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """h(q_r)² (m,) of the best basis found: the orthogonal matrix nearest to (q_r·x_r)·x_r, x_r furthest along q_r, has
+    a larger sum, because the sum of the convex functions h² lies above its tangent."""
+    best = np.zeros(len(basis))
+    for _ in range(_TURNS):
+        heights = points @ basis.T
+        furthest = np.abs(heights).argmax(axis=0)
+        tops = heights[furthest, np.arange(len(basis))]
+        if not float(np.sum(tops**2)) > float(best.sum()) * (1 + 1e-9):
+            break
+        best = tops**2
+        left, _, right = np.linalg.svd(tops[:, None] * points[furthest])
+        basis = left @ right
+    return best
+
+
+def determinant_bound(space: RoundSpace) -> float:
+    """Σ_b m_b(m_b + 1)·(Vol C_b / ω_{m_b})^(2/m_b) over orthogonal blocks of the round space, best of several sizes.
+
+    As :func:`volume_bound` for the shadow of all differences on each block; instead of the shadow's own volume, that of
+    a cross-polytope C_b with its corners among them: (2^m/m!)·|det|, the corners chosen greedily far from each other.
+    """
+    basis = longest_first(space.points)
+    sizes = sorted({min(2**power, space.dimension) for power in range(1, 10)})
+    return max((_by_blocks(space.points, basis, size) for size in sizes), default=0.0) * _CAUTION * space.unit**2
+
+
+def _by_blocks(points: NDArray[np.float64], basis: NDArray[np.float64], size: int) -> float:
+    total = 0.0
+    for start in range(0, len(basis), size):
+        shadow = points @ basis[start : start + size].T
+        dimension = shadow.shape[1]
+        corners = shadow[_far_apart(shadow)]
+        log_determinant = float(np.linalg.slogdet(corners).logabsdet)
+        log_volume = dimension * math.log(2) - math.lgamma(dimension + 1) + log_determinant
+        log_ball = dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1)
+        total += dimension * (dimension + 1) * math.exp(2 / dimension * (log_volume - log_ball))
+    return total
+
+
+def _far_apart(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As many points as dimensions, each the furthest from the span of those before."""
+    left, chosen = points.copy(), []
+    for _ in range(points.shape[1]):
+        lengths = np.linalg.norm(left, axis=1)
+        chosen.append(int(lengths.argmax()))
+        direction = left[chosen[-1]] / max(float(lengths[chosen[-1]]), np.finfo(np.float64).tiny)
+        left -= np.outer(left @ direction, direction)
+    return np.array(chosen, dtype=np.int64)
 
 
 def volume_bound(hull: SensitivityHull) -> float:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
-from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.lower_bound import coordinate_bound, volume_bound
-from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.mechanisms.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.plan import Candidate, Plan
+from dxgeom.planner.workshop import BUILD_ERRORS, Name, Workshop
 from dxgeom.universe.queries import LinearQueries
 
 Objective: TypeAlias = Literal["mse"]
-MechanismName: TypeAlias = Literal["auto", "hull", "laplace", "epsilon-dp"]
-
-_SIMPLEST_FIRST = ("laplace", "hull", "epsilon-dp")
-_BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
+MechanismName: TypeAlias = Literal["auto"] | Name
 
 
 def plan(
@@ -44,29 +38,22 @@ def plan(
     when the mechanism asked for cannot be built.
     """
     _check_choice("objective", objective, get_args(Objective))
-    _check_choice("mechanism", mechanism, get_args(MechanismName))
-    sensitivity = sensitivity_of(metric, queries)
-    hull, refusal = _hull(sensitivity, hull_limits)
-    builders: dict[str, Callable[[], AdditiveMechanism]] = {
-        "hull": lambda: hull_mechanism(sensitivity, _or_raise(hull, refusal)),
-        "laplace": lambda: optimal_laplace(sensitivity),
-        "epsilon-dp": lambda: epsilon_dp_laplace(sensitivity),
-    }
+    _check_choice("mechanism", mechanism, ("auto", *get_args(Name)))
+    workshop = Workshop(sensitivity_of(metric, queries), hull_limits)
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
-    for name, build in builders.items():
+    for name in get_args(Name):
         try:
-            built[name] = build()
-        except _BUILD_ERRORS as error:
+            built[name] = workshop.build(name)
+        except BUILD_ERRORS as error:
             if name == mechanism:
                 raise
             candidates.append(Candidate(name, None, reason=f"not built: {error}"))
             continue
         variances = built[name].variances()
         candidates.append(Candidate(name, float(variances.sum()), tuple(float(v) for v in variances)))
-    bound = max(coordinate_bound(sensitivity), volume_bound(hull) if hull else 0.0)
     chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
-    return Plan(metric, queries, objective, chosen, tuple(candidates), bound)
+    return Plan(metric, queries, objective, chosen, tuple(candidates), workshop.lower_bound())
 
 
 def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> AdditiveMechanism:
@@ -75,20 +62,7 @@ def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> A
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in candidates))
     totals = {name: float(mechanism.variances().sum()) for name, mechanism in built.items()}
     least = min(totals.values())
-    return next(built[name] for name in _SIMPLEST_FIRST if name in built and totals[name] <= least * (1 + 2 * GAP))
-
-
-def _hull(sensitivity: Sensitivity, limits: HullLimits | None) -> tuple[SensitivityHull | None, Exception | None]:
-    try:
-        return sensitivity_hull(sensitivity, limits), None
-    except _BUILD_ERRORS as error:
-        return None, error
-
-
-def _or_raise(hull: SensitivityHull | None, refusal: Exception | None) -> SensitivityHull | None:
-    if refusal is not None:
-        raise refusal
-    return hull
+    return next(built[name] for name in get_args(Name) if name in built and totals[name] <= least * (1 + 2 * GAP))
 
 
 def _check_choice(what: str, choice: str, known: tuple[str, ...]) -> None:

@@ -20,9 +20,22 @@ GREY: Final = "#767676"
 INK: Final = "#222222"
 """From the palette of Okabe and Ito, which colour-blind people can tell apart."""
 
-COLOURS: Final = {"hull": BLUE, "laplace": ORANGE, "epsilon-dp": GREY}
-WORDS: Final = {"hull": "sensitivity hull", "laplace": "optimal Laplace", "epsilon-dp": "ordinary ε-DP"}
+WORDS: Final = {
+    "laplace": "optimal Laplace",
+    "box": "box",
+    "ellipsoid": "ellipsoid",
+    "rotated-laplace": "rotated Laplace",
+    "hull": "sensitivity hull",
+    "block-hulls": "hulls of blocks",
+    "epsilon-dp": "ordinary ε-DP",
+}
+"""What each mechanism is called in pictures."""
 _DOTS_PER_INCH = 150
+
+
+def colour_of(mechanism: str) -> str:
+    """The colour of a mechanism: one for whatever shape was chosen, beside the two that every plan has."""
+    return {"laplace": ORANGE, "epsilon-dp": GREY}.get(mechanism, BLUE)
 
 
 def empty_picture(width: float, height: float) -> tuple[Figure, Axes]:

@@ -14,7 +14,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.planner.plan import Plan
-from dxgeom.report.canvas import COLOURS, GREY, INK, WORDS, empty_picture, legend, literal, save, title
+from dxgeom.report.canvas import GREY, INK, WORDS, colour_of, empty_picture, legend, literal, save, title
 from dxgeom.report.shadow import shadow_of_body, shadow_of_differences
 
 DRAWS = 4000
@@ -42,11 +42,11 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     figure, axes = empty_picture(7.2, 7.0)
     noise = _noise(chosen, first, second)
     axes.scatter(
-        noise[:, 0], noise[:, 1], s=3, color=COLOURS[chosen.name], alpha=0.22, linewidths=0, label="simulated noise"
+        noise[:, 0], noise[:, 1], s=3, color=colour_of(chosen.name), alpha=0.22, linewidths=0, label="simulated noise"
     )
     for other in _others(plan):
         _draw_comparison(axes, other, shadow_of_body(other, first, second), reach)
-    _draw_polygon(axes, shadow, COLOURS[chosen.name], f"{WORDS[chosen.name]} (chosen)", filled=True)
+    _draw_polygon(axes, shadow, colour_of(chosen.name), f"{WORDS[chosen.name]} (chosen)", filled=True)
     moved = _thinned(shadow_of_differences(chosen, first, second))
     axes.scatter(
         moved[:, 0],
@@ -68,12 +68,14 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
 
 
 def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
-    """Draw for each query how many times smaller the error is than under ordinary ε-DP, hull beside optimal Laplace.
+    """Draw for each query how many times smaller the error is than under ordinary ε-DP, the chosen mechanism beside
+    optimal Laplace.
 
     The ratio of root mean squared errors at the same spend. At most 40 queries are drawn.
     Raises: UnsupportedCombination when ordinary ε-DP adds no noise, or nothing else was built.
     """
-    factors = improvement_factors(plan)
+    every = improvement_factors(plan)
+    factors = {name: every[name] for name in dict.fromkeys((plan.mechanism.name, "laplace")) if name in every}
     names = plan.queries.names[:_MOST_BARS]
     places = np.arange(len(names))[::-1]
     thickness = 0.8 / len(factors)
@@ -84,7 +86,7 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
         chosen = " (chosen)" if mechanism == plan.mechanism.name else ""
         lengths = np.where(np.isfinite(each), each, largest)[: len(names)]
         label = f"{WORDS[mechanism]}{chosen}"
-        axes.barh(places + offset, lengths, thickness * 0.92, color=COLOURS[mechanism], label=label)
+        axes.barh(places + offset, lengths, thickness * 0.92, color=colour_of(mechanism), label=label)
         for place, factor, length in zip(places + offset, each, lengths, strict=False):
             words = f"  {_short(factor)} times" if math.isfinite(factor) else "  exact answer"
             axes.text(length, place, words, va="center", fontsize=8, color=INK)
@@ -154,7 +156,7 @@ def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:
 def _draw_comparison(
     axes: Axes, mechanism: AdditiveMechanism, shadow: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> None:
-    words, colour = WORDS[mechanism.name], COLOURS[mechanism.name]
+    words, colour = WORDS[mechanism.name], colour_of(mechanism.name)
     times = float(np.max(np.max(np.abs(shadow), axis=0) / reach))
     if times <= _IN_SCALE:
         _draw_polygon(axes, shadow, colour, words, filled=False)

@@ -1,0 +1,102 @@
+"""Every mechanism that a plan may choose from, built when asked for; what several need is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.block_hulls import block_hulls
+from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.mechanisms.lower_bound import coordinate_bound, determinant_bound, rotation_bound, volume_bound
+from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
+from dxgeom.mechanisms.round_space import RoundSpace, round_space
+from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.numeric.qhull import HullLimits
+
+Name: TypeAlias = Literal["laplace", "box", "ellipsoid", "rotated-laplace", "hull", "block-hulls", "epsilon-dp"]
+"""Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
+
+_Thing = TypeVar("_Thing")
+
+BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
+"""A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Workshop:
+    """Builds mechanisms for one workload under one metric."""
+
+    sensitivity: Sensitivity
+    hull_limits: HullLimits | None = field(default=None, repr=False)
+
+    def build(self, name: Name) -> AdditiveMechanism:
+        """The mechanism of that name.
+
+        Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
+        """
+        return self._builders[name]()
+
+    def lower_bound(self) -> float:
+        """The largest known lower bound of the total squared error, in answer units."""
+        bounds = [coordinate_bound(self.sensitivity)]
+        if isinstance(self._hull, SensitivityHull):
+            bounds.append(volume_bound(self._hull))
+        if isinstance(self._space, RoundSpace):
+            bounds += [rotation_bound(self._space), determinant_bound(self._space)]
+        return max(bounds)
+
+    @cached_property
+    def _builders(self) -> dict[Name, Callable[[], AdditiveMechanism]]:
+        return {
+            "laplace": lambda: optimal_laplace(self.sensitivity),
+            "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),
+            "rotated-laplace": lambda: rotated_laplace(self._room, _made(self._strategy)),
+            "block-hulls": lambda: block_hulls(self._room, _made(self._strategy)),
+            "ellipsoid": lambda: ellipsoid_mechanism(self._room),
+            "box": lambda: box_mechanism(self._room),
+            "epsilon-dp": lambda: epsilon_dp_laplace(self.sensitivity),
+        }
+
+    @property
+    def _room(self) -> RoundSpace:
+        space = _made(self._space)
+        if space is None:
+            raise TooLarge("no answer needs noise, so there is no shape to look for")
+        if space.dimension == 1:
+            raise TooLarge("in one dimension every shape is the same")
+        return space
+
+    @cached_property
+    def _hull(self) -> SensitivityHull | Exception | None:
+        return _attempt(lambda: sensitivity_hull(self.sensitivity, self.hull_limits))
+
+    @cached_property
+    def _space(self) -> RoundSpace | Exception | None:
+        return _attempt(lambda: round_space(self.sensitivity))
+
+    @cached_property
+    def _strategy(self) -> NDArray[np.float64] | Exception:
+        return _attempt(lambda: best_strategy(self._room))
+
+
+def _attempt(make: Callable[[], _Thing]) -> _Thing | Exception:
+    try:
+        return make()
+    except BUILD_ERRORS as error:
+        return error
+
+
+def _made(thing: _Thing | Exception) -> _Thing:
+    if isinstance(thing, Exception):
+        raise thing
+    return thing

@@ -1,0 +1,35 @@
+"""Norms of points in exact rationals, for shapes that are the image of a simple body."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def exact_solution(matrix, side):
+    """The x with matrix·x = side, by elimination in rationals; the float64 entries are taken as they are."""
+    size = len(matrix)
+    rows = [
+        [Fraction(float(entry)) for entry in row] + [Fraction(int(value))]
+        for row, value in zip(matrix, side, strict=True)
+    ]
+    for step in range(size):
+        pivot = next(row for row in range(step, size) if rows[row][step] != 0)
+        rows[step], rows[pivot] = rows[pivot], rows[step]
+        rows[step] = [entry / rows[step][step] for entry in rows[step]]
+        for row in range(size):
+            if row != step and rows[row][step] != 0:
+                factor = rows[row][step]
+                rows[row] = [entry - factor * other for entry, other in zip(rows[row], rows[step], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def gauge_of_cross_polytope(place):
+    return sum(abs(entry) for entry in place)
+
+
+def gauge_of_box(place):
+    return max(abs(entry) for entry in place)
+
+
+def gauge_squared_of_ball(place):
+    return sum(entry**2 for entry in place)
