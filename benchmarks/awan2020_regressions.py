@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of "Structure and sensitivity in differential privacy": noise of several shapes in estimates.
+"""Figures 2 and 3 of "Structure and sensitivity in differential privacy": what the noise does to estimates.
 
 A simulation in float64 of the paper's experiments, with the corrections of docs/papers/awan2020.md; nothing here is
 fit for release.
