@@ -3,7 +3,7 @@
 A simulation in float64 of the paper's experiments, with the corrections of docs/papers/awan2020.md; nothing here is
 fit for release.
 
-Run: .venv/bin/python benchmarks/awan2020_regressions.py
+Run: .venv/bin/python docs/papers/awan2020_regressions.py
 """
 
 from __future__ import annotations
