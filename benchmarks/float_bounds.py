@@ -163,8 +163,8 @@ def main() -> None:
     print(f"{'sampler':>22} {'80 bits':>8} {'200 bits':>9}")
     for name, (law, replay) in SAMPLERS.items():
         found, confirmed = largest_share(law, replay, draws)
-        print(f"{name:>22} {found:>8.4f} {confirmed:>9.4f}", flush=True)
-    print(f"{'kept by rejection':>22} {largest_margin_share(draws):>8.4f}")
+        print(f"{name:>22} {found:>8.2g} {confirmed:>9.2g}", flush=True)
+    print(f"{'kept by rejection':>22} {largest_margin_share(draws):>8.2g}")
 
 
 if __name__ == "__main__":
