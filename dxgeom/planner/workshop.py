@@ -27,6 +27,8 @@ Name: TypeAlias = Literal["laplace", "box", "ellipsoid", "rotated-laplace", "hul
 
 _Thing = TypeVar("_Thing")
 
+_ATTENTION = 1e-3
+
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 """A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
 
@@ -69,7 +71,7 @@ class Workshop:
 
     @property
     def _room(self) -> RoundSpace:
-        space = _made(self._space)
+        space = _made(self._search_space)
         if space is None:
             raise TooLarge("no answer needs noise, so there is no shape to look for")
         if space.dimension == 1:
@@ -83,6 +85,16 @@ class Workshop:
     @cached_property
     def _space(self) -> RoundSpace | Exception | None:
         return _attempt(lambda: round_space(self.sensitivity))
+
+    @cached_property
+    def _search_space(self) -> RoundSpace | Exception | None:
+        """As ``_space``, with a thousandth of the attention for every query's error next to its own sensitivity.
+
+        A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
+        """
+        own = (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
+        weights = 1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)
+        return _attempt(lambda: round_space(self.sensitivity, weights))
 
     @cached_property
     def _strategy(self) -> NDArray[np.float64] | Exception:
