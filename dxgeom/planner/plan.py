@@ -136,7 +136,7 @@ class Plan:
         if abs(ratio - 1) < 1e-6:
             return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
         if 1 < ratio < 1.005:
-            return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its mean squared error"
+            return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
         compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
         return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
 

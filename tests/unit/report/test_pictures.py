@@ -80,9 +80,9 @@ def test_the_factors_are_ratios_of_root_mean_squared_errors(plan: Plan) -> None:
     factors = improvement_factors(plan)
     rmse = {
         name: dx.plan(plan.metric, plan.queries, mechanism=name).rmse()  # type: ignore[arg-type]
-        for name in ("hull", "laplace", "ellipsoid", "epsilon-dp")
+        for name in (*factors, "epsilon-dp")
     }
-    assert {"hull", "laplace", "ellipsoid"} <= set(factors)
+    assert set(factors) == {candidate.name for candidate in plan.candidates if candidate.per_query} - {"epsilon-dp"}
     for name, each in factors.items():
         assert each == pytest.approx(rmse["epsilon-dp"] / rmse[name])
 
