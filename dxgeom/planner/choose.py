@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.lower_bound import coordinate_bound, volume_bound
+from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
 from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.objective import ObjectiveName, objective_of
 from dxgeom.planner.plan import Candidate, Plan
 from dxgeom.universe.queries import LinearQueries
 
-Objective: TypeAlias = Literal["mse"]
 MechanismName: TypeAlias = Literal["auto", "hull", "laplace", "epsilon-dp"]
 
 _SIMPLEST_FIRST = ("laplace", "hull", "epsilon-dp")
@@ -28,14 +28,20 @@ def plan(
     metric: VerifiedMetric,
     queries: LinearQueries,
     *,
-    objective: Objective = "mse",
+    objective: ObjectiveName = "mse",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | None = None,
     mechanism: MechanismName = "auto",
     hull_limits: HullLimits | None = None,
 ) -> Plan:
     """Choose how to answer a workload under a metric.
 
-    "mse" minimises the total mean squared error over the queries. "auto" builds every candidate and takes the one with
-    the smallest exact error; naming one takes that one, and the others are still listed beside it.
+    Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
+    the same plan), "max" that of the worst answer. ``importance`` (K,): how many times each answer's squared error
+    counts; left out, what the queries state. ``errors`` (K,): the root mean squared errors that answers may have;
+    the plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every
+    candidate and takes the one with the smallest exact error; naming one takes that one, and the others are still
+    listed beside it.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -43,13 +49,14 @@ def plan(
     same records; UnboundedLoss when no finite noise can honour the metric; TooLarge, NotANormBall or CertificateRefused
     when the mechanism asked for cannot be built.
     """
-    _check_choice("objective", objective, get_args(Objective))
     _check_choice("mechanism", mechanism, get_args(MechanismName))
+    aim = objective_of(objective, queries.count, queries.importance, importance, errors)
     sensitivity = sensitivity_of(metric, queries)
     hull, refusal = _hull(sensitivity, hull_limits)
+    laplace = optimal_laplace if aim.name == "mse" else fairest_laplace
     builders: dict[str, Callable[[], AdditiveMechanism]] = {
         "hull": lambda: hull_mechanism(sensitivity, _or_raise(hull, refusal)),
-        "laplace": lambda: optimal_laplace(sensitivity),
+        "laplace": lambda: laplace(sensitivity, aim.factors),
         "epsilon-dp": lambda: epsilon_dp_laplace(sensitivity),
     }
     built: dict[str, AdditiveMechanism] = {}
@@ -63,19 +70,19 @@ def plan(
             candidates.append(Candidate(name, None, reason=f"not built: {error}"))
             continue
         variances = built[name].variances()
-        candidates.append(Candidate(name, float(variances.sum()), tuple(float(v) for v in variances)))
-    bound = max(coordinate_bound(sensitivity), volume_bound(hull) if hull else 0.0)
+        each = tuple(float(variance) for variance in variances)
+        candidates.append(Candidate(name, float(variances.sum()), each, loss=aim.loss(variances)))
     chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
-    return Plan(metric, queries, objective, chosen, tuple(candidates), bound)
+    return Plan(metric, queries, aim, chosen, tuple(candidates), aim.lower_bound(sensitivity, hull))
 
 
 def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> AdditiveMechanism:
     """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism."""
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in candidates))
-    totals = {name: float(mechanism.variances().sum()) for name, mechanism in built.items()}
-    least = min(totals.values())
-    return next(built[name] for name in _SIMPLEST_FIRST if name in built and totals[name] <= least * (1 + 2 * GAP))
+    losses = {candidate.name: candidate.loss for candidate in candidates if candidate.loss is not None}
+    least = min(losses.values())
+    return next(built[name] for name in _SIMPLEST_FIRST if name in built and losses[name] <= least * (1 + 2 * GAP))
 
 
 def _hull(sensitivity: Sensitivity, limits: HullLimits | None) -> tuple[SensitivityHull | None, Exception | None]:
