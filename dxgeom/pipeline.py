@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import MechanismName, plan
+from dxgeom.planner.objective import ObjectiveName
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.policy.queries_file import load_queries
@@ -23,6 +24,7 @@ def compile_and_release(
     *,
     ledger: str | Ledger,
     spend: Amount,
+    objective: ObjectiveName = "mse",
     mechanism: MechanismName = "auto",
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
@@ -38,7 +40,7 @@ def compile_and_release(
     """
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
-    chosen = plan(loaded.compile(), workload, mechanism=mechanism)
+    chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism)
     return chosen.release(
         table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose
     )

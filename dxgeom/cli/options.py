@@ -32,6 +32,13 @@ class Mechanism(StrEnum):
     epsilon_dp = "epsilon-dp"
 
 
+class Aim(StrEnum):
+    """What a plan makes small."""
+
+    mse = "mse"
+    max = "max"
+
+
 def spend_of(text: str | Fraction) -> Fraction:
     """A spend as written on the command line, exactly, also when it comes from a default.
 
@@ -70,6 +77,9 @@ FormatOption: TypeAlias = Annotated[
 ]
 MechanismOption: TypeAlias = Annotated[
     Mechanism, typer.Option("--mechanism", help="'auto' takes the one with the smallest predicted error.")
+]
+ObjectiveOption: TypeAlias = Annotated[
+    Aim, typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer.")
 ]
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")

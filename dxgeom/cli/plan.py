@@ -10,11 +10,13 @@ import typer
 
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import (
+    Aim,
     Format,
     FormatOption,
     LevelOption,
     Mechanism,
     MechanismOption,
+    ObjectiveOption,
     PolicyFile,
     QueriesFile,
     RecordsOption,
@@ -38,6 +40,7 @@ def plan(
         Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
     ] = Fraction(1),
     mechanism: MechanismOption = Mechanism.auto,
+    objective: ObjectiveOption = Aim.mse,
     level: LevelOption = 0.95,
     output: FormatOption = Format.text,
 ) -> None:
@@ -51,7 +54,7 @@ def plan(
       dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism)
+        chosen = planned(policy, queries, records, mechanism, objective)
         expected = expectations(chosen, spend, level)
         if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}
@@ -73,15 +76,17 @@ def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, An
 
 
 def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
-    print_lines([f"{plan.metric.title}: {len(expected)} queries, total mean squared error at spend 1"])
+    print_lines(
+        [f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1"]
+    )
     print_table(
-        ("mechanism", "total MSE", "times the chosen", "note"),
-        [_candidate_row(candidate.name, candidate.predicted_mse, plan) for candidate in plan.candidates],
+        ("mechanism", plan.objective.title, "times the chosen", "note"),
+        [_candidate_row(candidate.name, candidate.loss, plan) for candidate in plan.candidates],
     )
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
     bound = (
-        f"no additive noise that stretches to every spend has a total MSE below {brief(plan.lower_bound)}; "
-        f"this plan is within a factor {plan.gap:.3g} of it"
+        f"no additive noise that stretches to every spend has a {plan.objective.title} below "
+        f"{brief(plan.lower_bound)}; this plan is within a factor {plan.gap:.3g} of it"
     )
     print_lines(
         [*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"]
@@ -92,11 +97,11 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
 
 
-def _candidate_row(name: str, mse: float | None, plan: Plan) -> tuple[str, str, str, str]:
-    if mse is None:
+def _candidate_row(name: str, loss: float | None, plan: Plan) -> tuple[str, str, str, str]:
+    if loss is None:
         return name, "-", "-", "not built"
-    ratio = brief(mse / plan.predicted_mse) if plan.predicted_mse > 0 else "-"
-    return name, brief(mse), ratio, "chosen" if name == plan.mechanism.name else ""
+    ratio = brief(loss / plan.loss) if plan.loss > 0 else "-"
+    return name, brief(loss), ratio, "chosen" if name == plan.mechanism.name else ""
 
 
 def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:

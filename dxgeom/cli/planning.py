@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxgeom.cli.options import Mechanism
+from dxgeom.cli.options import Aim, Mechanism
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
 
 
-def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechanism) -> Plan:
+def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechanism, objective: Aim) -> Plan:
     """The plan for a queries file under a policy file.
 
     Raises: PolicyError, QueryError, and what planning raises.
@@ -21,4 +21,5 @@ def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechani
     from dxgeom.policy.queries_file import load_queries
 
     loaded = load_policy(policy)
-    return plan(loaded.compile(), load_queries(queries, loaded, records), mechanism=mechanism.value)
+    asked = load_queries(queries, loaded, records)
+    return plan(loaded.compile(), asked, objective=objective.value, mechanism=mechanism.value)

@@ -10,11 +10,13 @@ import typer
 
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import (
+    Aim,
     Format,
     FormatOption,
     LevelOption,
     Mechanism,
     MechanismOption,
+    ObjectiveOption,
     PolicyFile,
     QueriesFile,
     RecordsOption,
@@ -58,6 +60,7 @@ def release(
     ] = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = Mechanism.auto,
+    objective: ObjectiveOption = Aim.mse,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: FormatOption = Format.text,
@@ -73,7 +76,7 @@ def release(
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism)
+        chosen = planned(policy, queries, records, mechanism, objective)
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, spend)
         released = chosen.release(

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.spread import OwnNoise
+from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
 
@@ -20,8 +22,9 @@ from dxgeom.numeric.randomness import Randomness
 class AdditiveMechanism:
     """Answer k is released as ``steps[k]·(y_k + Σ_j spread[k, j]·Z_j)`` with y_k an exact integer, Z = round(V).
 
-    ``law``: of V in ℝᵐ, None when no answer needs noise. ``spread`` (K, m): rationals; a unit row for an answer that
-    carries its own noise, a combination for one that follows from others, zeros for one that nobody can influence.
+    ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: the spread (K, m) as rationals; a unit row for an
+    answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
+    influence. Or :class:`OwnNoise` where no answer follows from others.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
     e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Both round(V) and the combinations are post-processing.
@@ -30,16 +33,52 @@ class AdditiveMechanism:
     name: str
     sensitivity: Sensitivity = field(repr=False)
     law: NoiseLaw | None = field(repr=False)
-    spread: NDArray[Any] = field(repr=False)
+    mixing: NDArray[Any] | OwnNoise = field(repr=False)
 
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def spread(self) -> NDArray[Any]:
+        """(K, m) rationals: how much of each coordinate of Z every answer gets."""
+        return self.mixing.matrix if isinstance(self.mixing, OwnNoise) else self.mixing
+
     @cached_property
     def float_spread(self) -> NDArray[np.float64]:
         """``spread`` in answer units, float64 (K, m)."""
-        steps = self.sensitivity.queries.float_steps
-        return np.asarray(self.spread.astype(np.float64) * steps[:, None])
+        return np.asarray(self.spread.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
+
+    @cached_property
+    def reach_of_each(self) -> NDArray[np.float64]:
+        """(K,): Σ_j |spread[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
+        if isinstance(self.mixing, OwnNoise):
+            return self.mixing.noisy * self.sensitivity.queries.float_steps
+        return np.asarray(np.abs(self.float_spread).sum(axis=1))
+
+    @cached_property
+    def ideal_variances(self) -> NDArray[np.float64]:
+        """(K,): mean squared error of each answer at spend 1 before rounding to the lattice, in its own unit
+        squared."""
+        queries = self.sensitivity.queries
+        match self.law, self.mixing:
+            case None, _:
+                return np.zeros(len(queries.names))
+            case LaplaceNoise(scales=scales), OwnNoise(coordinates=coordinates):
+                ideal = np.zeros(len(queries.names))
+                ideal[coordinates] = 2 * (scales * queries.float_steps[coordinates]) ** 2
+                return ideal
+            case law, _:
+                spread = self.float_spread
+                return np.asarray(np.einsum("kj,kj->k", spread @ law.second_moment, spread))
+
+    @cached_property
+    def rounding_variances(self) -> NDArray[np.float64]:
+        """(K,): what rounding to the lattice adds, about g²/12 per noisy coordinate."""
+        if self.law is None:
+            return np.zeros(len(self.sensitivity.queries.names))
+        if isinstance(self.mixing, OwnNoise):
+            return np.asarray(self.reach_of_each**2 / 12)
+        return np.asarray((self.float_spread**2).sum(axis=1) / 12)
 
     def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:
         """(K,): mean squared error of each answer in its own unit squared.
@@ -47,16 +86,13 @@ class AdditiveMechanism:
         The ideal noise's moment is exact. Rounding to the lattice adds about g²/12 per noisy coordinate, less when a
         large spend makes the noise hardly wider than a step. Rounded weights are not in here: see ``weight_errors``.
         """
-        if self.law is None:
-            return np.zeros(len(self.spread))
-        moment = self.law.second_moment / float(spend) ** 2 + np.eye(self.law.dimension) / 12
-        return np.asarray(np.einsum("ki,ij,kj->k", self.float_spread, moment, self.float_spread))
+        return np.asarray(self.ideal_variances / float(spend) ** 2 + self.rounding_variances)
 
     @property
     def rounding_share(self) -> float:
         """The part of the total mean squared error, at spend 1, that comes from rounding to the lattice."""
         total = float(self.variances().sum())
-        return 0.0 if total == 0 else float(np.sum(self.float_spread**2)) / 12 / total
+        return 0.0 if total == 0 else float(self.rounding_variances.sum()) / total
 
     def check_spend(self, spend: Fraction) -> None:
         """Refuse a spend so small that the noise could leave 64-bit integers, before anything is charged.
@@ -74,14 +110,12 @@ class AdditiveMechanism:
         steps = self.sensitivity.queries.steps
         noise = [] if self.law is None else [int(z) for z in self.law.draw(1, randomness, 1 / spend)[0]]
         return tuple(
-            step * (integer + sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)))
-            for step, integer, row in zip(steps, exact, self.spread, strict=True)
+            step * (integer + added)
+            for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
         )
 
 
-def identity_spread(noisy: NDArray[np.bool_]) -> NDArray[Any]:
-    """The spread (K, m) in which each noisy query carries its own coordinate and the others carry none."""
-    spread = np.full((len(noisy), int(noisy.sum())), Fraction(0), dtype=object)
-    for coordinate, query in enumerate(np.flatnonzero(noisy)):
-        spread[query, coordinate] = Fraction(1)
-    return spread
+def _noise_of_each(mixing: NDArray[Any] | OwnNoise, noise: list[int]) -> list[Fraction]:
+    if isinstance(mixing, OwnNoise):
+        return mixing.noise_of_each(noise)
+    return [sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)) for row in mixing]

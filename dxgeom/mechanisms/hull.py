@@ -9,8 +9,9 @@ import numpy as np
 
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.span import Span, hull_in_span
-from dxgeom.mechanisms.additive import AdditiveMechanism, identity_spread
+from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.spread import OwnNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 
@@ -51,6 +52,6 @@ def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> Ad
     and samples from a box that may not contain the body, either of which breaks privacy.
     """
     if hull is None:
-        nothing = identity_spread(np.zeros(sensitivity.differences.shape[1], dtype=bool))
-        return AdditiveMechanism("hull", sensitivity, None, nothing)
+        nobody = np.zeros(len(sensitivity.queries.names), dtype=bool)
+        return AdditiveMechanism("hull", sensitivity, None, OwnNoise(nobody))
     return AdditiveMechanism("hull", sensitivity, FacetConeNoise(hull.body), hull.span.spread)

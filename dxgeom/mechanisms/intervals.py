@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.spread import OwnNoise
 from dxgeom.noise.laplace import LaplaceNoise
 
 SIMULATED = 1 << 19
@@ -32,7 +33,7 @@ def half_widths(
     """
     if not 0 < level < 1:
         raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
-    half_steps = np.abs(mechanism.float_spread).sum(axis=1) / 2
+    half_steps = mechanism.reach_of_each / 2
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
     return np.asarray(_noise_quantiles(mechanism, level) / float(spend) + half_steps + drift)
 
@@ -40,13 +41,14 @@ def half_widths(
 @lru_cache(maxsize=16)
 def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.float64]:
     """(K,): quantiles of the ideal noise at spend 1. Kept, because a simulation takes half a second."""
-    spread = mechanism.float_spread
-    match mechanism.law:
-        case None:
-            return np.zeros(len(spread))
-        case LaplaceNoise(scales=scales):
-            return np.asarray(np.abs(spread) @ scales * -math.log1p(-level))
-        case law:
+    match mechanism.law, mechanism.mixing:
+        case None, _:
+            return np.zeros(len(mechanism.ideal_variances))
+        case LaplaceNoise(), OwnNoise():
+            # A Laplace scale is the root of half the variance.
+            return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
+        case law, _:
+            spread = mechanism.float_spread
             count = min(SIMULATED, _ENTRIES // max(spread.shape))
             draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ spread.T), axis=0)
             rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.universe.queries import LARGEST_NUMERATOR, LinearQueries, integer_totals
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTables
 
 STEPS_PER_SENSITIVITY = 16
 """A step is at most this part of the query's own sensitivity, which costs below 0.02 % of its noise."""
@@ -32,62 +34,79 @@ _LARGEST = 1e150
 class LatticeQueries:
     """Answer k is ``steps[k]·(numerators[k] @ x)``, within ``weight_errors[k]`` per record of what was asked.
 
-    ``numerators`` (K, N): int64 below 2⁵²; ``steps``, ``weight_errors``: exact rationals.
+    ``tables``: the numerators of K queries over N record types, below 2⁵²; ``steps``, ``weight_errors``: exact
+    rationals.
     """
 
     names: tuple[str, ...]
-    numerators: NDArray[np.int64] = field(repr=False)
+    tables: WeightTables = field(repr=False)
     steps: tuple[Fraction, ...]
     weight_errors: tuple[Fraction, ...]
 
     @property
+    def numerators(self) -> NDArray[np.int64]:
+        """The numerators laid out, (K, N).
+
+        Raises: TooLarge when there are too many.
+        """
+        return self.tables.matrix()
+
+    @cached_property
     def float_steps(self) -> NDArray[np.float64]:
         """The steps as float64."""
         return np.array([float(step) for step in self.steps])
 
     def integer_answers(self, counts: NDArray[np.int64]) -> list[int]:
         """The exact answers in steps. **Not private.**"""
-        return integer_totals(self.numerators, counts)
+        return self.tables.totals(counts)
 
 
 def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> LatticeQueries:
     """Choose each query's step from its sensitivity, keeping weights exact that need no step below 2⁻³⁰ of it.
 
-    Args: ``sensitivities`` (K,): largest |difference|/distance of each row of ``queries.numerators``.
+    Args: ``sensitivities`` (K,): largest |difference|/distance of each query's numerators.
     """
-    rows, steps, errors = [], [], []
-    for row, unit, sensitivity in zip(queries.numerators, queries.units, sensitivities, strict=True):
+    low, high = queries.tables.extremes
+    shifts = np.zeros(queries.count, dtype=np.int64)
+    for query, (unit, sensitivity) in enumerate(zip(queries.units, sensitivities, strict=True)):
         sane = sensitivity == 0 or 1 / _LARGEST < sensitivity < _LARGEST
         if not (sane and 1 / _LARGEST < unit < _LARGEST):
             raise TooLarge("weights over distances leave the range of float64; rescale the query or the policy")
-        shift = _shift(row, float(sensitivity))
-        rows.append(_shifted(row, shift))
-        steps.append(unit * Fraction(2) ** -shift)
-        errors.append(_largest_error(row, rows[-1], shift) * unit)
-    return LatticeQueries(queries.names, np.array(rows), tuple(steps), tuple(errors))
+        shifts[query] = _shift(int(high[query]) - int(low[query]), float(sensitivity))
+        if max(int(high[query]), -int(low[query])) << max(int(shifts[query]), 0) >= LARGEST_NUMERATOR:
+            raise TooLarge("a query's weights are too fine next to its noise for 52-bit integers; round its weights")
+    tables = queries.tables.changed(lambda table: _shifted(table.flat, shifts[table.queries]))
+    steps = (unit * Fraction(2) ** -int(shift) for unit, shift in zip(queries.units, shifts, strict=True))
+    errors = (error * unit for error, unit in zip(_largest_errors(queries, tables, shifts), queries.units, strict=True))
+    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors))
 
 
-def _shift(row: NDArray[np.int64], sensitivity: float) -> int:
-    """The binary places the unit is refined by (negative: coarsened)."""
+def _shift(extent: int, sensitivity: float) -> int:
+    """The binary places the unit is refined by (negative: coarsened); ``extent``: largest minus smallest weight."""
     if sensitivity == 0:
         return 0
     needed = math.ceil(math.log2(STEPS_PER_SENSITIVITY / sensitivity))
     if needed > 0:
         return needed
-    spare = max(int(np.ptp(row)).bit_length() - KEPT_BITS, 0)
+    spare = max(extent.bit_length() - KEPT_BITS, 0)
     return -min(max(math.ceil(math.log2(sensitivity / FINEST)), 0), spare)
 
 
-def _shifted(row: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    if shift < 0:
-        half = 1 << (-shift - 1)
-        return np.asarray((row + half) >> -shift)
-    if int(np.abs(row).max()) << shift >= LARGEST_NUMERATOR:
-        raise TooLarge("a query's weights are too fine next to its noise for 52-bit integers; round its weights")
-    return np.asarray(row << shift)
+def _shifted(rows: NDArray[np.int64], shifts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each row times 2^shift, rounded to nearest where that is coarser."""
+    finer = rows << np.maximum(shifts, 0)[:, None]
+    for place in np.flatnonzero(shifts < 0):
+        back = -int(shifts[place])
+        finer[place] = (rows[place] + (1 << (back - 1))) >> back
+    return finer
 
 
-def _largest_error(row: NDArray[np.int64], shifted: NDArray[np.int64], shift: int) -> Fraction:
-    if shift >= 0:
-        return Fraction(0)
-    return Fraction(int(np.abs(row - (shifted << -shift)).max()))
+def _largest_errors(queries: LinearQueries, rounded: WeightTables, shifts: NDArray[np.int64]) -> list[Fraction]:
+    """By how many units the rounding of a query's weights is off at most."""
+    errors = [Fraction(0)] * queries.count
+    for asked, kept in zip(queries.tables.tables, rounded.tables, strict=True):
+        for place, query in enumerate(asked.queries.tolist()):
+            if shifts[query] < 0:
+                off = np.abs(asked.flat[place] - (kept.flat[place] << -int(shifts[query])))
+                errors[query] = Fraction(int(off.max()))
+    return errors

@@ -22,10 +22,15 @@ _CAUTION = 1 - 1e-9
 """The bounds below are computed in float64; this keeps them below the exact ones."""
 
 
-def coordinate_bound(sensitivity: Sensitivity) -> float:
-    """Σ_k 2·(g_k·max_e |Δ_e,k|/b_e)²: each answer alone needs at least Laplace noise of its own sensitivity."""
+def coordinate_bounds(sensitivity: Sensitivity) -> NDArray[np.float64]:
+    """(K,): 2·(g_k·max_e |Δ_e,k|/b_e)²: each answer alone needs at least Laplace noise of its own sensitivity."""
     own = sensitivity.of_each_query * sensitivity.queries.float_steps
-    return float(np.sum(2 * own**2)) * _CAUTION
+    return np.asarray(2 * own**2 * _CAUTION)
+
+
+def coordinate_bound(sensitivity: Sensitivity) -> float:
+    """The sum of :func:`coordinate_bounds`."""
+    return float(coordinate_bounds(sensitivity).sum())
 
 
 def rotation_bound(space: RoundSpace) -> float:
@@ -90,14 +95,17 @@ def _far_apart(points: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(chosen, dtype=np.int64)
 
 
-def volume_bound(hull: SensitivityHull) -> float:
+def volume_bound(hull: SensitivityHull, importance: NDArray[np.float64] | None = None) -> float:
     """m(m + 1)·(Vol K / ω_m)^(2/m), ω_m the volume of the unit ball, in answer units, within the span.
 
     A density that is log-Lipschitz in ‖·‖_K is at most 1/(m!·Vol K) everywhere and falls no faster than exp(−‖·‖_K);
     its mean square is at least that of a ball of K's volume. The polytope's vertices were moved to a grid, so it may
     exceed the true hull K by that much: it is taken off. Inflation is not part of the true hull and is left out.
+    With ``importance`` (K,) each answer's squared error counts so many times: its unit is stretched by the root.
     """
     body, steps = hull.body, hull.sensitivity.queries.float_steps
+    if importance is not None:
+        steps = steps * np.sqrt(importance)
     dimension = body.dimension
     spread = hull.span.spread.astype(np.float64) * steps[:, None]
     stretch = math.sqrt(max(float(np.linalg.det(spread.T @ spread)), 0.0))

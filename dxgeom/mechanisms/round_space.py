@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.additive import AdditiveMechanism, identity_spread
+from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.containment import hiding
 from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.spread import OwnNoise
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
 
 LARGEST_DIMENSION = 400
 """Beyond, a search for a shape takes minutes."""
+LARGEST_WORKLOAD = 20_000_000
 _FLAT = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
 _THIN = 1e-6
@@ -73,7 +75,7 @@ class RoundSpace:
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
         law = hiding(inner, self.scales[:, None] * image, self._differences, self.sensitivity.bounds)
-        return AdditiveMechanism(name, self.sensitivity, law, identity_spread(self.noisy))
+        return AdditiveMechanism(name, self.sensitivity, law, OwnNoise(self.noisy))
 
     @property
     def _differences(self) -> NDArray[np.int64]:
@@ -88,7 +90,7 @@ def round_space(sensitivity: Sensitivity, weights: NDArray[np.float64] | None = 
     """The round space of a workload, or None when no answer needs noise.
 
     Args: ``weights`` (K,): what a squared error of each answer counts, positive; all 1 when left out.
-    Raises: TooLarge beyond 400 queries that need noise.
+    Raises: TooLarge beyond 400 queries that need noise, or differences too many to look at.
     """
     scales = sensitivity.of_each_query
     noisy = scales > 0
@@ -96,6 +98,8 @@ def round_space(sensitivity: Sensitivity, weights: NDArray[np.float64] | None = 
         return None
     if np.sum(noisy) > LARGEST_DIMENSION:
         raise TooLarge(f"a shape is sought for at most {LARGEST_DIMENSION} queries at once")
+    if sensitivity.differences.size > LARGEST_WORKLOAD:
+        raise TooLarge(f"a shape is sought for differences of at most {LARGEST_WORKLOAD:,} entries in all")
     costs = scales * sensitivity.queries.float_steps * (1.0 if weights is None else np.sqrt(weights))
     scales, costs = scales[noisy], costs[noisy]
     normalised = sensitivity.differences[:, noisy] / sensitivity.bounds[:, None] / scales

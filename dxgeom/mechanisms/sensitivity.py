@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.lattice import LatticeQueries, on_lattice
-from dxgeom.metrics.differences import generating_differences
+from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes
+from dxgeom.metrics.differences import differences_of_tables
+from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.rounding import quotient_round_up
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.weight_tables import WeightTables
+
+MOST_LISTED_QUERIES = 64
+"""The changes of more queries than this are not listed difference by difference where they come in large tables."""
+_SMALL_MATRIX = 1 << 22
 
 
 @final
@@ -22,20 +27,40 @@ from dxgeom.universe.queries import LinearQueries
 class Sensitivity:
     """The generating differences Δ_e of a workload on its lattice, each with the distance b_e it has to honour.
 
-    A norm ball K hides them iff ``‖differences[e]‖_K ≤ bounds[e]`` for all e. Only :func:`sensitivity_of` makes one.
-
-    ``differences`` (E, K): int64, in lattice steps, without zeros, one of each pair ±Δ; ``bounds`` (E,): rounded down.
+    A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
+    steps.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LatticeQueries = field(repr=False)
-    differences: NDArray[np.int64] = field(repr=False)
-    bounds: NDArray[np.float64] = field(repr=False)
+    changes: Changes = field(repr=False)
 
-    @cached_property
+    @property
+    def differences(self) -> NDArray[np.int64]:
+        """(E, K): all of them, int64, without zeros, one of each pair ±Δ.
+
+        Raises: TooLarge for workloads whose differences are too many to list.
+        """
+        return self._listed.differences
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """(E,): the distance of each difference, rounded down.
+
+        Raises: TooLarge for workloads whose differences are too many to list.
+        """
+        return self._listed.bounds
+
+    @property
     def of_each_query(self) -> NDArray[np.float64]:
         """(K,): max_e |Δ_e,k|/b_e in lattice steps, *rounded up*; 0 where a query never changes."""
-        return _of_each_query(self.differences, self.bounds)
+        return self.changes.of_each_query
+
+    @property
+    def _listed(self) -> ListedChanges:
+        if isinstance(self.changes, ListedChanges):
+            return self.changes
+        raise TooLarge(f"the differences that {len(self.queries.names):,} queries make are too many to list one by one")
 
 
 def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivity:
@@ -43,7 +68,7 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
 
     Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
-    can honour the metric.
+    can honour the metric; TooLarge.
     """
     if not isinstance(metric, VerifiedMetric):
         raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
@@ -56,18 +81,20 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )
-    differences, bounds = generating_differences(metric.metric, queries.numerators)
-    lattice = on_lattice(queries, _of_each_query(differences, bounds))
+    changes = _changes(metric.metric, queries.tables)
+    lattice = on_lattice(queries, changes.of_each_query)
     if any(lattice.weight_errors):
-        differences, bounds = generating_differences(metric.metric, lattice.numerators)
-    else:
-        finer = [unit / step for unit, step in zip(queries.units, lattice.steps, strict=True)]
-        differences = differences * np.array([int(factor) for factor in finer], dtype=np.int64)
-    return Sensitivity(metric, lattice, differences, bounds)
+        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables))
+    finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
+    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)))
 
 
-def _of_each_query(differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    largest = np.zeros(differences.shape[1])
-    for query, column in enumerate(differences.T):
-        largest[query] = np.max(quotient_round_up(np.abs(column).astype(np.float64), bounds), initial=0.0)
-    return largest
+def _changes(metric: Metric, tables: WeightTables) -> Changes:
+    """Listed where that is possible; in factors for large workloads in tables."""
+    if tables.is_matrix or tables.count <= MOST_LISTED_QUERIES or tables.count * tables.size <= _SMALL_MATRIX:
+        try:
+            return ListedChanges(*differences_of_tables(metric, tables))
+        except TooLarge:
+            if tables.is_matrix:
+                raise
+    return factored_changes(metric, tables)

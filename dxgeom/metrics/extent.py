@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.grouped import GroupedMetric
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.moves import kinds_of_records
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
+from dxgeom.universe.weight_tables import WeightTable, WeightTables
 
 _SIGN_PATTERN_LIMIT = 12
 _PAIR_LIMIT = 200_000_000
+_LISTED_QUERIES = 64
+_SMALL_TABLE = 1 << 16
 
 
 def smallest_distance(metric: Metric) -> float:
@@ -53,7 +59,7 @@ def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> floa
     """max over all pairs of Σ_k weights[k]·|values[k, i] − values[k, j]|, *rounded up*.
 
     Exact up to rounding by the 2^(K−1) sign patterns for few rows or by pairs of distinct columns; where both are too
-    many, the sum of the rows' ranges, which is never smaller.
+    many, the sum of the rows' ranges or of the two longest columns, which are never smaller.
     """
     columns, _ = distinct_rows(values.T)
     points = columns * weights
@@ -66,6 +72,33 @@ def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> floa
             float(np.abs(points[first] - points[second]).sum(axis=1).max()) for first, second in all_pairs(len(columns))
         )
     else:
-        widest = float(np.ptp(points, axis=0).sum())
+        two_longest = np.sort(np.abs(points).sum(axis=1))[-2:].sum()
+        widest = min(float(np.ptp(points, axis=0).sum()), float(two_longest))
     reach = float(np.abs(points).sum(axis=1).max())
     return widest + 4 * (rows + 4) * UNIT_ROUNDOFF * (widest + reach)
+
+
+def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) -> float:
+    """The same for queries given as tables: exact where the kinds of records that they tell apart can be listed;
+    else the sum over the tables, which is never smaller."""
+    if tables.is_matrix:
+        return l1_diameter(tables.matrix(), weights)
+    if tables.count <= _LISTED_QUERIES:
+        try:
+            return l1_diameter(kinds_of_records(tables), weights)
+        except TooLarge:
+            pass
+    return math.nextafter(
+        math.fsum(_l1_diameter_of_table(table, weights[table.queries]) for table in tables.tables), math.inf
+    )
+
+
+def _l1_diameter_of_table(table: WeightTable, weights: NDArray[np.float64]) -> float:
+    """Where a table is large, the sum of its queries' ranges or of its two longest columns, *rounded up*."""
+    if table.flat.size <= _SMALL_TABLE:
+        return l1_diameter(table.flat, weights)
+    lengths = np.zeros(table.flat.shape[1])
+    for row, weight in zip(table.flat, weights, strict=True):
+        lengths += weight * np.abs(row)
+    ranges = float(weights @ np.ptp(table.flat, axis=1))
+    return min(float(np.sort(lengths)[-2:].sum()), ranges) * (1 + 4 * (len(weights) + 4) * UNIT_ROUNDOFF)

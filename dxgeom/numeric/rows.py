@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 _CODES_BELOW = 2**62
+_SHORT = 64
+"""Longer rows are hashed rather than coded column by column."""
 
 
 def distinct_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -40,6 +44,35 @@ def least_by_row(rows: NDArray[np.int64], bounds: NDArray[np.float64]) -> tuple[
     least = np.full(len(distinct), np.inf)
     np.minimum.at(least, which, bounds)
     return distinct, least
+
+
+def kinds_of_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of each kind of equal rows, and for every row which kind it is, in order of appearance.
+
+    Rows may be of any shape; long ones are compared as bytes.
+    """
+    if rows.ndim == 2 and rows.shape[1] <= _SHORT and rows.dtype == np.int64:
+        distinct, which = distinct_rows(rows)
+        first = np.full(len(distinct), len(rows), dtype=np.int64)
+        np.minimum.at(first, which, np.arange(len(rows)))
+        order = np.argsort(first)
+        return first[order], np.argsort(order)[which]
+    seen: dict[bytes, int] = {}
+    places: list[int] = []
+    kinds = np.empty(len(rows), dtype=np.int64)
+    for place, row in enumerate(rows):
+        kind = seen.setdefault(row.tobytes(), len(places))
+        kinds[place] = kind
+        if kind == len(places):
+            places.append(place)
+    return np.array(places, dtype=np.int64), kinds
+
+
+def joined_kinds(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The kinds 0, 1, … of pairs of kinds, over arrays that broadcast against each other."""
+    count = (int(first.max()) + 1) * (int(second.max()) + 1)
+    joined = first * (int(second.max()) + 1) + second
+    return _ranks(joined.ravel(), count)[0].reshape(joined.shape)
 
 
 def _ranks(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
@@ -10,11 +11,12 @@ from dxgeom.mechanisms.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.objective import ObjectiveName, objective_of
 from dxgeom.planner.plan import Candidate, Plan
 from dxgeom.planner.workshop import BUILD_ERRORS, Name, Workshop
 from dxgeom.universe.queries import LinearQueries
 
-Objective: TypeAlias = Literal["mse"]
 MechanismName: TypeAlias = Literal["auto"] | Name
 
 
@@ -22,14 +24,20 @@ def plan(
     metric: VerifiedMetric,
     queries: LinearQueries,
     *,
-    objective: Objective = "mse",
+    objective: ObjectiveName = "mse",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | None = None,
     mechanism: MechanismName = "auto",
     hull_limits: HullLimits | None = None,
 ) -> Plan:
     """Choose how to answer a workload under a metric.
 
-    "mse" minimises the total mean squared error over the queries. "auto" builds every candidate and takes the one with
-    the smallest exact error; naming one takes that one, and the others are still listed beside it.
+    Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
+    the same plan), "max" that of the worst answer. ``importance`` (K,): how many times each answer's squared error
+    counts; left out, what the queries state. ``errors`` (K,): the root mean squared errors that answers may have;
+    the plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every
+    candidate and takes the one with the smallest exact error; naming one takes that one, and the others are still
+    listed beside it.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -37,9 +45,9 @@ def plan(
     same records; UnboundedLoss when no finite noise can honour the metric; TooLarge, NotANormBall or CertificateRefused
     when the mechanism asked for cannot be built.
     """
-    _check_choice("objective", objective, get_args(Objective))
     _check_choice("mechanism", mechanism, ("auto", *get_args(Name)))
-    workshop = Workshop(sensitivity_of(metric, queries), hull_limits)
+    aim = objective_of(objective, queries.count, queries.importance, importance, errors)
+    workshop = Workshop(sensitivity_of(metric, queries), aim, hull_limits)
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
     for name in get_args(Name):
@@ -51,18 +59,19 @@ def plan(
             candidates.append(Candidate(name, None, reason=f"not built: {error}"))
             continue
         variances = built[name].variances()
-        candidates.append(Candidate(name, float(variances.sum()), tuple(float(v) for v in variances)))
+        each = tuple(float(variance) for variance in variances)
+        candidates.append(Candidate(name, float(variances.sum()), each, loss=aim.loss(variances)))
     chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
-    return Plan(metric, queries, objective, chosen, tuple(candidates), workshop.lower_bound())
+    return Plan(metric, queries, aim, chosen, tuple(candidates), workshop.lower_bound())
 
 
 def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> AdditiveMechanism:
     """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism."""
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in candidates))
-    totals = {name: float(mechanism.variances().sum()) for name, mechanism in built.items()}
-    least = min(totals.values())
-    return next(built[name] for name in get_args(Name) if name in built and totals[name] <= least * (1 + 2 * GAP))
+    losses = {candidate.name: candidate.loss for candidate in candidates if candidate.loss is not None}
+    least = min(losses.values())
+    return next(built[name] for name in get_args(Name) if name in built and losses[name] <= least * (1 + 2 * GAP))
 
 
 def _check_choice(what: str, choice: str, known: tuple[str, ...]) -> None:

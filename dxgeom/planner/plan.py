@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -15,6 +16,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.objective import Objective
 from dxgeom.planner.release import Offer, Release, release_answers
 from dxgeom.universe.queries import LinearQueries
 
@@ -28,13 +30,14 @@ class Candidate:
     """One mechanism that was considered.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer.
+    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there.
     """
 
     name: str
     predicted_mse: float | None
     per_query: tuple[float, ...] = field(default=(), repr=False)
     reason: str = ""
+    loss: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The candidate ready for JSON."""
@@ -42,6 +45,7 @@ class Candidate:
             "name": self.name,
             "predicted_mse": self.predicted_mse,
             "per_query": list(self.per_query),
+            "loss": self.loss,
             "reason": self.reason,
         }
 
@@ -53,12 +57,12 @@ class Plan:
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
     ``lower_bound``: of all additive noise that honours the metric and, stretched by 1/s, s times the metric for every
-    spend s ≤ 1 as this plan's does, none has a smaller total mean squared error at spend 1.
+    spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LinearQueries = field(repr=False)
-    objective: str
+    objective: Objective
     mechanism: AdditiveMechanism
     candidates: tuple[Candidate, ...]
     lower_bound: float
@@ -69,11 +73,24 @@ class Plan:
         return float(self.mechanism.variances().sum())
 
     @property
+    def loss(self) -> float:
+        """The objective at spend 1: the total mean squared error, unless another was asked for."""
+        return self.objective.loss(self.mechanism.variances())
+
+    @property
     def gap(self) -> float:
-        """The predicted error over the lower bound: within this factor of the best possible."""
-        if self.predicted_mse == 0:
+        """The loss over the lower bound: within this factor of the best possible."""
+        if self.loss == 0:
             return 1.0
-        return self.predicted_mse / self.lower_bound if self.lower_bound > 0 else np.inf
+        return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    @property
+    def least_spend(self) -> Fraction:
+        """The smallest spend, rounded up to six digits, at which every answer has the error that was asked for.
+
+        Raises: UnsupportedCombination when none were, or rounding to the lattice alone exceeds one.
+        """
+        return self.objective.least_spend(self.mechanism)
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer."""
@@ -117,7 +134,7 @@ class Plan:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of everything that the answers' law depends on."""
-        meaning = [self.metric.fingerprint, self.queries.fingerprint, str(self.mechanism), self.objective]
+        meaning = [self.metric.fingerprint, self.queries.fingerprint, str(self.mechanism), repr(self.objective)]
         digest = hashlib.sha256(json.dumps(meaning).encode())
         digest.update(self.mechanism.variances().tobytes())
         return digest.hexdigest()
@@ -125,14 +142,13 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
-        built = [candidate for candidate in self.candidates if candidate.predicted_mse is not None]
-        others = [candidate for candidate in built if candidate.name != self.mechanism.name]
+        others = [one for one in self.candidates if one.loss is not None and one.name != self.mechanism.name]
         if self.predicted_mse == 0:
             return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
         if not others:
             return f"{self.mechanism.name}: the only candidate"
-        next_best = min(others, key=lambda candidate: candidate.predicted_mse or 0.0)
-        ratio = (next_best.predicted_mse or 0.0) / self.predicted_mse
+        next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
+        ratio = (next_best.loss or 0.0) / self.loss
         if abs(ratio - 1) < 1e-6:
             return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
         if 1 < ratio < 1.005:
@@ -145,10 +161,12 @@ class Plan:
         queries = self.mechanism.sensitivity.queries
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "objective": self.objective,
+            "objective": self.objective.name,
+            "importance": None if self.objective.importance is None else [*map(str, self.objective.importance)],
             "mechanism": self.mechanism.name,
             "reason": self.reason,
             "predicted_mse": self.predicted_mse,
+            "loss": self.loss,
             "lower_bound": self.lower_bound,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
             "queries": [
@@ -170,12 +188,12 @@ class Plan:
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
         table = [
             f"  {candidate.name:<12} "
-            + (candidate.reason if candidate.predicted_mse is None else f"total MSE {candidate.predicted_mse:.6g}")
+            + (candidate.reason if candidate.loss is None else f"{self.objective.title} {candidate.loss:.6g}")
             for candidate in self.candidates
         ]
         foot = [
-            f"no additive noise that stretches to every spend has a total MSE below {self.lower_bound:.6g}: "
-            f"this plan is within a factor {self.gap:.3g} of it",
+            f"no additive noise that stretches to every spend has a {self.objective.title} below "
+            f"{self.lower_bound:.6g}: this plan is within a factor {self.gap:.3g} of it",
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
         ]
         return [head, *table, *foot]

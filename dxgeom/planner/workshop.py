@@ -14,20 +14,23 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.block_hulls import block_hulls
 from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.lower_bound import coordinate_bound, determinant_bound, rotation_bound, volume_bound
+from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
 from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.round_space import RoundSpace, round_space
 from dxgeom.mechanisms.sensitivity import Sensitivity
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.objective import Objective
 
 Name: TypeAlias = Literal["laplace", "box", "ellipsoid", "rotated-laplace", "hull", "block-hulls", "epsilon-dp"]
 """Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
 
 _Thing = TypeVar("_Thing")
 
+_TOTAL = Objective("mse")
 _ATTENTION = 1e-3
+_SHIFTS = 5
+_LEAST_SHIFT = 1e-2
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 """A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
@@ -36,9 +39,10 @@ BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 @final
 @dataclass(frozen=True, eq=False)
 class Workshop:
-    """Builds mechanisms for one workload under one metric."""
+    """Builds mechanisms for one workload under one metric, towards one objective."""
 
     sensitivity: Sensitivity
+    aim: Objective = _TOTAL
     hull_limits: HullLimits | None = field(default=None, repr=False)
 
     def build(self, name: Name) -> AdditiveMechanism:
@@ -49,18 +53,15 @@ class Workshop:
         return self._builders[name]()
 
     def lower_bound(self) -> float:
-        """The largest known lower bound of the total squared error, in answer units."""
-        bounds = [coordinate_bound(self.sensitivity)]
-        if isinstance(self._hull, SensitivityHull):
-            bounds.append(volume_bound(self._hull))
-        if isinstance(self._space, RoundSpace):
-            bounds += [rotation_bound(self._space), determinant_bound(self._space)]
-        return max(bounds)
+        """The largest known lower bound of the objective."""
+        hull = None if isinstance(self._hull, Exception) else self._hull
+        space = None if isinstance(self._space, Exception) else self._space
+        return self.aim.lower_bound(self.sensitivity, hull, space)
 
     @cached_property
     def _builders(self) -> dict[Name, Callable[[], AdditiveMechanism]]:
         return {
-            "laplace": lambda: optimal_laplace(self.sensitivity),
+            "laplace": lambda: self._laplace(self.sensitivity, self.aim.factors),
             "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),
             "rotated-laplace": lambda: rotated_laplace(self._room, _made(self._strategy)),
             "block-hulls": lambda: block_hulls(self._room, _made(self._strategy)),
@@ -68,6 +69,10 @@ class Workshop:
             "box": lambda: box_mechanism(self._room),
             "epsilon-dp": lambda: epsilon_dp_laplace(self.sensitivity),
         }
+
+    @property
+    def _laplace(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
+        return optimal_laplace if self.aim.name == "mse" else fairest_laplace
 
     @property
     def _room(self) -> RoundSpace:
@@ -84,17 +89,38 @@ class Workshop:
 
     @cached_property
     def _space(self) -> RoundSpace | Exception | None:
-        return _attempt(lambda: round_space(self.sensitivity))
+        return _attempt(lambda: round_space(self.sensitivity, self.aim.factors))
 
     @cached_property
     def _search_space(self) -> RoundSpace | Exception | None:
         """As ``_space``, with a thousandth of the attention for every query's error next to its own sensitivity.
 
         A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
+        Where the worst answer counts, the answers' attention is shifted to those that come out worst.
         """
-        own = (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
-        weights = 1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)
-        return _attempt(lambda: round_space(self.sensitivity, weights))
+        return _attempt(lambda: round_space(self.sensitivity, self._attention))
+
+    @cached_property
+    def _attention(self) -> NDArray[np.float64]:
+        factors = np.ones(len(self.sensitivity.queries.names)) if self.aim.factors is None else self.aim.factors
+        own = factors * (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
+        attention = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
+        return attention if self.aim.name == "mse" else self._attention_to_the_worst(attention, factors)
+
+    def _attention_to_the_worst(
+        self, attention: NDArray[np.float64], factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Multiplicative steps towards the weights at which all weighted errors are alike; the best of them."""
+        best, least = attention, np.inf
+        for _ in range(_SHIFTS):
+            space = round_space(self.sensitivity, attention)
+            if space is None or space.dimension == 1:
+                break
+            errors = factors * rotated_laplace(space, best_strategy(space)).variances()
+            if errors.max() < least:
+                best, least = attention, float(errors.max())
+            attention = attention * np.maximum(errors / errors.max(), _LEAST_SHIFT)
+        return best
 
     @cached_property
     def _strategy(self) -> NDArray[np.float64] | Exception:

@@ -52,6 +52,8 @@ CODES: Final[dict[str, str]] = {
     "DX206": "the content of a matrix file does not fit the universe",
     "DX207": "a workload larger than this version handles",
     "DX208": "coefficients too fine or too large to keep exactly",
+    "DX209": "an importance that is not a positive number",
+    "DX210": "marginals of more ways than there are columns, or of none",
 }
 
 

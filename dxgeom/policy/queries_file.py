@@ -6,18 +6,18 @@ import os
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from dxgeom.errors import Diagnostic, QueryError
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.query_kinds import MAX_ENTRIES, QueryReader
+from dxgeom.policy.query_columns import ColumnReader
+from dxgeom.policy.query_kinds import QueryReader
 from dxgeom.policy.text import PolicyText, Unreadable, read_text, text_of_string
 from dxgeom.policy.weights import Workload
 from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import MOST_WEIGHTS, stacked
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
@@ -60,13 +60,12 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     root = read_tree(mistakes)
     entries = _entries(root, mistakes) if root is not None else ()
     records = _records(root, records, mistakes)
-    reader = QueryReader(universe, records, mistakes)
+    reader = QueryReader(ColumnReader(universe, mistakes), records)
     made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
     _check_names(made, mistakes)
-    total = sum(len(workload.names) for _, workload in made)
-    if total * universe.size > MAX_ENTRIES:
-        size = universe.size
-        message = f"{total:,} queries over {size:,} record types; at most {MAX_ENTRIES:,} weights are kept"
+    cells = sum(table.weights.size for _, workload in made for table in workload.tables)
+    if cells > MOST_WEIGHTS:
+        message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
@@ -76,13 +75,10 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
 def _stacked(workloads: list[Workload], universe: Universe, records: int | None) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
-    numerators = np.empty((len(names), universe.size), dtype=np.int64)
-    at = 0
-    for workload in workloads:
-        for k in range(len(workload.names)):
-            numerators[at] = workload.row(k)
-            at += 1
-    return LinearQueries(names, numerators, units, universe, records)
+    tables = stacked(universe.shape, [table for workload in workloads for table in workload.tables])
+    importance = tuple(workload.importance for workload in workloads for _ in workload.names)
+    alike = all(factor == 1 for factor in importance)
+    return LinearQueries(names, tables, units, universe, records, None if alike else importance)
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dxgeom.errors import PredicateError
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.policy.data_files import WrongContent, read_csv
-from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.mistakes import Span
+from dxgeom.policy.query_columns import ColumnReader
 from dxgeom.policy.text import Unreadable
-from dxgeom.policy.weights import Row, TooFine, Workload, along, integers_over_unit, laid_out
-from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
-from dxgeom.universe.columns import Column, NumberColumn, TextColumn
-from dxgeom.universe.predicates import Name, parse_predicate
-from dxgeom.universe.selections import Selection, evaluate, find_column
-from dxgeom.universe.universe import Universe
+from dxgeom.policy.weights import TooFine, Workload, integers_over_unit
+from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.weight_tables import products, tabulated
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads import (
+    Groups,
+    NamedTable,
+    groups_of_column,
+    marginal,
+    ordered_groups,
+    prefix_counts,
+    range_counts,
+)
 
-MAX_ENTRIES: Final = 200_000_000
-KINDS: Final = ("count", "sum", "mean", "marginal", "matrix")
-WITH_WHERE: Final = ("sum", "marginal")
+KINDS: Final = ("count", "sum", "mean", "marginal", "marginals", "prefixes", "ranges", "matrix")
+WITH_WHERE: Final = ("sum", "marginal", "marginals", "prefixes", "ranges")
+SEVERAL: Final = ("marginal", "marginals", "prefixes", "ranges", "matrix")
+"""Kinds that ask many questions at once, and whose names are therefore a beginning."""
+_SINGLE_WORDS: Final = ("name", "where", "importance", "count", "sum", "mean", "matrix", "prefixes", "ranges")
 
 
 @final
@@ -32,29 +41,47 @@ WITH_WHERE: Final = ("sum", "marginal")
 class QueryReader:
     """Reads queries of one file, over one universe; notes mistakes and returns None for the query that has one."""
 
-    universe: Universe
+    columns: ColumnReader
     records: int | None
-    mistakes: Mistakes
 
     def workload(self, node: Node) -> Workload | None:
-        """The query of one entry of the list."""
+        """The queries of one entry of the list."""
         if not isinstance(node, Mapping):
             self._note("DX200", node.span, "a query is a mapping such as 'count: age >= 65'")
             return None
-        before = len(self.mistakes.found)
+        before = self._mistakes
         kind = self._kind(node)
         self._check_keys(node, kind)
-        if kind is None or len(self.mistakes.found) > before:
+        if kind is None or self._mistakes > before:
             return None
         _, value = node.entry(kind) or (None, node)
-        made = {
-            "count": self._count,
-            "sum": self._sum,
-            "mean": self._mean,
-            "marginal": self._marginal,
-            "matrix": self._matrix,
-        }[kind](node, value)
-        return None if made is None or len(self.mistakes.found) > before else self._named(node, made)
+        try:
+            made = self._made(kind, node, value)
+        except TooLarge as error:
+            self._note("DX207", value.span, str(error))
+            return None
+        importance = self._importance(node)
+        if made is None or importance is None or self._mistakes > before:
+            return None
+        return replace(self._named(node, made), importance=importance)
+
+    def _made(self, kind: str, node: Mapping, value: Node) -> Workload | None:
+        match kind:
+            case "count":
+                return self._count(value)
+            case "sum":
+                return self._sum(node, value)
+            case "mean":
+                return self._mean(node, value)
+            case "matrix":
+                return self._matrix(value)
+            case "marginal":
+                entries = value.items if isinstance(value, Sequence) else (value,)
+                return self._counts(node, [self._marginal(value.span, entries)])
+            case "marginals":
+                return self._counts(node, self._marginals(value))
+            case _:
+                return self._counts(node, [self._along(kind, value)])
 
     def _kind(self, node: Mapping) -> str | None:
         found = [key.text for key, _ in node.entries if key.text in KINDS]
@@ -62,14 +89,14 @@ class QueryReader:
             return found[0]
         what = f"found {' and '.join(found)}" if found else "found none of them"
         advice = "write each as a query of its own" if found else ""
-        strangers = [key for key, _ in node.entries if key.text not in ("name", "where")]
+        strangers = [key for key, _ in node.entries if key.text not in ("name", "where", "importance")]
         if not found and strangers:
             advice = did_you_mean(strangers[0].text, KINDS)
         self._note("DX200", node.span, f"a query asks for one of {', '.join(KINDS)}; {what}", advice)
         return None
 
     def _check_keys(self, node: Mapping, kind: str | None) -> None:
-        known = ("name", "where", *KINDS)
+        known = ("name", "where", "importance", *KINDS)
         for key, value in node.entries:
             if key.text not in known:
                 if kind is not None:
@@ -78,7 +105,7 @@ class QueryReader:
                     )
             elif isinstance(value, Scalar) and value.plain and not value.text:
                 self._note("DX107", key.span, f"{shown(key.text)} has no value", "write one or remove the key")
-            elif key.text in ("name", "where", "count", "sum", "mean", "matrix") and not isinstance(value, Scalar):
+            elif key.text in _SINGLE_WORDS and not isinstance(value, Scalar):
                 self._note("DX108", value.span, f"{shown(key.text)} is a single word or condition")
         where = node.entry("where")
         if where is not None and kind == "mean":
@@ -89,80 +116,137 @@ class QueryReader:
                 "ask for the sum and the count with the same condition, and divide the answers",
             )
         elif where is not None and kind not in (None, *WITH_WHERE):
-            self._note("DX200", where[0].span, f"'where' goes with {' and '.join(WITH_WHERE)}, not with {kind}")
+            goes = f"{', '.join(WITH_WHERE[:-1])} and {WITH_WHERE[-1]}"
+            self._note("DX200", where[0].span, f"'where' goes with {goes}, not with {kind}")
 
     def _named(self, node: Mapping, made: Workload) -> Workload:
         name = node.entry("name")
         if name is None or not isinstance(name[1], Scalar):
             return made
         given = name[1].text
-        several = node.entry("marginal") or node.entry("matrix")
+        several = any(node.entry(kind) for kind in SEVERAL)
         return replace(made, names=tuple(f"{given}: {own}" for own in made.names) if several else (given,))
 
-    def _count(self, node: Mapping, value: Node) -> Workload | None:
-        chosen = self._condition(value)
-        if chosen is None or not isinstance(value, Scalar):
+    def _importance(self, node: Mapping) -> Fraction | None:
+        stated = node.entry("importance")
+        if stated is None:
+            return Fraction(1)
+        try:
+            number = exact(_one_line(stated[1]))
+        except NotANumber:
+            number = Fraction(0)
+        if number <= 0:
+            advice = "2 counts the squared errors of these answers twice"
+            self._note("DX209", stated[1].span, "an importance is a positive number", advice)
             return None
-        return Workload((_one_line(value),), (Fraction(1),), lambda _: chosen.over_universe().astype(np.int64))
+        return number
+
+    def _count(self, value: Node) -> Workload | None:
+        chosen = self.columns.condition(value)
+        return None if chosen is None else Workload((_one_line(value),), (Fraction(1),), (chosen,))
 
     def _sum(self, node: Mapping, value: Node) -> Workload | None:
-        where = node.entry("where")
-        chosen = self._condition(where[1]) if where else Selection(self.universe, (), np.array(True))
-        found = self._numbers(value)
+        chosen = self.columns.where(node)
+        found = self.columns.numbers(value)
         if found is None or chosen is None:
             return None
-        axis, numbers, unit = found
+        numbers, unit = found
         name = f"sum of {_one_line(value)}{_condition_words(node)}"
-        full = along(self.universe, axis, numbers)
-        return Workload((name,), (unit,), lambda _: laid_out(self.universe, full) * chosen.over_universe())
+        return Workload((name,), (unit,), (products(numbers, chosen),))
 
     def _mean(self, node: Mapping, value: Node) -> Workload | None:
-        found = self._numbers(value)
+        found = self.columns.numbers(value)
         if self.records is None:
             advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
             self._note("DX204", (node.entry("mean") or (node,))[0].span, "a mean needs the number of records", advice)
         if found is None or self.records is None:
             return None
-        axis, numbers, unit = found
-        full = along(self.universe, axis, numbers)
-        return Workload((f"mean {_one_line(value)}",), (unit / self.records,), lambda _: laid_out(self.universe, full))
+        numbers, unit = found
+        return Workload((f"mean {_one_line(value)}",), (unit / self.records,), (numbers,))
 
-    def _marginal(self, node: Mapping, value: Node) -> Workload | None:
-        where = node.entry("where")
-        chosen = self._condition(where[1]) if where else Selection(self.universe, (), np.array(True))
-        entries = value.items if isinstance(value, Sequence) else (value,)
-        groups = [group for group in map(self._groups, entries) if group is not None]
-        axes = [group.axis for group in groups]
-        if chosen is None or len(groups) < len(entries) or not groups:
+    def _counts(self, node: Mapping, made: list[NamedTable | None]) -> Workload | None:
+        """Tables of counts, of those records only that satisfy the query's condition."""
+        chosen = self.columns.where(node)
+        tables = [one for one in made if one is not None]
+        if chosen is None or len(tables) < len(made) or not tables:
             return None
-        if len(set(axes)) < len(axes):
+        names = tuple(name + _condition_words(node) for one in tables for name in one.names)
+        counted = tuple(products(one.table, chosen) for one in tables)
+        return Workload(names, (Fraction(1),) * len(names), counted)
+
+    def _marginal(self, span: Span, entries: tuple[Node, ...]) -> NamedTable | None:
+        groups = [group for group in map(self.columns.groups, entries) if group is not None]
+        if len(groups) < len(entries) or not groups:
+            return None
+        if len({group.axis for group in groups}) < len(groups):
+            self._note("DX201", span, "a marginal takes one column of each attribute, found two of one")
+            return None
+        return marginal(groups)
+
+    def _marginals(self, value: Node) -> list[NamedTable | None]:
+        if isinstance(value, Mapping):
+            return self._all_ways(value)
+        if not isinstance(value, Sequence) or not value.items:
+            message = "'marginals' is a list of groups, such as [[age, sex], [race]], or {ways: 2}"
+            self._note("DX108", value.span, message, "write 'marginal: age' for one table")
+            return []
+        lists = [item.items if isinstance(item, Sequence) else (item,) for item in value.items]
+        return [self._marginal(item.span, entries) for item, entries in zip(value.items, lists, strict=True)]
+
+    def _all_ways(self, value: Mapping) -> list[NamedTable | None]:
+        for key, _ in value.entries:
+            if key.text not in ("ways", "of"):
+                advice = did_you_mean(key.text, ("ways", "of"))
+                self._note("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
+        among = value.entry("of")
+        columns: list[Groups | None]
+        if among is None:
+            universe = self.columns.universe
+            first = [attribute.columns[0] for attribute in universe.attributes]
+            columns = [groups_of_column(universe, axis, column) for axis, column in enumerate(first)]
+        else:
+            nodes = among[1].items if isinstance(among[1], Sequence) else (among[1],)
+            columns = [self.columns.groups(node) for node in nodes]
+        known = [one for one in columns if one is not None]
+        ways = self._ways(value, len(columns))
+        if ways is None or len(known) < len(columns):
+            return []
+        if len({one.axis for one in known}) < len(known):
             self._note("DX201", value.span, "a marginal takes one column of each attribute, found two of one")
-            return None
-        shape = tuple(len(group.words) for group in groups)
-        if math.prod(shape) * self.universe.size > MAX_ENTRIES:
-            self._note_size(value.span, math.prod(shape))
-            return None
-        suffix = _condition_words(node)
-        names = tuple(
-            ", ".join(g.label(c) for g, c in zip(groups, codes, strict=True)) + suffix for codes in np.ndindex(shape)
-        )
+            return []
+        return [marginal(group) for group in itertools.combinations(known, ways)]
 
-        def row(k: int) -> Row:
-            cell = np.ones((1,) * len(self.universe.shape), dtype=np.bool_)
-            for group, code in zip(groups, np.unravel_index(k, shape), strict=True):
-                cell = cell & (along(self.universe, group.axis, group.codes) == code)
-            return laid_out(self.universe, cell.astype(np.int64)) * chosen.over_universe()
-
-        return Workload(names, (Fraction(1),) * len(names), row)
-
-    def _matrix(self, node: Mapping, value: Node) -> Workload | None:
-        file = _one_line(value)
+    def _ways(self, value: Mapping, most: int) -> int | None:
+        stated = value.entry("ways")
         try:
-            table = read_csv(self.mistakes.text.folder, file)
-            if len(table.rows) != self.universe.size:
+            number = exact(_one_line(stated[1])) if stated else Fraction(0)
+        except NotANumber:
+            number = Fraction(0)
+        if number.denominator == 1 and 0 < number <= most:
+            return int(number)
+        span = stated[1].span if stated else value.span
+        self._note("DX210", span, f"'ways' says how many columns each table has: a whole number from 1 to {most}")
+        return None
+
+    def _along(self, kind: str, value: Node) -> NamedTable | None:
+        found = self.columns.column(value)
+        if found is None:
+            return None
+        try:
+            groups = ordered_groups(self.columns.universe, *found)
+        except UnsupportedCombination as error:
+            self._note("DX201", value.span, str(error), f"{kind} are along numbers or dates")
+            return None
+        return prefix_counts(groups) if kind == "prefixes" else range_counts(groups)
+
+    def _matrix(self, value: Node) -> Workload | None:
+        file, universe = _one_line(value), self.columns.universe
+        try:
+            table = read_csv(self.columns.mistakes.text.folder, file)
+            if len(table.rows) != universe.size:
                 raise WrongContent(
                     f"{file} has {len(table.rows):,} rows below its header; "
-                    f"the universe has {self.universe.size:,} record types"
+                    f"the universe has {universe.size:,} record types"
                 )
             columns = [integers_over_unit(table.numbers(name)) for name in table.header]
         except Unreadable as error:
@@ -176,88 +260,16 @@ class QueryReader:
         except TooFine as error:
             self._note("DX208", value.span, f"{file}: {error}", "round the numbers")
             return None
-        return Workload(table.header, tuple(unit for _, unit in columns), lambda k: columns[k][0])
+        weights = np.stack([integers for integers, _ in columns]).reshape(-1, *universe.shape)
+        whole = tabulated(range(len(universe.shape)), weights)
+        return Workload(table.header, tuple(unit for _, unit in columns), (whole,))
 
-    def _condition(self, node: Node) -> Selection | None:
-        if not isinstance(node, Scalar):
-            self._note("DX108", node.span, "a condition is one piece of text")
-            return None
-        try:
-            chosen = evaluate(parse_predicate(node.text), self.universe)
-        except PredicateError as error:
-            span = place_in(node, error.offset, self.mistakes.text.content)
-            self._note("DX202", span, error.message, error.advice)
-            return None
-        if not chosen.mask.any():
-            self._note("DX202", node.span, "no record type satisfies this condition", "the answer would always be 0")
-            return None
-        return chosen
-
-    def _column(self, node: Node) -> tuple[int, Column] | None:
-        if not isinstance(node, Scalar):
-            self._note("DX108", node.span, "a column's name is expected here")
-            return None
-        whole = Name(node.text.strip("`"), None, 0)
-        attribute, dot, column = node.text.partition(".")
-        try:
-            qualified = dot and attribute in self.universe.names
-            return find_column(self.universe, Name(column, attribute, 0) if qualified else whole)
-        except PredicateError as error:
-            self._note("DX201", node.span, error.message, error.advice)
-            return None
-
-    def _numbers(self, node: Node) -> tuple[int, Row, Fraction] | None:
-        found = self._column(node)
-        if found is None:
-            return None
-        axis, column = found
-        if isinstance(column, TextColumn):
-            self._note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up")
-            return None
-        try:
-            return axis, *integers_over_unit(column.numbers)
-        except TooFine as error:
-            self._note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
-            return None
-
-    def _groups(self, node: Node) -> _Groups | None:
-        found = self._column(node)
-        if found is None:
-            return None
-        axis, column = found
-        attribute = self.universe.attributes[axis]
-        own = column.name == attribute.columns[0].name
-        cells = attribute.labels if own else _words(column)
-        words = tuple(dict.fromkeys(cells))
-        code_of = {word: code for code, word in enumerate(words)}
-        return _Groups(column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
-
-    def _note_size(self, span: Span, count: int) -> None:
-        size = self.universe.size
-        total = f"{count:,} queries over {size:,} record types make {count * size:,} weights"
-        message = f"{total}; at most {MAX_ENTRIES:,} are kept"
-        self._note("DX207", span, message, "ask fewer queries, or use coarser values in the policy")
+    @property
+    def _mistakes(self) -> int:
+        return len(self.columns.mistakes.found)
 
     def _note(self, code: str, span: Span, message: str, advice: str = "") -> None:
-        self.mistakes.add(code, span, message, advice)
-
-
-@final
-@dataclass(frozen=True)
-class _Groups:
-    """A column's distinct values, and which of them each code of its attribute has."""
-
-    column: str
-    axis: int
-    words: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-    def label(self, code: int) -> str:
-        return f"{self.column}={self.words[code]}"
-
-
-def _words(column: Column) -> tuple[str, ...]:
-    return tuple(map(str, column.numbers)) if isinstance(column, NumberColumn) else column.texts
+        self.columns.note(code, span, message, advice)
 
 
 def _one_line(node: Node) -> str:

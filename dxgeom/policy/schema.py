@@ -108,9 +108,13 @@ _QUERY_WORDS: Final[dict[str, str]] = {
     "sum": "The sum of a numeric attribute or column.",
     "mean": "The mean of a numeric attribute or column over all records; needs 'records'.",
     "marginal": "A count for every combination of the values of these attributes or columns.",
+    "marginals": "Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some columns.",
+    "prefixes": "For each value of a column of numbers or dates: how many records have it or a lower one.",
+    "ranges": "For each two values of a column of numbers or dates: how many records lie between, both included.",
     "matrix": "A CSV file of weights beside the queries file: a column per query, a row per record type.",
     "name": "What the answer is called; names are distinct.",
     "where": "Only records that satisfy this condition.",
+    "importance": "The squared errors of these answers count so many times when a plan is chosen.",
 }
 
 
@@ -152,7 +156,16 @@ def queries_schema() -> dict[str, Any]:
 def _query(kind: str) -> dict[str, Any]:
     word: dict[str, Any] = {"type": _WORD}
     several: dict[str, Any] = {"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]}
-    keys = {kind: several if kind == "marginal" else word, "name": word}
+    ways = {
+        "type": "object",
+        "properties": {"ways": {"type": ["integer", "string"]}, "of": several},
+        "required": ["ways"],
+        "additionalProperties": False,
+    }
+    groups = {"type": "array", "items": several, "minItems": 1}
+    forms = {"marginal": several, "marginals": {"anyOf": [groups, ways]}}
+    amount = {"type": ["number", "string"], "exclusiveMinimum": 0}
+    keys = {kind: forms.get(kind, word), "name": word, "importance": amount}
     if kind in WITH_WHERE:
         keys["where"] = word
     return {

@@ -1,9 +1,9 @@
-"""Exact weights of one query over the record types, built row by row."""
+"""Exact weights of the queries of one entry of a file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, final
@@ -11,8 +11,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.universe.queries import LARGEST_NUMERATOR
-from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable
 
 Row: TypeAlias = NDArray[np.int64]
 
@@ -24,11 +23,12 @@ class TooFine(Exception):
 @final
 @dataclass(frozen=True)
 class Workload:
-    """Some queries, not yet laid out: ``names`` and ``units`` of each, and how to write row k into an (N,) array."""
+    """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order."""
 
     names: tuple[str, ...]
     units: tuple[Fraction, ...]
-    row: Callable[[int], Row]
+    tables: tuple[WeightTable, ...]
+    importance: Fraction = Fraction(1)
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:
@@ -46,15 +46,3 @@ def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:
     if max(map(abs, scaled)) // divisor >= LARGEST_NUMERATOR:
         raise TooFine(f"over a common denominator these numbers exceed {LARGEST_NUMERATOR:,}")
     return np.array([entry // divisor for entry in scaled], dtype=np.int64), Fraction(divisor, denominator)
-
-
-def along(universe: Universe, axis: int, values: Row) -> Row:
-    """Values by code of one attribute, shaped to broadcast over the universe."""
-    shape = [1] * len(universe.shape)
-    shape[axis] = universe.shape[axis]
-    return values.reshape(shape)
-
-
-def laid_out(universe: Universe, values: NDArray[np.int64]) -> Row:
-    """An array that broadcasts over the universe, as one flat row."""
-    return np.array(np.broadcast_to(values, universe.shape), dtype=np.int64).ravel()

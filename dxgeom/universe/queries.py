@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.universe import workloads
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import (
+    LARGEST_NUMERATOR,
+    WeightTables,
+    below,
+    over_attributes,
+    stacked,
+    tables_of_matrix,
+)
+from dxgeom.universe.workloads import NamedTable
 
-LARGEST_NUMERATOR = 2**52
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
 
@@ -24,29 +34,38 @@ _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: rou
 class LinearQueries:
     """K named linear queries over N record types: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
-    ``numerators`` (K, N): int64 below 2⁵² in magnitude; ``units``: positive rationals. ``universe`` is None for queries
-    given as a bare matrix; ``records`` is the public number of records where a query (a mean) was divided by it.
+    ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few
+    attributes that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a
+    bare matrix;
+    ``records`` is the public number of records where a query (a mean) was divided by it. ``importance`` (K,): positive
+    factors of each answer's squared error in a plan's objective; None for all alike.
     """
 
     names: tuple[str, ...]
-    numerators: NDArray[np.int64] = field(repr=False)
+    weights: WeightTables | NDArray[np.int64] = field(repr=False)
     units: tuple[Fraction, ...] = field(repr=False)
     universe: Universe | None = field(default=None, repr=False)
     records: int | None = None
+    importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        shape = self.numerators.shape
-        _require(
-            self.numerators.ndim == 2 and shape[0] > 0 and shape[1] > 0,
-            f"queries form a K × N matrix, found shape {shape}",
-        )
-        _require(shape[0] == len(self.names) == len(self.units), "every query has one name, one row and one unit")
+        if isinstance(self.weights, np.ndarray):
+            shape = self.weights.shape
+            matrix = len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+            _require(matrix, f"queries form a K × N matrix, found shape {shape}")
+        _require(self.count > 0, "a workload has at least one query")
+        sized = self.count == len(self.names) == len(self.units)
+        _require(sized, "every query has one name, one row and one unit")
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
-        largest = max(int(self.numerators.max()), -int(self.numerators.min()))
-        _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
-        sized = self.universe is None or self.universe.size == shape[1]
-        _require(sized, f"queries have one weight per record type, found {shape[1]}")
+        for table in self.tables.tables:
+            largest = max(int(table.weights.max()), -int(table.weights.min()))
+            _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
+        fits = self.universe is None or self.universe.size == self.size
+        _require(fits, f"queries have one weight per record type, found {self.size}")
+        if self.importance is not None:
+            positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
+            _require(positive, "importance is one positive number per query")
 
     @classmethod
     def from_matrix(cls, names: Sequence[str], matrix: ArrayLike, universe: Universe | None = None) -> LinearQueries:
@@ -67,41 +86,117 @@ class LinearQueries:
         numerators = np.array([row for row, _ in rows], dtype=np.int64).reshape(raw.shape)
         return cls(tuple(names), numerators, tuple(unit for _, unit in rows), universe)
 
+    @classmethod
+    def kronecker(
+        cls, names: Sequence[str], universe: Universe, factors: Mapping[str, ArrayLike], unit: Fraction | int = 1
+    ) -> LinearQueries:
+        """Products of queries on single attributes: a record's weight is the product of its values' weights.
+
+        Args: ``factors``: for each attribute that matters, integers (queries, values), or (values,) for one query. The
+        queries are all combinations, the last attribute's running fastest; ``names`` in that order. ``unit``: what all
+        weights are multiplied with.
+        Raises: UnsupportedCombination for an unknown attribute or a wrong shape; TooLarge.
+        """
+        table = workloads.kronecker_table(universe, factors)
+        units = (Fraction(unit),) * len(table.queries)
+        return cls(tuple(names), stacked(universe.shape, [table]), units, universe)
+
+    @classmethod
+    def marginals(
+        cls, universe: Universe, groups: Sequence[Sequence[str]] | None = None, *, ways: int | None = None
+    ) -> LinearQueries:
+        """Counts in every cell of the marginal tables of these groups of attributes, or of all groups of ``ways`` ones.
+
+        Raises: UnsupportedCombination for an unknown attribute; TooLarge.
+        """
+        return cls._of(universe, workloads.marginals(universe, workloads.groups_of(universe, groups, ways)))
+
+    @classmethod
+    def prefixes(cls, universe: Universe, attribute: str) -> LinearQueries:
+        """For each value of an ordered attribute: how many records have it or a lower one.
+
+        Raises: UnsupportedCombination when the attribute is unknown or has no order.
+        """
+        return cls._of(universe, [workloads.prefixes(universe, attribute)])
+
+    @classmethod
+    def ranges(cls, universe: Universe, attribute: str) -> LinearQueries:
+        """For each two values of an ordered attribute: how many records lie between them, both included.
+
+        Raises: UnsupportedCombination when the attribute is unknown or has no order; TooLarge.
+        """
+        return cls._of(universe, [workloads.ranges(universe, attribute)])
+
+    @classmethod
+    def stack(cls, parts: Sequence[LinearQueries]) -> LinearQueries:
+        """Workloads over one universe, one below the other.
+
+        Raises: UnsupportedCombination when they are not about the same records or numbers of records.
+        """
+        _require(len(parts) > 0, "a workload has at least one query")
+        universe, records = parts[0].universe, parts[0].records
+        for part in parts:
+            same = part.universe and universe and part.universe.lists_the_same_records(universe)
+            alike = bool(same) and part.records == records
+            _require(alike, "workloads that are stacked are about the same universe and number of records")
+        shape = parts[0].tables.shape if universe is None else universe.shape
+        importance = tuple(one for part in parts for one in part.importance or (Fraction(1),) * part.count)
+        return cls(
+            tuple(name for part in parts for name in part.names),
+            below(shape, [over_attributes(part.tables, shape) for part in parts]),
+            tuple(unit for part in parts for unit in part.units),
+            universe,
+            records,
+            importance if any(part.importance for part in parts) else None,
+        )
+
+    @classmethod
+    def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
+        names = tuple(name for one in made for name in one.names)
+        tables = stacked(universe.shape, [one.table for one in made])
+        return cls(names, tables, (Fraction(1),) * len(names), universe)
+
+    @cached_property
+    def tables(self) -> WeightTables:
+        """The numerators as tables."""
+        return tables_of_matrix(self.weights) if isinstance(self.weights, np.ndarray) else self.weights
+
     @property
     def count(self) -> int:
         """The number K of queries."""
-        return int(self.numerators.shape[0])
+        return self.tables.count
 
     @property
     def size(self) -> int:
         """The number N of record types."""
-        return int(self.numerators.shape[1])
+        return self.tables.size
+
+    @property
+    def numerators(self) -> NDArray[np.int64]:
+        """The numerators laid out, (K, N).
+
+        Raises: TooLarge when there are too many.
+        """
+        return self.tables.matrix()
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The weights as float64 (K, N), each correctly rounded up to its last place."""
+        """The weights as float64 (K, N), each correctly rounded up to its last place.
+
+        Raises: TooLarge when there are too many.
+        """
         return np.asarray(self.numerators * np.array([float(unit) for unit in self.units])[:, None])
 
     def answers(self, counts: NDArray[np.int64]) -> list[Fraction]:
         """The exact answers on a histogram. **Not private.**"""
-        return [unit * total for unit, total in zip(self.units, integer_totals(self.numerators, counts), strict=True)]
+        return [unit * total for unit, total in zip(self.units, self.tables.totals(counts), strict=True)]
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of names and exact weights."""
-        digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.numerators.shape)).encode())
-        digest.update(np.ascontiguousarray(self.numerators).tobytes())
+        digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())
+        digest.update(self.tables.digest.encode())
         return digest.hexdigest()
-
-
-def integer_totals(numerators: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:
-    """``numerators @ counts`` without overflow; exact."""
-    present = np.flatnonzero(counts)
-    weights, present_counts = numerators[:, present], counts[present]
-    largest = int(np.abs(weights).max(initial=0)) * int(present_counts.sum(dtype=object))
-    if largest < 2**62:
-        return [int(total) for total in weights @ present_counts]
-    return [int(np.dot(row.astype(object), present_counts.astype(object))) for row in weights]
 
 
 def _exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.lattice import on_lattice
-from dxgeom.universe.queries import LinearQueries, integer_totals
+from dxgeom.universe.exact_totals import integer_totals
+from dxgeom.universe.queries import LinearQueries
 
 
 def queries(matrix):

@@ -10,6 +10,7 @@ import pytest
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
 from dxgeom.policy.queries_file import load_queries, parse_queries
+from dxgeom.universe.queries import LinearQueries
 
 POLICIES = Path(__file__).parents[3] / "policies"
 CLINIC = """policy: clinic
@@ -111,7 +112,10 @@ WRONG = [
     ("mean: age\n    where: sex == 'M'", "4:5: DX204: a mean is over all records"),
     ("marginal: [sex, age, sex]", "3:15: DX201: a marginal takes one column of each attribute"),
     ("marginal: [sex, aeg]", "3:21: DX201: there is no column 'aeg'"),
-    ("count: true\n    where: sex == 'M'", "4:5: DX200: 'where' goes with sum and marginal, not with count"),
+    (
+        "count: true\n    where: sex == 'M'",
+        "4:5: DX200: 'where' goes with sum, marginal, marginals, prefixes and ranges, not with count",
+    ),
     ("count: true\n    sum: age", "3:5: DX200: a query asks for one of"),
     ("cuont: true", "did you mean 'count'?"),
     ("count: true\n    nmae: x", "4:5: DX105: the key 'nmae' is not known here"),
@@ -181,7 +185,7 @@ def test_a_workload_beyond_the_limit_is_refused_before_it_is_built():
         "policy: p\nuniverse: {attributes: {a: {range: [1, 20000], step: 1}}}\n"
         "rules: [{change: a, epsilon: 1, per: 9}]\n"
     )
-    with pytest.raises(QueryError, match=r"DX207: 20,000 queries over 20,000 record types make 400,000,000 weights"):
+    with pytest.raises(QueryError, match=r"DX207: 20,000 queries over 20,000 cells make 400,000,000 weights"):
         parse_queries("queries: [{marginal: a}]\n", policy)
 
 
@@ -214,3 +218,77 @@ def test_the_records_of_us_cities_are_its_population():
     population = {column.name: column for column in policy.universe.attributes[0].columns}["population"]
     queries = load_queries(POLICIES / "us-cities-queries.yaml", policy)
     assert queries.records == sum(population.numbers)
+
+
+def test_marginals_are_the_tables_of_each_group(clinic):
+    queries = parse_queries("queries:\n  - marginals: [[native, sex], dose]\n    where: age < 18\n", clinic)
+    one = parse_queries("queries:\n  - marginal: [native, sex]\n    where: age < 18\n", clinic)
+    other = parse_queries("queries:\n  - marginal: dose\n    where: age < 18\n", clinic)
+    assert queries.names == one.names + other.names
+    assert coefficients(queries) == coefficients(one) + coefficients(other)
+
+
+@pytest.mark.parametrize(
+    ("written", "groups"),
+    [
+        ("{ways: 2, of: [sex, age, dose]}", [["sex", "age"], ["sex", "dose"], ["age", "dose"]]),
+        ("{ways: 1}", [["sex"], ["native"], ["age"], ["dose"]]),
+        ("{ways: 4}", [["sex", "native", "age", "dose"]]),
+    ],
+)
+def test_marginals_of_so_many_ways_are_all_groups(clinic, written, groups):
+    queries = parse_queries(f"queries: [{{marginals: {written}}}]\n", clinic)
+    expected = LinearQueries.marginals(clinic.universe, groups)
+    assert queries.names == expected.names
+    assert np.array_equal(queries.numerators, expected.numerators)
+
+
+def test_prefixes_and_ranges_are_of_ordered_columns_and_may_have_conditions(clinic):
+    queries = parse_queries(
+        "queries:\n  - prefixes: dose\n  - name: girls\n    ranges: age\n    where: sex == 'F'\n", clinic
+    )
+    assert queries.names[:2] == ("dose up to 0", "dose up to 0.25")
+    assert queries.names[5:7] == (
+        "girls: age from [0, 18) to [0, 18) where sex == 'F'",
+        "girls: age from [0, 18) to [18, 65) where sex == 'F'",
+    )
+    assert coefficients(queries)[1] == by_record(clinic, lambda r: Fraction(r["dose"]) <= Fraction(1, 4))
+    assert coefficients(queries)[6] == by_record(clinic, lambda r: r["age"] != "[65, 100]" and r["sex"] == "F")
+
+
+def test_prefixes_go_along_a_further_column_from_its_lowest_value(tmp_path):
+    (tmp_path / "t.csv").write_text("id,x,y,height\na,0,0,30\nb,1,1,-5\nc,2,2,30\nd,3,3,4\n")
+    policy = parse_policy(
+        "policy: p\nuniverse: {attributes: {t: {points: t.csv, key: id, x: x, y: y, unit: km}}}\n"
+        "rules: [{change: t, epsilon: 1, per: 1 km}]\n",
+        folder=tmp_path,
+    )
+    queries = parse_queries("queries: [{prefixes: height}]\n", policy)
+    assert queries.names == ("height up to -5", "height up to 4", "height up to 30")
+    assert queries.numerators.tolist() == [[0, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]
+
+
+def test_importance_is_stated_by_query_and_holds_for_all_its_answers(clinic):
+    text = (
+        "queries:\n  - {count: native == 'Yes', importance: 2.5}\n  - {marginal: sex, importance: 1/3}\n  - sum: dose\n"
+    )
+    with pytest.raises(QueryError, match="DX209"):
+        parse_queries(text, clinic)
+    queries = parse_queries(text.replace("1/3", "3"), clinic)
+    assert queries.importance == (Fraction(5, 2), 3, 3, 1)
+    assert parse_queries("queries: [{count: native == 'Yes', importance: 1}]", clinic).importance is None
+
+
+def test_twenty_conditions_on_ten_million_record_types_stay_small():
+    attributes = "".join(f"    a{k}: [{', '.join('bcdefghijk')}]\n" for k in range(7))
+    policy = parse_policy(
+        f"policy: p\nuniverse:\n  attributes:\n{attributes}"
+        "rules: [{change: [a0, a1, a2, a3, a4, a5, a6], epsilon: 1}]\n"
+    )
+    queries = parse_queries(
+        "queries:\n"
+        + "".join(f"  - count: a{k % 7} == 'b' and a{(k + 3) % 7} in ['c', 'd']\n    name: q{k}\n" for k in range(20)),
+        policy,
+    )
+    assert queries.size == 10**7
+    assert sum(table.weights.size for table in queries.tables.tables) == 80

@@ -1,0 +1,181 @@
+"""Workloads that many people ask for: marginal tables, prefixes, ranges, products of queries on single attributes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.universe.columns import Column, NumberColumn
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable, products, refuse_too_many, tabulated
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+@final
+@dataclass(frozen=True)
+class NamedTable:
+    """Counts with their names."""
+
+    names: tuple[str, ...]
+    table: WeightTable
+
+
+@final
+@dataclass(frozen=True)
+class Groups:
+    """A column's distinct values as words, and which of them each code of its attribute has."""
+
+    column: str
+    axis: int
+    words: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    @property
+    def cells(self) -> WeightTable:
+        """One count per value."""
+        return tabulated((self.axis,), np.arange(len(self.words))[:, None] == self.codes)
+
+    def label(self, place: int) -> str:
+        """The name of one value's count."""
+        return f"{self.column}={self.words[place]}"
+
+
+def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:
+    """The distinct values of a column, in order of appearance."""
+    attribute = universe.attributes[axis]
+    own = column.name == attribute.columns[0].name
+    cells = attribute.labels if own else _words(column)
+    words = tuple(dict.fromkeys(cells))
+    code_of = {word: code for code, word in enumerate(words)}
+    return Groups(column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
+
+
+def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
+    """The distinct values of a column of numbers or days, from the lowest to the highest.
+
+    Raises: UnsupportedCombination for a column of words, which have no order.
+    """
+    keys: tuple[Fraction | str, ...]
+    if isinstance(column, NumberColumn):
+        keys = column.numbers
+    elif column.dates:
+        keys = column.texts
+    else:
+        raise UnsupportedCombination(f"{shown(column.name)} holds words, which have no order")
+    found = groups_of_column(universe, axis, column)
+    first = [int(np.argmax(found.codes == place)) for place in range(len(found.words))]
+    order = sorted(range(len(first)), key=lambda place: keys[first[place]])
+    place_of = np.argsort(np.array(order, dtype=np.int64))
+    return Groups(found.column, axis, tuple(found.words[place] for place in order), place_of[found.codes])
+
+
+def marginal(groups: Sequence[Groups]) -> NamedTable:
+    """A count for every combination of the values of columns of different attributes, the last one's running fastest.
+
+    Raises: TooLarge.
+    """
+    shape = tuple(len(group.words) for group in groups)
+    refuse_too_many(math.prod(shape), math.prod(shape))
+    names = (", ".join(g.label(c) for g, c in zip(groups, codes, strict=True)) for codes in np.ndindex(shape))
+    return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
+
+
+def prefix_counts(groups: Groups) -> NamedTable:
+    """How many records have each value or a lower one."""
+    count = len(groups.words)
+    refuse_too_many(count, count)
+    names = tuple(f"{groups.column} up to {word}" for word in groups.words)
+    return NamedTable(names, tabulated((groups.axis,), groups.codes <= np.arange(count)[:, None]))
+
+
+def range_counts(groups: Groups) -> NamedTable:
+    """How many records lie between each two values, both included; the upper value runs fastest.
+
+    Raises: TooLarge.
+    """
+    count = len(groups.words)
+    refuse_too_many(count * (count + 1) // 2, count)
+    low, high = np.triu_indices(count)
+    names = tuple(
+        f"{groups.column} from {groups.words[a]} to {groups.words[b]}" for a, b in zip(low, high, strict=True)
+    )
+    inside = (groups.codes >= low[:, None]) & (groups.codes <= high[:, None])
+    return NamedTable(names, tabulated((groups.axis,), inside))
+
+
+def groups_of(
+    universe: Universe, groups: Sequence[Sequence[str]] | None, ways: int | None
+) -> tuple[tuple[str, ...], ...]:
+    """The groups of attributes that were listed, or all of ``ways`` attributes.
+
+    Raises: UnsupportedCombination.
+    """
+    if (groups is None) == (ways is None):
+        raise UnsupportedCombination("marginals are of listed groups of attributes, or of all groups of so many 'ways'")
+    if groups is not None:
+        return tuple(tuple(group) for group in groups)
+    if ways is None or not 0 < ways <= len(universe.names):
+        raise UnsupportedCombination(f"'ways' lies between 1 and {len(universe.names)}, found {ways}")
+    return tuple(itertools.combinations(universe.names, ways))
+
+
+def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[NamedTable]:
+    """The marginal table of each group of attributes.
+
+    Raises: UnsupportedCombination for an unknown or repeated attribute, or an empty group; TooLarge.
+    """
+    made = []
+    for group in groups:
+        if not group or len(set(group)) < len(group):
+            raise UnsupportedCombination("a marginal is of one or more different attributes")
+        made.append(marginal([groups_of_column(universe, *_attribute(universe, name)) for name in group]))
+    return made
+
+
+def prefixes(universe: Universe, attribute: str) -> NamedTable:
+    """See :func:`prefix_counts`."""
+    return prefix_counts(ordered_groups(universe, *_attribute(universe, attribute)))
+
+
+def ranges(universe: Universe, attribute: str) -> NamedTable:
+    """See :func:`range_counts`."""
+    return range_counts(ordered_groups(universe, *_attribute(universe, attribute)))
+
+
+def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> WeightTable:
+    """The products of one query on each attribute, in all combinations, the last factor's running fastest.
+
+    Raises: UnsupportedCombination; TooLarge.
+    """
+    tables = []
+    for name, given in factors.items():
+        axis, _ = _attribute(universe, name)
+        factor = np.atleast_2d(np.asarray(given))
+        size = universe.shape[axis]
+        if factor.dtype.kind not in "iub" or factor.ndim != 2 or factor.shape[1] != size or not len(factor):
+            raise UnsupportedCombination(f"the factor of {shown(name)} is integers with {size:,} per query")
+        if max(int(factor.max()), -int(factor.min())) >= LARGEST_NUMERATOR:
+            raise UnsupportedCombination("the integers of a factor stay below 2**52")
+        tables.append(tabulated((axis,), factor.astype(np.int64)))
+    return reduce(products, tables, tabulated((), np.ones(1, dtype=np.int64)))
+
+
+def _attribute(universe: Universe, name: str) -> tuple[int, Column]:
+    if name not in universe.names:
+        advice = did_you_mean(name, universe.names)
+        raise UnsupportedCombination(f"there is no attribute {shown(name)}" + (f"; {advice}" if advice else ""))
+    axis = universe.names.index(name)
+    return axis, universe.attributes[axis].columns[0]
+
+
+def _words(column: Column) -> tuple[str, ...]:
+    return tuple(map(str, column.numbers)) if isinstance(column, NumberColumn) else column.texts
