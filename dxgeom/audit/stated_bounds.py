@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Axis, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 
@@ -47,7 +47,9 @@ class StatedBounds:
     @property
     def closed(self) -> bool:
         """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
-        return not self.bounds or (len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing))
+        return not self.bounds or (
+            len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing | ByIndividual)
+        )
 
     @property
     def slack(self) -> Fraction:
@@ -67,6 +69,10 @@ class StatedBounds:
                 given = [epsilon for epsilon in (epsilons[a], epsilons[b]) if epsilon is not None]
                 least: Exact = min(given, default=INFINITE)
                 return least, least
+            case ByIndividual(epsilons=epsilons):
+                one, other = epsilons[a], epsilons[b]
+                both: Exact = INFINITE if one is None or other is None else one + other
+                return both, both
             case Growing(axis=axis, rate=rate, floor=floor):
                 low, high = self._apart(axis, a, b)
                 return max(floor, rate * low), max(floor, rate * high)

@@ -15,7 +15,8 @@ from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.numeric.rounding import round_down
+from dxgeom.metrics.star import StarMetric
+from dxgeom.numeric.rounding import round_down, sum_round_down
 from dxgeom.numeric.rows import distinct_rows, least_by_row
 
 DISTINCT_LIMIT = 5_000_000
@@ -70,6 +71,8 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)
+        case StarMetric():
+            yield from _between_individuals(metric, which)
         case _:
             for pairs in metric.generating_pairs():
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
@@ -83,11 +86,25 @@ def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
         yield PairBlock(first, second, np.full(first.size, bound))
 
 
+def _between_individuals(metric: StarMetric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
+    """Every pair of distinct columns, with the sum of the smallest ε in each: rounding down a sum keeps its order."""
+    columns, place = np.unique(which, return_inverse=True)
+    least = np.full(columns.size, np.inf)
+    np.minimum.at(least, place.reshape(-1), metric.rounded)
+    _refuse_too_many(columns.size * (columns.size - 1) // 2)
+    for first, second in all_pairs(columns.size):
+        yield PairBlock(columns[first], columns[second], sum_round_down(least[first], least[second]))
+
+
 def _along_axis(metric: SumMetric, axis: int, which: NDArray[np.int64]) -> Iterator[PairBlock]:
     """Along one code of a product: the part's pairs, on each *distinct* fibre of the values."""
     part = metric.parts[axis]
     grid = which.reshape(math.prod(metric.shape[:axis]), part.size, -1)
     fibres, _ = distinct_rows(grid.transpose(0, 2, 1).reshape(-1, part.size))
+    if isinstance(part, StarMetric) and part.size > len(fibres):
+        for fibre in fibres:
+            yield from _between_individuals(part, fibre)
+        return
     seen = 0
     for pairs in part.generating_pairs():
         seen += len(fibres) * pairs.bound.size

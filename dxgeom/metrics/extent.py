@@ -11,6 +11,7 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
 
@@ -26,6 +27,9 @@ def smallest_distance(metric: Metric) -> float:
     match metric:
         case DiscreteMetric(count=count, epsilon=epsilon):
             return round_down(epsilon) if count > 1 else np.inf
+        case StarMetric():
+            nearest = np.argsort(metric.rounded, kind="stable")[:2]
+            return float(metric.distance(*nearest)) if metric.size > 1 else np.inf
         case SumMetric(parts=parts):
             return min(smallest_distance(part) for part in parts)
         case CapMetric(inner=inner, epsilon=epsilon):

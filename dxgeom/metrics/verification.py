@@ -21,6 +21,7 @@ from dxgeom.metrics.matrix_check import Progress, certify_matrix, fingerprint_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.universe.universe import Universe
@@ -124,6 +125,9 @@ def _certify(metric: Metric) -> MetricCertificate:
         case ValueSensitivityMetric(epsilons=epsilons):
             _require(min(epsilons) > 0, f"every epsilon is positive, found {min(epsilons)}")
             reason = "closure of min(ε_a, ε_b), in closed form"
+        case StarMetric(epsilons=epsilons):
+            _require(min(epsilons) > 0, f"every epsilon is positive, found {min(epsilons)}")
+            reason = "ε_i + ε_j: paths through a centre that is no record"
         case LineMetric(positions=positions, rate=rate):
             _require(rate > 0, f"a rate is positive, found {rate}")
             rising = all(low < high for low, high in pairwise(positions))
@@ -160,6 +164,7 @@ def _certify(metric: Metric) -> MetricCertificate:
 _FORMS: dict[type[Metric], str] = {
     DiscreteMetric: "discrete",
     ValueSensitivityMetric: "value sensitivities",
+    StarMetric: "individuals",
     LineMetric: "line",
     PointsMetric: "points",
     GraphMetric: "graph",

@@ -55,4 +55,12 @@ class Edges:
     epsilons: tuple[Fraction, ...]
 
 
-Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges
+@final
+@dataclass(frozen=True)
+class ByIndividual:
+    """ε_a + ε_b for values a ≠ b; None where a value has no ε of its own: nothing is stated for its pairs."""
+
+    epsilons: tuple[Fraction | None, ...]
+
+
+Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges | ByIndividual

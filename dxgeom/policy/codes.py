@@ -36,6 +36,7 @@ CODES: Final[dict[str, str]] = {
     "DX136": "a bound that needs distances, on an attribute that has none",
     "DX137": "an attribute is listed twice in one rule",
     "DX138": "a combination of rules whose exact metric would exceed a stated size",
+    "DX145": "a column that does not hold the epsilons of individuals",
     # connectivity
     "DX150": "values that no rule protects: an attribute without a rule",
     "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.universe.attributes import Attribute
 
@@ -52,7 +52,7 @@ def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescrip
     """A ceiling may be applied after the closure: a path through a pair bounded by ε is itself at least ε long."""
     ceiling = min((bound.epsilon for bound in stated if isinstance(bound, Constant)), default=None)
     by_value = [bound for bound in stated if isinstance(bound, ByValue)]
-    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges)))
+    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges | ByIndividual)))
     kept: list[Bound] = [bound for bound in rest if not _undercut(bound, rest, ceiling)]
     if by_value:
         # The list takes the ceiling in.
@@ -84,10 +84,20 @@ def _undercut(bound: Bound, others: Sequence[Bound], ceiling: Fraction | None) -
                 for other in others
                 if isinstance(other, Near | Growing)
             )
+        case ByIndividual(epsilons=epsilons):
+            nearest = sorted(epsilon for epsilon in epsilons if epsilon is not None)[:2]
+            return (ceiling is not None and ceiling <= sum(nearest)) or any(
+                isinstance(other, ByIndividual) and other != bound and _nowhere_above(other, bound) for other in others
+            )
         case Edges(epsilons=epsilons):
             return ceiling is not None and ceiling <= min(epsilons)
         case _:
             return False
+
+
+def _nowhere_above(one: ByIndividual, other: ByIndividual) -> bool:
+    pairs = zip(one.epsilons, other.epsilons, strict=True)
+    return all(theirs is None or (mine is not None and mine <= theirs) for mine, theirs in pairs)
 
 
 def _near_by_others(other: Near | Growing, epsilon: Fraction, reach: Fraction) -> bool:

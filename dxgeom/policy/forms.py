@@ -13,8 +13,9 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
-from dxgeom.policy.bounds import Bound, Constant, Growing, Near
+from dxgeom.policy.bounds import Bound, ByIndividual, Constant, Growing, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.columns import plain
@@ -77,7 +78,7 @@ def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
     match bound:
         case Constant(epsilon=epsilon):
             return bool(epsilon == least)
-        case Growing() | Near():
+        case Growing() | Near() | ByIndividual():
             return bound in part.bounds
         case _:
             return True
@@ -107,6 +108,8 @@ def _family(metric: Metric) -> str:
             return "discrete"
         case ValueSensitivityMetric():
             return "value sensitivities"
+        case StarMetric():
+            return "individuals"
         case _:
             return type(metric).__name__.removesuffix("Metric").lower()
 
@@ -120,6 +123,8 @@ def _why(metric: Metric, mixed: bool) -> str:
             return "every two values are bounded by the same epsilon"
         case ValueSensitivityMetric():
             return "an epsilon by value: the smaller one of two values counts, or a detour by the smallest of all"
+        case StarMetric():
+            return "every value has its own epsilon and two values their sum: that is a metric as it stands"
         case LineMetric():
             return "distance grows with the difference of numbers, so neighbouring values say it all"
         case PointsMetric(floor=floor) if floor > 0:

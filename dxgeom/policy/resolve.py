@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
@@ -91,6 +91,8 @@ def _bound_data(bound: Bound) -> list[Any]:
             return ["constant", str(epsilon)]
         case ByValue(epsilons=epsilons):
             return ["values", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
+        case ByIndividual(epsilons=epsilons):
+            return ["individuals", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
         case Growing(axis=axis, rate=rate, floor=floor):
             return ["growing", axis, str(rate), str(floor)]
         case Near(axis=axis, epsilon=epsilon, reach=reach):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from dxgeom.policy.bounds import Axis, Bound, ByValue, Constant, Growing, Near
+from dxgeom.policy.bounds import Axis, Bound, ByIndividual, ByValue, Constant, Growing, Near
 from dxgeom.policy.data_files import WrongContent
+from dxgeom.policy.individuals import epsilons_in_column
 from dxgeom.policy.lengths import Length
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.secret_edges import secret_edges
@@ -82,13 +83,16 @@ class _Context:
             self.note(
                 "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
             )
-        stated = [f"'{key}'" for key in ("epsilon", "values", "weight") if getattr(rule, key) is not None]
+        bounds = ("epsilon", "values", "individuals", "weight")
+        stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
         if len(stated) != 1:
             found = " and ".join(stated) or "none of them"
-            self.note("DX131", None, f"a rule has one of 'epsilon', 'values' and 'weight', found {found}", HERE["rule"])
+            message = f"a rule has one of 'epsilon', 'values', 'individuals' and 'weight', found {found}"
+            self.note("DX131", None, message, HERE["rule"])
         self._check_secrets()
-        if rule.otherwise is not None and rule.values is None:
-            self.note("DX131", "otherwise", "'otherwise' goes with 'values'", HERE["rule"])
+        self._check_individuals()
+        if rule.otherwise is not None and rule.values is None and not isinstance(rule.individuals, dict):
+            self.note("DX131", "otherwise", "'otherwise' goes with 'values' or a list of 'individuals'", HERE["rule"])
         lengths = [key for key in ("per", "within") if getattr(rule, key) is not None]
         if len(lengths) == 2:
             self.note("DX131", "within", "a rule has 'per' or 'within', found both", "write two rules")
@@ -120,6 +124,16 @@ class _Context:
             if getattr(rule, key) is not None:
                 self.note("DX131", key, f"'{key}' does not go with 'secrets'", "give the edges an epsilon or a weight")
 
+    def _check_individuals(self) -> None:
+        rule = self.rule
+        if rule.individuals is None:
+            return
+        for key in ("per", "within", "secrets"):
+            if getattr(rule, key) is not None:
+                self.note("DX131", key, f"'{key}' does not go with 'individuals'", "write two rules")
+        if rule.change is None or len(rule.change) > 1:
+            self.note("DX131", "individuals", "'individuals' go with 'change' of one attribute", "write one rule each")
+
     def check_names(self, known: dict[str, None]) -> None:
         seen: set[str] = set()
         for place, name in enumerate(self.rule.change or ()):
@@ -148,7 +162,10 @@ class _Context:
         if rule.secrets is not None:
             return self._along_edges(attribute, rule.secrets.edges)
         if rule.values is not None:
-            return self._by_value(attribute, rule.values, rule.otherwise)
+            listed = self._listed(attribute, "values", rule.values)
+            return None if listed is None else ByValue(listed)
+        if rule.individuals is not None:
+            return self._individuals(attribute, rule.individuals)
         if rule.epsilon is None:
             return None
         if rule.per is not None:
@@ -173,9 +190,21 @@ class _Context:
             self.mistakes.add("DX115", span, str(error))
         return None
 
-    def _by_value(
-        self, attribute: Attribute, values: dict[str, Fraction], otherwise: Fraction | None
-    ) -> ByValue | None:
+    def _individuals(self, attribute: Attribute, given: dict[str, Fraction] | str) -> Bound | None:
+        if not isinstance(given, str):
+            listed = self._listed(attribute, "individuals", given)
+            return None if listed is None else ByIndividual(listed)
+        try:
+            return ByIndividual(epsilons_in_column(attribute, given))
+        except WrongContent as error:
+            self.mistakes.add("DX145", self.tree.span("rules", self.number, "individuals"), str(error))
+        return None
+
+    def _listed(
+        self, attribute: Attribute, key: str, values: dict[str, Fraction]
+    ) -> tuple[Fraction | None, ...] | None:
+        """An ε for each value: the one listed, else 'otherwise', else None."""
+        otherwise = self.rule.otherwise
         code_of = {label: code for code, label in enumerate(attribute.labels)}
         epsilons: list[Fraction | None] = [otherwise] * attribute.size
         stated: dict[int, str] = {}
@@ -183,7 +212,7 @@ class _Context:
             if self.mistakes.full:
                 return None
             code = code_of.get(word, code_of.get(_canonical(word)))
-            span = self.tree.key_span("rules", self.number, "values", word)
+            span = self.tree.key_span("rules", self.number, key, word)
             if code is None:
                 message = f"the attribute {shown(attribute.name)} has no value {shown(word)}"
                 self.mistakes.add("DX133", span, message, did_you_mean(word, attribute.labels))
@@ -193,9 +222,9 @@ class _Context:
             else:
                 epsilons[code], stated[code] = epsilon, word
         if not values:
-            self.note("DX107", "values", "'values' lists no value", "list at least one with its epsilon")
+            self.note("DX107", key, f"'{key}' lists no value", "list at least one with its epsilon")
             return None
-        return ByValue(tuple(epsilons))
+        return tuple(epsilons)
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""
@@ -250,6 +279,9 @@ def words_of(rule: RuleSyntax) -> str:
         return f"{what} along the edges of {rule.secrets.edges}: {bound}"
     if rule.values is not None:
         return f"{what}: epsilon by value"
+    if rule.individuals is not None:
+        column = f", column {rule.individuals}" if isinstance(rule.individuals, str) else ""
+        return f"{what}: epsilon by individual{column}"
     parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
     for key, length in (("per", rule.per), ("within", rule.within)):
         if length is not None:

@@ -68,7 +68,9 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
         "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
         "values": "An epsilon by value; a pair of values gets the smaller of its two.",
-        "otherwise": "The epsilon of the values that 'values' does not list.",
+        "individuals": "An epsilon by value, or the column of the attribute's file that holds it; a pair of values "
+        "gets the sum of its two.",
+        "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
     },
 }
 """What editors show: of each model under "" (the part before the colon is its title), and of each of its keys."""
@@ -78,6 +80,7 @@ _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("BinsSyntax", "bins"): {"minItems": 2},
     ("RuleSyntax", ""): {"minProperties": 2},
     ("RuleSyntax", "values"): {"minProperties": 1},
+    ("RuleSyntax", "individuals"): {"minProperties": 1},
 }
 """What every file must also obey, and the models leave to later phases."""
 

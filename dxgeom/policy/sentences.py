@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from dxgeom.policy.bounds import Edges
+from dxgeom.policy.bounds import ByIndividual, Edges
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.syntax_models import RuleSyntax
 
@@ -39,6 +39,8 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
         return _along_edges(names[0], rule, budget)
     if syntax.values is not None:
         return _by_value(names[0], syntax, budget)
+    if syntax.individuals is not None:
+        return _by_individual(names[0], rule, budget)
     epsilon = (syntax.epsilon or Fraction(0)) * budget
     length = syntax.per or syntax.within
     if length is None:
@@ -66,6 +68,14 @@ def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
     told = f"two records that differ only in {name}, one of them {listed}, are told apart with odds at most"
     rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
     return f"{told} {odds(smallest * budget)}{rest}"
+
+
+def _by_individual(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+    own = [one for _, bound in rule.bounds if isinstance(bound, ByIndividual) for one in bound.epsilons]
+    known = sorted(epsilon for epsilon in own if epsilon is not None)
+    least, most = (odds(sum(pair, Fraction(0)) * budget) for pair in (known[:2], known[-2:]))
+    who = f"two records that differ only in {name} are told apart with odds at most"
+    return f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
 
 
 def _only_in(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
@@ -97,7 +97,7 @@ class StatedBounds:
             match bound:
                 case Constant(epsilon=epsilon) | Near(epsilon=epsilon):
                     found.add(epsilon.denominator)
-                case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons):
+                case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons) | ByIndividual(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
                 case Growing(axis=axis, rate=rate, floor=floor):
                     positions = positions_on(self.attribute, axis)
@@ -115,6 +115,9 @@ def _row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[i
         case ByValue(epsilons=epsilons):
             each = _amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
             return lambda code: np.minimum(each, each[code])
+        case ByIndividual(epsilons=epsilons):
+            own = _amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
+            return lambda code: own + own[code]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             within = _within(attribute, axis, reach)
             near = _amounts([epsilon], unit)[0]
@@ -191,6 +194,9 @@ def _bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> 
         case ByValue(epsilons=epsilons):
             stated = (epsilons[start], epsilons[end])
             return min((epsilon for epsilon in stated if epsilon is not None), default=math.inf)
+        case ByIndividual(epsilons=epsilons):
+            one, other = epsilons[start], epsilons[end]
+            return math.inf if one is None or other is None else one + other
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             if isinstance(attribute, PointsAttribute):
                 return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf

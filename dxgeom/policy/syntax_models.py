@@ -165,6 +165,20 @@ class SecretsSyntax(BaseModel):
     edges: str
 
 
+def individuals_kind(value: Any) -> str | None:
+    """The tag of how individuals' epsilons are given; in angle brackets, as those of attributes."""
+    if isinstance(value, str):
+        return "<column>"
+    return "<listed>" if isinstance(value, dict) else None
+
+
+IndividualsSyntax: TypeAlias = Annotated[
+    Annotated[dict[str, Positive], Tag("<listed>")] | Annotated[str, Tag("<column>")],
+    Discriminator(individuals_kind),
+]
+"""An epsilon by value, or the column of the attribute's file that holds each value's own."""
+
+
 class RuleSyntax(BaseModel):
     """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
 
@@ -178,6 +192,7 @@ class RuleSyntax(BaseModel):
     within: LengthText | None = None
     beyond: Literal["linear"] | None = None
     values: dict[str, Positive] | None = None
+    individuals: IndividualsSyntax | None = None
     otherwise: Positive | None = None
     weight: str | None = None
 
@@ -220,6 +235,7 @@ HERE: Final[dict[str, str]] = {
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude} or {points, key, x, y, unit}",
     "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
-    "epsilon (with per, within, or within and beyond: linear), by values with otherwise, or, with secrets, by weight",
+    "epsilon (with per, within, or within and beyond: linear), by values or individuals with otherwise, or, "
+    "with secrets, by weight",
 }
 """What this version's language has in each of these places."""

@@ -16,9 +16,10 @@ from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Bound, ByValue, Constant, Edges, Near
+from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Constant, Edges, Near
 from dxgeom.policy.lower import form
 from dxgeom.policy.near_pairs import near_pairs
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -157,6 +158,9 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
         case ValueSensitivityMetric(epsilons=epsilons):
             second = sorted(epsilons)[-2]
             return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
+        case StarMetric(epsilons=epsilons):
+            ordered = sorted(epsilons)
+            return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
         case _:
             return None, None
 
@@ -179,6 +183,9 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
         case ByValue(epsilons=epsilons):
             each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
             matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
+        case ByIndividual(epsilons=epsilons):
+            own = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
+            matrix = own[:, None] + own[None, :]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             first, second = near_pairs(attribute, axis, reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)

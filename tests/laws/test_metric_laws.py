@@ -21,6 +21,7 @@ from dxgeom.metrics.lipschitz import lipschitz
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.metrics.verification import verify
 
@@ -51,12 +52,15 @@ def distance_matrix(points):
     return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
 
 
+STAR = StarMetric(tuple(F(x) for x in ("0.3", "1/3", "0.1", "2", "0.1")))
 LINE = LineMetric(tuple(F(x) for x in ("0", "0.1", "5", "5.5", "100")), F("0.3"))
 VALUES = ValueSensitivityMetric((F("1"), F("1"), F("0.1"), F("0.7")))
 METRICS = {
     "discrete": DiscreteMetric(6, F("0.1")),
     "values": VALUES,
     "binary values": ValueSensitivityMetric((F("1"), F("0.1"))),
+    "individuals": STAR,
+    "individuals beside a coin": SumMetric((STAR, DiscreteMetric(2, F("0.7")))),
     "line": LINE,
     "points": PointsMetric(plane(9, 1), "plane", F("0.02")),
     "great circle": PointsMetric(cities(9, 2), "great circle", F("1/50")),

@@ -38,7 +38,8 @@ class PlainEdges:
 class PlainRule:
     """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None.
 
-    ``edges``: with an epsilon of None each edge has its own weight.
+    ``edges``: with an epsilon of None each edge has its own weight. ``summed``: values are individuals, a pair of them
+    gets the sum instead of the minimum.
     """
 
     change: tuple[str, ...] | None
@@ -47,6 +48,7 @@ class PlainRule:
     amount: Fraction = Fraction(0)
     steps: bool = False
     values: tuple[tuple[str, Fraction], ...] = ()
+    summed: bool = False
     otherwise: Fraction | None = None
     edges: PlainEdges | None = None
 
@@ -64,7 +66,8 @@ def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
             lines.append("    weight: weight" if rule.epsilon is None else f"    epsilon: {decimal(rule.epsilon)}")
             continue
         if rule.values:
-            lines.append(f"    values: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
+            key = "individuals" if rule.summed else "values"
+            lines.append(f"    {key}: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
             lines += [f"    otherwise: {decimal(rule.otherwise)}"] if rule.otherwise else []
             continue
         assert rule.epsilon is not None
@@ -123,7 +126,10 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
     if rule.values:
         given = dict(rule.values)
         found = [given.get(attribute.labels[code], rule.otherwise) for code in (one, other)]
-        return min((epsilon for epsilon in found if epsilon is not None), default=INFINITE)
+        stated = [epsilon for epsilon in found if epsilon is not None]
+        if rule.summed:
+            return sum(stated, Fraction(0)) if len(stated) == 2 else INFINITE
+        return min(stated, default=INFINITE)
     assert rule.epsilon is not None
     if rule.how == "constant":
         return rule.epsilon

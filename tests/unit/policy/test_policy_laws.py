@@ -77,7 +77,7 @@ epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 10
 @st.composite
 def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
     attribute = draw(st.sampled_from(attributes))
-    kinds = ["constant", "several", "everything", "values"]
+    kinds = ["constant", "several", "everything", "values", "individuals"]
     if attribute.places is not None:
         kinds += ["per", "within", "smooth"] * 2
     if attribute.name in EDGES:
@@ -90,10 +90,11 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
             return PlainRule(None, draw(epsilons))
         case "several":
             return PlainRule(tuple(one.name for one in attributes), draw(epsilons))
-        case "values":
+        case "values" | "individuals":
             words = draw(st.lists(st.sampled_from(attribute.labels), min_size=1, unique=True))
             stated = tuple((word, draw(epsilons)) for word in words)
-            return PlainRule((attribute.name,), None, values=stated, otherwise=draw(st.none() | epsilons))
+            otherwise = draw(st.none() | epsilons)
+            return PlainRule((attribute.name,), None, values=stated, summed=kind == "individuals", otherwise=otherwise)
         case "constant":
             return PlainRule((attribute.name,), draw(epsilons))
     steps = attribute.own_unit == "" and draw(st.booleans())
