@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, final
 
-from dxgeom.audit.claims import Claims, claimed_distances, require_equal, require_proof
+from dxgeom.audit.claims import Claims, claimed_distances, pairs_of_universe, require_equal, require_proof
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
@@ -44,7 +44,7 @@ def audit_policy(claims: Claims, policy: Policy) -> Audit:
     require_equal("budget", claims["budget"], str(policy.budget))
     require_proof(claims["proof"], policy.compile().certificate.as_dict())
     rules = _Rules(policy)
-    one_sided = sum(rules.check(i, j, d) for i, j, d in claimed_distances(claims, policy.universe.shape))
+    one_sided = sum(rules.check(i, j, d) for i, j, d in claimed_distances(claims, pairs_of_universe(policy.universe)))
     total = len(claims["distances"])
     lines = [
         f"the fingerprint, size, budget and forms are those of policy '{policy.name}'",
@@ -64,7 +64,7 @@ class _Rules:
 
     def __post_init__(self) -> None:
         for rule in self.policy.rules:
-            if not rule.bounds and rule.everything is None:
+            if not rule.bounds and rule.everything is None and rule.presence is None:
                 raise UnsupportedCombination(f"this audit cannot re-derive the rule in line {rule.line}: {rule.words}")
 
     @cached_property
@@ -80,6 +80,11 @@ class _Rules:
     @cached_property
     def ceiling(self) -> Exact:
         stated = [rule.everything for rule in self.policy.rules if rule.everything is not None]
+        return min(stated, default=INFINITE)
+
+    @cached_property
+    def presence(self) -> Exact:
+        stated = [rule.presence for rule in self.policy.rules if rule.presence is not None]
         return min(stated, default=INFINITE)
 
     @cached_property
@@ -127,13 +132,16 @@ class _Rules:
         if self.policy.universe.size <= SMALL_UNIVERSE:
             low, high = (self._among_records(i, side).get(j, INFINITE) for side in (0, 1))
             return low, high
+        if self.policy.universe.absent in (i, j):
+            return self.presence, self.presence
+        ceiling = min(self.ceiling, 2 * self.presence)
         pairs = zip(self.parts, self.codes(i), self.codes(j), strict=True)
         sides = [self._along(place, a, b) for place, (_, a, b) in enumerate(pairs) if a != b]
-        high = min(sum((high for _, high in sides), Fraction(0)), self.ceiling)
+        high = min(sum((high for _, high in sides), Fraction(0)), ceiling)
         lows = [low for low, _ in sides]
         if any(low is None for low in lows):
             return None, high
-        return min(sum((low for low in lows if low is not None), Fraction(0)), self.ceiling), high
+        return min(sum((low for low in lows if low is not None), Fraction(0)), ceiling), high
 
     def _along(self, place: int, a: int, b: int) -> tuple[Exact | None, Exact]:
         part = self.parts[place]
@@ -172,6 +180,8 @@ class _Rules:
 
     def _stated(self, i: int, j: int) -> Enclosure:
         """The smallest bound that any rule states for two records: they differ in one attribute, or it bounds all."""
+        if self.policy.universe.absent in (i, j):
+            return self.presence, self.presence
         codes = zip(self.codes(i), self.codes(j), strict=True)
         apart = [(place, a, b) for place, (a, b) in enumerate(codes) if a != b]
         low, high = self.ceiling, self.ceiling

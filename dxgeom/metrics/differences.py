@@ -13,6 +13,7 @@ from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.metrics.star import StarMetric
@@ -68,6 +69,12 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
             yield from _blocks(inner, which)
             yield from _all_columns(which, round_down(epsilon))
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            for pairs in _blocks(inner, which[:-1]):
+                nearer = metric.nearer_than_through_absence(pairs.bound)
+                yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
+            columns = _occurring(which[:-1])
+            yield PairBlock(columns, np.full_like(columns, which[-1]), np.full(columns.size, round_down(epsilon)))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)
@@ -78,12 +85,20 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
 
 
+def _occurring(which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct entries, increasing; they are few, so nothing is sorted."""
+    occurs = np.zeros(int(which.max()) + 1, dtype=np.bool_)
+    occurs[which] = True
+    return np.flatnonzero(occurs)
+
+
 def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
     """Every pair of distinct columns."""
-    count = int(which.max()) + 1
+    columns = _occurring(which)
+    count = columns.size
     _refuse_too_many(count * (count - 1) // 2)
     for first, second in all_pairs(count):
-        yield PairBlock(first, second, np.full(first.size, bound))
+        yield PairBlock(columns[first], columns[second], np.full(first.size, bound))
 
 
 def _between_individuals(metric: StarMetric, which: NDArray[np.int64]) -> Iterator[PairBlock]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
@@ -32,6 +33,8 @@ def smallest_distance(metric: Metric) -> float:
             return float(metric.distance(*nearest)) if metric.size > 1 else np.inf
         case SumMetric(parts=parts):
             return min(smallest_distance(part) for part in parts)
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            return min(smallest_distance(inner), round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
         case _:

@@ -15,6 +15,7 @@ from dxgeom.metrics.distances import EARTH_RADIUS_KM, absolute_error, on_the_uni
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.metrics.star import StarMetric
@@ -59,6 +60,10 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
         case CapMetric(inner=inner, epsilon=epsilon):
             ceiling = DiscreteMetric(inner.size, epsilon)
             return max(_along(inner, grid, tolerance), _along(ceiling, grid, tolerance))
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            present = np.ascontiguousarray(grid[:, :-1])
+            gone = np.max(np.abs(present - grid[:, -1:]), keepdims=True).reshape(1)
+            return max(_along(inner, present, tolerance), _steepest(gone, np.array([round_down(epsilon)])))
         case SumMetric(parts=parts):
             return max(_along(part, _regrouped(grid, metric, axis), tolerance) for axis, part in enumerate(parts))
         case LineMetric():

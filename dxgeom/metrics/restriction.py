@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.numeric.fibres import constant_along
 
@@ -18,7 +19,7 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
     """The same map on fewer records: attributes along which no row of ``values`` (K, N) varies are dropped.
 
     Guarantee: the same differences with the same bounds, pair by pair; only repetitions go. A metric that is no sum of
-    attributes, nor a cap on one, comes back as it is.
+    attributes, nor a cap or an absent record on one, comes back as it is.
     """
     match metric:
         case SumMetric():
@@ -27,6 +28,9 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
         case CapMetric(inner=inner, epsilon=epsilon):
             fewer, values = without_idle_attributes(inner, values)
             return CapMetric(fewer, epsilon), values
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            fewer, present = without_idle_attributes(inner, values[:, :-1])
+            return PresenceMetric(fewer, epsilon), np.concatenate([present, values[:, -1:]], axis=1)
         case _:
             return metric, values
 

@@ -20,6 +20,7 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
@@ -54,11 +55,24 @@ class VerifiedMetric:
             raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
+        if self.universe is not None and self.universe.size != self.metric.size:
+            raise UnsupportedCombination(
+                f"a metric on {self.metric.size:,} records does not fit a universe of {self.universe.size:,}"
+            )
+        if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
+            raise UnsupportedCombination("this metric has an absent record, the universe has none")
 
     @property
     def size(self) -> int:
-        """The number of record types."""
+        """The number of record types, the absent one included where there is one."""
         return self.metric.size
+
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        if self.universe is not None:
+            return self.universe.absent
+        return self.metric.inner.size if isinstance(self.metric, PresenceMetric) else None
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """d(i, j), elementwise over index arrays, *rounded down*.
@@ -76,12 +90,8 @@ def verify(
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
-    Raises: NotAMetric with a witness where there is one.
+    Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
-    if universe is not None and universe.size != metric.size:
-        raise UnsupportedCombination(
-            f"a metric on {metric.size:,} records does not fit a universe of {universe.size:,}"
-        )
     return VerifiedMetric(metric, _certify(metric), title, fingerprint, budget, universe, _DOOR)
 
 
@@ -101,7 +111,8 @@ def verify_metric(
     that show a violation. ``progress``: called with the rows done and the number of rows.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
-    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom.
+    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom; UnsupportedCombination
+    for a universe that does not fit.
     """
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
@@ -148,6 +159,10 @@ def _certify(metric: Metric) -> MetricCertificate:
                 "a sum of metrics is a metric",
                 parts=tuple(map(_certify, parts)),
             )
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
+            reason = f"{float(epsilon):g} to the absent record, so min(d, {2 * float(epsilon):g}) between the others"
+            return MetricCertificate("presence", metric.size, reason, parts=(_certify(inner),))
         case CapMetric(inner=inner, epsilon=epsilon):
             _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
             return MetricCertificate(

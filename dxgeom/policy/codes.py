@@ -50,6 +50,7 @@ CODES: Final[dict[str, str]] = {
     "DX206": "the content of a matrix file does not fit the universe",
     "DX207": "a workload larger than this version handles",
     "DX208": "coefficients too fine or too large to keep exactly",
+    "DX215": "a mean or a number of records, where the policy keeps that number private",
 }
 
 

@@ -42,7 +42,7 @@ class Unprotected:
 
 def unprotected(description: MetricDescription, parts: tuple[Metric, ...]) -> tuple[Unprotected, ...]:
     """The attributes with pairs at infinite distance; ``parts`` are the attributes' metrics."""
-    if description.ceiling is not None:
+    if description.ceiling is not None or description.presence is not None:
         return ()
     found = (_of_attribute(part, metric) for part, metric in zip(description.parts, parts, strict=True))
     return tuple(one for one in found if one is not None)

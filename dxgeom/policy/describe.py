@@ -32,10 +32,14 @@ class AttributeDescription:
 @final
 @dataclass(frozen=True)
 class MetricDescription:
-    """Attributes' distances add; then the minimum with ``ceiling``, which bounds all pairs."""
+    """Attributes' distances add; then the minimum with ``ceiling``, which bounds all pairs of records.
+
+    ``presence``: how far a record is from its absence, None where every record is present.
+    """
 
     parts: tuple[AttributeDescription, ...]
     ceiling: Fraction | None
+    presence: Fraction | None = None
 
 
 def describe(policy: ResolvedPolicy) -> MetricDescription:
@@ -45,7 +49,8 @@ def describe(policy: ResolvedPolicy) -> MetricDescription:
     for attribute in policy.universe.attributes:
         stated = [bound for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
         parts.append(_simplest(attribute, stated))
-    return MetricDescription(tuple(parts), min(everything, default=None))
+    presence = [rule.presence for rule in policy.rules if rule.presence is not None]
+    return MetricDescription(tuple(parts), min(everything, default=None), min(presence, default=None))
 
 
 def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescription:

@@ -12,6 +12,7 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
@@ -85,9 +86,18 @@ def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
 
 
 def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule]) -> Form:
-    stated = [(rule.line, rule.everything) for rule in rules if rule.everything is not None]
-    used = tuple(line for line, epsilon in stated if epsilon == description.ceiling)
-    idle = tuple(line for line, epsilon in stated if epsilon != description.ceiling)
+    stated = [(rule.line, rule.everything == description.ceiling) for rule in rules if rule.everything is not None]
+    stated += [(rule.line, rule.presence == description.presence) for rule in rules if rule.presence is not None]
+    used = tuple(line for line, binds in stated if binds)
+    idle = tuple(line for line, binds in stated if not binds)
+    if isinstance(whole, PresenceMetric):
+        present = _why_records(description, whole.inner)
+        gone = f"a record may be absent, at {plain(whole.epsilon)}, so no two are farther apart than twice that"
+        return Form(ALL_RECORDS, _family(whole), f"{present}; {gone}", used, idle)
+    return Form(ALL_RECORDS, _family(whole), _why_records(description, whole), used, idle)
+
+
+def _why_records(description: MetricDescription, whole: Metric) -> str:
     inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
     if isinstance(inner, SumMetric):
         why = "a rule is about one attribute at a time, so the attributes' distances add"
@@ -97,13 +107,15 @@ def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[R
         why = "there is one attribute, and its distance is the records'"
     if inner is not whole and description.ceiling is not None:
         why += f"; a rule about all pairs cuts them off at {plain(description.ceiling)}"
-    return Form(ALL_RECORDS, _family(whole), why, used, idle)
+    return why
 
 
 def _family(metric: Metric) -> str:
     match metric:
         case CapMetric(inner=inner):
             return f"{_family(inner)}, capped"
+        case PresenceMetric(inner=inner):
+            return f"{_family(inner)}, and absence"
         case DiscreteMetric():
             return "discrete"
         case ValueSensitivityMetric():

@@ -17,6 +17,7 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
@@ -35,6 +36,11 @@ def lower(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
 
     Guarantee: every bound is exact or *rounded down*.
     """
+    present = _of_records(description, parts)
+    return present if description.presence is None else PresenceMetric(present, description.presence)
+
+
+def _of_records(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
     ceiling = description.ceiling
     bare = all(not part.bounds and part.ceiling is None for part in description.parts)
     if ceiling is not None and bare:

@@ -122,10 +122,11 @@ class Policy:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
         return forms(self.description, self.parts, self.metric, self.rules)
 
-    def explain(self, first: int | Mapping[str, Any], second: int | Mapping[str, Any]) -> Explanation:
+    def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.
 
-        Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both.
+        Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both;
+        ``"absent"`` for the absent record.
         Guarantee: exact, except where distances between places are involved or an attribute of more than 2,000 values
         mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
         Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.

@@ -46,6 +46,7 @@ class ResolvedPolicy:
         stated = {json.dumps([name, _bound_data(bound)]) for rule in self.rules for name, bound in rule.bounds} | {
             json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
         }
+        stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
         meaning = {
             "language": 1,
             "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
@@ -66,7 +67,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     return ResolvedPolicy(
         name=document.policy,
         about=document.about,
-        universe=Universe(tuple(attributes.values())),
+        universe=Universe(tuple(attributes.values()), presence=any(rule.presence is not None for rule in rules)),
         rules=rules,
         budget=document.budget,
         unconnected_allowed=document.unconnected == "allow",

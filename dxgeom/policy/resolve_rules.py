@@ -28,7 +28,8 @@ class ResolvedRule:
     """A rule in its universe.
 
     ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute; None
-    with ``everything`` set for a rule about all pairs. ``words``: the rule as written, in brief.
+    with ``everything`` set for a rule about all pairs, or ``presence`` for one about a record and its absence.
+    ``words``: the rule as written, in brief.
     """
 
     line: int
@@ -37,6 +38,7 @@ class ResolvedRule:
     bounds: tuple[tuple[str, Bound], ...]
     everything: Fraction | None
     syntax: RuleSyntax
+    presence: Fraction | None = None
 
 
 def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
@@ -57,7 +59,8 @@ def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: 
             span = tree.span("rules", number)
             line, _ = mistakes.text.position(span.start)
             everything = rule.epsilon if rule.between else None
-            found.append(ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule))
+            presence = rule.epsilon if rule.presence else None
+            found.append(ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, presence))
     return tuple(found)
 
 
@@ -78,11 +81,14 @@ class _Context:
 
     def check_shape(self) -> None:
         rule = self.rule
-        if (rule.change is None) == (rule.between is None):
-            found = "neither" if rule.change is None else "both"
-            self.note(
-                "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
-            )
+        selectors = [f"'{key}'" for key in ("change", "between", "presence") if getattr(rule, key) is not None]
+        if len(selectors) != 1:
+            found = " and ".join(selectors) or "none of them"
+            message = f"a rule has one of 'change', 'between: everything' and 'presence: true', found {found}"
+            self.note("DX130", None, message, HERE["rule"])
+        if rule.presence is not None:
+            self._check_presence()
+            return
         bounds = ("epsilon", "values", "individuals", "weight")
         stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
         if len(stated) != 1:
@@ -111,6 +117,13 @@ class _Context:
             self.note(
                 "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
             )
+
+    def _check_presence(self) -> None:
+        for key in ("values", "individuals", "otherwise", "per", "within", "beyond", "secrets", "weight"):
+            if getattr(self.rule, key) is not None:
+                self.note("DX131", key, f"'{key}' does not go with 'presence'", "bound it by 'epsilon' alone")
+        if self.rule.epsilon is None:
+            self.note("DX131", None, "'presence' needs an 'epsilon'", HERE["rule"])
 
     def _check_secrets(self) -> None:
         rule = self.rule
@@ -273,6 +286,8 @@ def _canonical(word: str) -> str:
 
 def words_of(rule: RuleSyntax) -> str:
     """A rule in one line, as its author might say it."""
+    if rule.presence is not None:
+        return f"presence: epsilon {plain(rule.epsilon or Fraction(0))}"
     what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
     if rule.secrets is not None:
         bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"

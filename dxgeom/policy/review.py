@@ -14,7 +14,7 @@ from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
-from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
+from dxgeom.policy.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD, sentence
 from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
 from dxgeom.universe.columns import plain
 
@@ -52,6 +52,7 @@ class Review:
     rules: tuple[RuleReview, ...]
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
+    neighbours: str
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -94,7 +95,7 @@ class Review:
         spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
         large = ", ".join(self.not_examined)
         return [
-            NEIGHBOURS,
+            self.neighbours,
             ONE_RECORD,
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
@@ -118,7 +119,7 @@ class Review:
             "record_types": self.size,
             "attributes": [_attribute_dict(attribute) for attribute in self.attributes],
             "rules": [{"line": r.line, "rule": r.words, "sentence": r.sentence} for r in self.rules],
-            "neighbours": NEIGHBOURS,
+            "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
@@ -144,7 +145,7 @@ def review(
         about=policy.about,
         fingerprint=policy.fingerprint,
         budget=plain(policy.budget),
-        size=policy.universe.size,
+        size=policy.universe.record_types,
         attributes=tuple(examined.values()),
         rules=tuple(
             RuleReview(
@@ -158,13 +159,14 @@ def review(
         ),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
+        neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
     )
 
 
 def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
     """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
     about = examined if rule.everything is not None else dict(rule.bounds)
-    return all(number in examined[name].idle for name in about)
+    return rule.presence is None and all(number in examined[name].idle for name in about)
 
 
 def _redundant(
@@ -173,10 +175,15 @@ def _redundant(
     """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
     if _idle(number, rule, examined):
         return False
+    nearest = min((other.presence for other in rules if other.presence is not None), default=None)
+    if rule.presence is not None and nearest is not None:
+        return nearest < rule.presence
     if rule.everything is None:
         about = [examined[name] for name, _ in rule.bounds]
         return all(number in one.slack or number in one.idle for one in about)
     if any(other.everything is not None and other.everything < rule.everything for other in rules):
+        return True
+    if nearest is not None and 2 * nearest < rule.everything:
         return True
     # Records may differ in every attribute at once: then the distances add.
     farthest = [math.inf if one.diameter is None else one.diameter for one in examined.values()]

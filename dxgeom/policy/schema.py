@@ -61,6 +61,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",
         "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
+        "presence": "true: a record and its absence, so that the number of records is private.",
         "secrets": "Only the pairs of values that a file lists; others follow along chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",
         "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
@@ -89,7 +90,7 @@ _STRUCTURE: Final = ("type", "required", "additionalProperties")
 _QUERY_WORDS: Final[dict[str, str]] = {
     "count": "How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.",
     "sum": "The sum of a numeric attribute or column.",
-    "mean": "The mean of a numeric attribute or column over all records; needs 'records'.",
+    "mean": "The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'.",
     "marginal": "A count for every combination of the values of these attributes or columns.",
     "matrix": "A CSV file of weights beside the queries file: a column per query, a row per record type.",
     "name": "What the answer is called; names are distinct.",

@@ -13,6 +13,10 @@ from dxgeom.policy.syntax_models import RuleSyntax
 NEIGHBOURS: Final = (
     "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
 )
+NEIGHBOURS_IN_PRESENCE: Final = (
+    "Who is a neighbour: tables in which one person's record is replaced by another, added or removed; the number of "
+    "records is private."
+)
 ONE_RECORD: Final = "Assumed: every person has exactly one record. Someone with several is protected less."
 _NO_LIMIT: Final = 1e15
 
@@ -32,6 +36,11 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
     syntax = rule.syntax
     told = "are told apart with odds at most"
+    if rule.presence is not None:
+        there = "whether somebody has a record at all is told, whatever the record, with odds at most"
+        return (
+            f"{there} {odds(rule.presence * budget)}; and so any two records at most {odds(2 * rule.presence * budget)}"
+        )
     if rule.everything is not None:
         return f"any two records {told} {odds(rule.everything * budget)}"
     names = list(syntax.change or ())

@@ -186,6 +186,7 @@ class RuleSyntax(BaseModel):
 
     change: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
     between: Literal["everything"] | None = None
+    presence: Annotated[Literal["true"], WithJsonSchema({"enum": [True, "true"]})] | None = None
     secrets: SecretsSyntax | None = None
     epsilon: Positive | None = None
     per: LengthText | None = None
@@ -225,7 +226,7 @@ LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
     "universe": ("table",),
     "attribute": ("graph", "regions"),
-    "rule": ("partition", "presence", "together", "measure"),
+    "rule": ("partition", "together", "measure"),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
@@ -234,8 +235,8 @@ HERE: Final[dict[str, str]] = {
     "universe": "a universe has: attributes",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude} or {points, key, x, y, unit}",
-    "rule": "a rule selects by change, by change and secrets: {edges}, or by between: everything, and bounds by "
-    "epsilon (with per, within, or within and beyond: linear), by values or individuals with otherwise, or, "
-    "with secrets, by weight",
+    "rule": "a rule selects by change, by change and secrets: {edges}, by between: everything, or by presence: true, "
+    "and bounds by epsilon (with per, within, or within and beyond: linear), by values or individuals with "
+    "otherwise, or, with secrets, by weight",
 }
 """What this version's language has in each of these places."""

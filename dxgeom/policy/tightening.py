@@ -27,6 +27,7 @@ from dxgeom.universe.attributes import Attribute
 
 EXAMINED_SIZE: Final = 2000
 _EXAMINED_WORK: Final = 100_000_000
+NOBODY: Final = "no record"
 _TOLERANCE: Final = 1e-9
 """Bounds and distances are each rounded down; what differs by less is the same number."""
 
@@ -94,6 +95,7 @@ class AttributeExamination:
 def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
     """Compare what each rule states for an attribute with what the metric gives."""
     ceilings = [rule.everything for rule in rules if rule.everything is not None]
+    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
@@ -102,26 +104,34 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
+    stated = [_stated(attribute, rule) for rule in rules]
+    return compared(attribute.name, attribute.labels, kind, given, rules, stated)
+
+
+def compared(
+    name: str,
+    labels: Sequence[str],
+    kind: str,
+    given: Matrix,
+    rules: Sequence[ResolvedRule],
+    stated: Sequence[Matrix | None],
+) -> AttributeExamination:
+    """What each rule states, pair by pair (None: nothing about these), beside what the metric gives."""
     above = given[(given > 0) & np.isfinite(given)]
     zero = np.argwhere(np.triu(given == 0, 1))
-    labels = attribute.labels
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
-    matrices = [_stated(attribute, rule) for rule in rules]
-    stated = [(rule.line, one) for rule, one in zip(rules, matrices, strict=True) if one is not None]
-    found = (_tightening(attribute, line, one, given, stated) for line, one in stated)
-    apart = ~np.eye(size, dtype=bool)
-    idle = tuple(k for k, one in enumerate(matrices) if one is not None and not np.isfinite(one[apart]).any())
+    by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
+    through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
+    every = [*by_line, *([] if through is None else [(through[1], _full(len(labels), 2 * through[0]))])]
+    nobody = None if through is None else through[1]
+    found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
+    apart = ~np.eye(len(labels), dtype=bool)
+    idle = tuple(k for k, one in enumerate(stated) if one is not None and not np.isfinite(one[apart]).any())
+    slack = tuple(k for k, one in enumerate(stated) if one is not None and k not in idle and _slack(one, given))
+    smallest = float(above.min()) if above.size else None
+    tightened = tuple(one for one in found if one is not None)
     return AttributeExamination(
-        attribute.name,
-        size,
-        kind,
-        True,
-        float(given.max()),
-        float(above.min()) if above.size else None,
-        spot,
-        tuple(one for one in found if one is not None),
-        idle,
-        tuple(k for k, one in enumerate(matrices) if one is not None and k not in idle and _slack(one, given)),
+        name, len(labels), kind, True, float(given.max()), smallest, spot, tightened, idle, slack
     )
 
 
@@ -168,7 +178,7 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
 def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
     """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
     if rule.everything is not None:
-        return _full(attribute, rule.everything)
+        return _full(attribute.size, rule.everything)
     bound = dict(rule.bounds).get(attribute.name)
     return None if bound is None else stated_matrix(attribute, bound)
 
@@ -179,7 +189,7 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     matrix: Matrix
     match bound:
         case Constant(epsilon=epsilon):
-            return _full(attribute, epsilon)
+            return _full(attribute.size, epsilon)
         case ByValue(epsilons=epsilons):
             each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
             matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
@@ -200,14 +210,20 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     return matrix
 
 
-def _full(attribute: Attribute, epsilon: Fraction) -> Matrix:
-    matrix = np.full((attribute.size, attribute.size), round_down(epsilon))
+def _full(size: int, epsilon: Fraction) -> Matrix:
+    matrix = np.full((size, size), round_down(epsilon))
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
 def _tightening(
-    attribute: Attribute, line: int, stated: Matrix, given: Matrix, every: Sequence[tuple[int, Matrix]]
+    name: str,
+    labels: Sequence[str],
+    line: int,
+    stated: Matrix,
+    given: Matrix,
+    every: Sequence[tuple[int, Matrix]],
+    nobody: int | None,
 ) -> Tightening | None:
     lower = np.triu(np.isfinite(stated) & (stated > given * (1 + _TOLERANCE) + np.finfo(float).tiny), 1)
     count = int(lower.sum())
@@ -215,11 +231,12 @@ def _tightening(
         return None
     gain = np.where(lower, given, np.inf) / np.where(lower, stated, 1.0)
     start, end = (int(place) for place in np.unravel_index(int(np.argmin(gain)), gain.shape))
-    labels = attribute.labels
-    path = tuple((rule, labels[node]) for rule, node in _shortest_path(every, start, end))
-    return Tightening(
-        line, attribute.name, float(stated[start, end]), float(given[start, end]), count, labels[start], path
-    )
+    path: list[tuple[int, str]] = []
+    for rule, node in _shortest_path(every, start, end):
+        path += [(rule, NOBODY)] if rule == nobody else []
+        path.append((rule, labels[node]))
+    first = float(stated[start, end]), float(given[start, end])
+    return Tightening(line, name, *first, count, labels[start], tuple(path))
 
 
 def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) -> list[tuple[int, int]]:

@@ -44,9 +44,8 @@ class Selection:
     mask: NDArray[np.bool_] = field(repr=False)
 
     def over_universe(self) -> NDArray[np.bool_]:
-        """The same as a flat bool array over all record types."""
-        shape = self.universe.shape
-        return np.array(np.broadcast_to(_spread(self, tuple(range(len(shape)))), shape)).ravel()
+        """The same as a flat bool array over the universe."""
+        return self.universe.laid_out(_spread(self, tuple(range(len(self.universe.layout)))))
 
 
 def evaluate(predicate: Predicate, universe: Universe) -> Selection:
@@ -198,5 +197,5 @@ def _combined(universe: Universe, parts: Iterable[Selection], join: Callable[...
 
 def _spread(selection: Selection, axes: tuple[int, ...]) -> NDArray[np.bool_]:
     """The mask with an axis, of length one where it does not depend on it, for each of ``axes``."""
-    shape = selection.universe.shape
+    shape = selection.universe.layout
     return selection.mask.reshape([shape[axis] if axis in selection.axes else 1 for axis in axes])

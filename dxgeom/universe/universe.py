@@ -1,9 +1,9 @@
-"""The universe: every record type there is, numbered 0..size-1."""
+"""The universe: every record type there is, numbered from 0, and perhaps the absence of a record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,14 +15,18 @@ from dxgeom.universe.attributes import OUTSIDE, Attribute
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Universe:
     """The product of finite attributes; the last attribute's code runs fastest.
 
-    Laws: ``index(record(i)) == i``; sizes multiply.
+    ``presence``: a record may be absent. Then one more element, the last one, stands for no record: data never hold
+    it, and every query gives it the weight 0.
+
+    Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
 
     attributes: tuple[Attribute, ...]
+    presence: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -30,9 +34,19 @@ class Universe:
         return tuple(attribute.size for attribute in self.attributes)
 
     @property
-    def size(self) -> int:
-        """The number of record types."""
+    def record_types(self) -> int:
+        """The number of record types, without the absent record."""
         return math.prod(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements: record types, and the absent record where there is one."""
+        return self.record_types + self.presence
+
+    @property
+    def absent(self) -> int | None:
+        """The index of the absent record, always the last; None where every record is present."""
+        return self.record_types if self.presence else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,7 +56,8 @@ class Universe:
     def lists_the_same_records(self, other: Universe) -> bool:
         """Whether an index means the same record in both: the same names and labels in the same order."""
         mine = [(attribute.name, attribute.labels) for attribute in self.attributes]
-        return mine == [(attribute.name, attribute.labels) for attribute in other.attributes]
+        theirs = [(attribute.name, attribute.labels) for attribute in other.attributes]
+        return mine == theirs and self.presence == other.presence
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name.
@@ -51,14 +66,21 @@ class Universe:
         """
         return self.attributes[self.names.index(name)] if name in self.names else _no_attribute(name)
 
+    def codes(self, index: int) -> tuple[int, ...]:
+        """The code of each attribute in the record type with that index.
+
+        Raises: IndexError when there is no such record type; the absent record has no codes.
+        """
+        if not 0 <= index < self.record_types:
+            raise IndexError(f"record {index} does not exist: the universe has {self.record_types} record types")
+        return tuple(int(code) for code in np.unravel_index(index, self.shape))
+
     def record(self, index: int) -> dict[str, str]:
-        """The record type with that index, as labels by attribute name."""
-        if not 0 <= index < self.size:
-            raise IndexError(f"record {index} does not exist: the universe has {self.size} record types")
-        codes = np.unravel_index(index, self.shape)
-        return {
-            attribute.name: attribute.labels[int(code)] for attribute, code in zip(self.attributes, codes, strict=True)
-        }
+        """The record type with that index, as labels by attribute name; nothing for the absent record."""
+        if self.presence and index == self.absent:
+            return {}
+        codes = zip(self.attributes, self.codes(index), strict=True)
+        return {attribute.name: attribute.labels[code] for attribute, code in codes}
 
     def index(self, record: Mapping[str, Any]) -> Any:
         """The index of a record, or an array of indices when the mapping holds columns of equal length.
@@ -80,16 +102,36 @@ class Universe:
 
     def encode(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
         """Indices of rows given by columns; ``OUTSIDE`` where any cell is no value of its attribute."""
-        flat: NDArray[np.int64] | None = None
-        outside: NDArray[np.bool_] | None = None
-        for attribute in self.attributes:
-            codes = attribute.encode(columns[attribute.name])
-            beyond = codes == OUTSIDE
-            flat = codes if flat is None else flat * attribute.size + codes
-            outside = beyond if outside is None else outside | beyond
-        if flat is None or outside is None:
+        return self.indices_of([attribute.encode(columns[attribute.name]) for attribute in self.attributes])
+
+    def indices_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any code is."""
+        if not codes:
             raise DataError("a universe without attributes has no rows to encode")
+        flat = np.zeros(len(codes[0]), dtype=np.int64)
+        outside = np.zeros(len(codes[0]), dtype=np.bool_)
+        for attribute, column in zip(self.attributes, codes, strict=True):
+            flat = flat * attribute.size + column
+            outside |= column == OUTSIDE
         return np.where(outside, OUTSIDE, flat)
+
+    @property
+    def layout(self) -> tuple[int, ...]:
+        """The shape that an array over the record types takes before it is flattened."""
+        return self.shape
+
+    def spread(self, place: int, by_code: NDArray[Any]) -> NDArray[Any]:
+        """Entries by code of the attribute at ``place``, shaped to broadcast over the layout."""
+        shape = [1] * len(self.shape)
+        shape[place] = self.shape[place]
+        return by_code.reshape(shape)
+
+    def laid_out(self, entries: NDArray[Any]) -> NDArray[Any]:
+        """An array that broadcasts over the layout as one flat row (size,); 0 or False for the absent record."""
+        flat = np.empty(self.size, dtype=entries.dtype)
+        flat[: self.record_types] = np.broadcast_to(entries, self.layout).ravel()
+        flat[self.record_types :] = 0
+        return flat
 
 
 def _no_attribute(name: str) -> Attribute:

@@ -38,7 +38,8 @@ class PlainEdges:
 class PlainRule:
     """``change``: names, or None for everything; ``length``: (how, exact amount, as steps) or None.
 
-    ``edges``: with an epsilon of None each edge has its own weight. ``summed``: values are individuals, a pair of them
+    ``edges``: with an epsilon of None each edge has its own weight. ``presence``: about a record and its absence.
+    ``summed``: values are individuals, a pair of them
     gets the sum instead of the minimum.
     """
 
@@ -51,6 +52,7 @@ class PlainRule:
     summed: bool = False
     otherwise: Fraction | None = None
     edges: PlainEdges | None = None
+    presence: bool = False
 
 
 def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
@@ -60,6 +62,7 @@ def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
     lines += ["rules:" if rules else "rules: []"]
     for rule in rules:
         selector = "between: everything" if rule.change is None else f"change: [{', '.join(rule.change)}]"
+        selector = "presence: true" if rule.presence else selector
         lines.append(f"  - {selector}")
         if rule.edges:
             lines.append(f"    secrets: {{edges: {rule.edges.file}}}")
@@ -90,8 +93,9 @@ def decimal(number: Fraction | None) -> str:
 
 
 def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[list[Exact]]:
-    """Exact distances between all record types, the last attribute running fastest."""
-    records = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+    """Exact distances between all record types, the last attribute running fastest; then the absent record, if any."""
+    records: list[Any] = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+    records += [None] if any(rule.presence for rule in rules) else []
     size = len(records)
     distance: list[list[Exact]] = [
         [Fraction(0) if i == j else bound(attributes, rules, records[i], records[j]) for j in range(size)]
@@ -105,10 +109,14 @@ def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[li
 
 
 def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, other: Any) -> Exact:
-    """The smallest bound that any rule states for a pair of records."""
+    """The smallest bound that any rule states for a pair of records, None being the absent one."""
+    if one is None or other is None:
+        return min((rule.epsilon for rule in rules if rule.presence and rule.epsilon is not None), default=INFINITE)
     differ = [place for place in range(len(attributes)) if one[place] != other[place]]
     stated: list[Exact] = [INFINITE]
     for rule in rules:
+        if rule.presence:
+            continue
         if rule.change is None:
             assert rule.epsilon is not None
             stated.append(rule.epsilon)
