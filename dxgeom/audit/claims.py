@@ -70,10 +70,11 @@ def claimed_pairs(shape: Sequence[int]) -> list[tuple[int, int]]:
 
 def pairs_of_universe(universe: Universe) -> list[tuple[int, int]]:
     """The same for the records of a universe; some records are paired with the absent one."""
+    shape = universe.layout
     if universe.absent is None or universe.size <= _ALL_PAIRS_UP_TO:
-        return claimed_pairs(universe.shape if universe.absent is None else (universe.size,))
+        return claimed_pairs(shape if universe.absent is None else (universe.size,))
     some = sorted({place * universe.record_types // _ALONG_AN_AXIS for place in range(_ALONG_AN_AXIS)})
-    return [*claimed_pairs(universe.shape), *((record, universe.absent) for record in some)]
+    return [*claimed_pairs(shape), *((record, universe.absent) for record in some)]
 
 
 def write_claims(path: Path, claims: Claims) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from dxgeom.policy.policy import Policy
 SMALL_UNIVERSE: Final = 64
 """Up to so many records, shortest paths are sought among whole records; beyond, attribute by attribute."""
 SMALL_ATTRIBUTE: Final = 64
+MOST_LISTED_STEPS: Final = 50_000
 _RELATIVE = Fraction(1, 10**9)
 
 
@@ -107,8 +109,10 @@ class _Rules:
         return self._known[key]
 
     def codes(self, record: int) -> list[int]:
-        """The last attribute runs fastest."""
+        """The last attribute runs fastest; a table lists the places of its records."""
         codes = []
+        listed = self.policy.universe.listed
+        record = record if listed is None else int(listed[record])
         for part in reversed(self.parts):
             record, code = divmod(record, part.attribute.size)
             codes.append(code)
@@ -135,6 +139,9 @@ class _Rules:
         if self.policy.universe.absent in (i, j):
             return self.presence, self.presence
         ceiling = min(self.ceiling, 2 * self.presence)
+        if self.policy.universe.listed is not None:
+            low, high = (self._among_listed(i, side).get(j, INFINITE) for side in (0, 1))
+            return min(low, ceiling), min(high, ceiling)
         pairs = zip(self.parts, self.codes(i), self.codes(j), strict=True)
         sides = [self._along(place, a, b) for place, (_, a, b) in enumerate(pairs) if a != b]
         high = min(sum((high for _, high in sides), Fraction(0)), ceiling)
@@ -177,6 +184,42 @@ class _Rules:
 
             self._found[key] = shortest_paths(i, steps)
         return self._found[key]
+
+    @cached_property
+    def _alike(self) -> dict[tuple[int, ...], list[int]]:
+        """The listed records that agree in all attributes but one, by that attribute and the other codes."""
+        alike = defaultdict(list)
+        for record in range(self.policy.universe.record_types):
+            codes = self.codes(record)
+            for place in range(len(codes)):
+                alike[place, *codes[:place], *codes[place + 1 :]].append(record)
+        pairs = sum(len(records) ** 2 for records in alike.values())
+        if pairs > MOST_LISTED_STEPS:
+            raise UnsupportedCombination(
+                f"this audit derives tables with up to {MOST_LISTED_STEPS:,} steps between records, found {pairs:,}"
+            )
+        return alike
+
+    def _among_listed(self, i: int, side: int) -> dict[int, Exact]:
+        key = (-2, i, side)
+        if key not in self._found:
+            self._found[key] = shortest_paths(i, lambda record: self._steps_among_listed[record][side])
+        return self._found[key]
+
+    @cached_property
+    def _steps_among_listed(self) -> list[tuple[list[tuple[int, Exact]], ...]]:
+        """From each listed record to those that differ in one attribute, with the lower and with the upper bounds."""
+        every = [self.codes(record) for record in range(self.policy.universe.record_types)]
+        found = []
+        for record, codes in enumerate(every):
+            steps: tuple[list[tuple[int, Exact]], ...] = ([], [])
+            for place, code in enumerate(codes):
+                for other in self._alike[place, *codes[:place], *codes[place + 1 :]]:
+                    if other != record:
+                        for side, bound in enumerate(self._between(place, code, every[other][place])):
+                            steps[side].append((other, bound))
+            found.append(steps)
+        return found
 
     def _stated(self, i: int, j: int) -> Enclosure:
         """The smallest bound that any rule states for two records: they differ in one attribute, or it bounds all."""

@@ -26,6 +26,7 @@ CODES: Final[dict[str, str]] = {
     "DX116": "more values or record types than this version handles",
     "DX117": "an attribute's name cannot be used",
     "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
+    "DX126": "an attribute beside a table of records that is no column of it",
     # rules
     "DX130": "a rule selects its pairs in no way, or in more than one",
     "DX131": "a rule bounds its pairs in no way, or in more than one",
@@ -40,6 +41,7 @@ CODES: Final[dict[str, str]] = {
     # connectivity
     "DX150": "values that no rule protects: an attribute without a rule",
     "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",
+    "DX155": "listed records that no chain of rules joins",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
 _LISTED = 4
@@ -23,21 +26,34 @@ class Unprotected:
     """An attribute some of whose values may be told apart exactly.
 
     ``components``: (number of values, an example) of each group within which values are protected, largest first.
+    Where a table lists the records, ``attribute`` is None and the groups are of records; ``without_rule``: attributes
+    that no rule is about.
     """
 
-    attribute: str
+    attribute: str | None
     no_rule: bool
     components: tuple[tuple[int, str], ...]
+    without_rule: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.attribute is None:
+            alone = f" (no rule is about {', '.join(map(shown, self.without_rule))})" if self.without_rule else ""
+            return (
+                f"the rules leave {len(self.components):,} groups of listed records that may be told apart exactly"
+                f"{alone}: {self._listed}"
+            )
         if self.no_rule:
             return f"no rule protects the attribute {shown(self.attribute)}: its values may be told apart exactly"
-        listed = [f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED]]
-        more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
         return (
             f"the rules on {shown(self.attribute)} leave {len(self.components):,} groups of values that may be told "
-            f"apart exactly: {', '.join(listed)}{more}"
+            f"apart exactly: {self._listed}"
         )
+
+    @property
+    def _listed(self) -> str:
+        listed = [f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED]]
+        more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
+        return f"{', '.join(listed)}{more}"
 
 
 def unprotected(description: MetricDescription, parts: tuple[Metric, ...]) -> tuple[Unprotected, ...]:
@@ -48,6 +64,18 @@ def unprotected(description: MetricDescription, parts: tuple[Metric, ...]) -> tu
     return tuple(one for one in found if one is not None)
 
 
+def unprotected_records(
+    description: MetricDescription, universe: Universe, edges: GraphMetric
+) -> tuple[Unprotected, ...]:
+    """The same where a table lists the records; ``edges`` join those that rules about single attributes bound."""
+    count, groups = edges.components()
+    if description.ceiling is not None or description.presence is not None or count == 1:
+        return ()
+    components = _components(groups, lambda record: ", ".join(universe.record(record).values()))
+    alone = tuple(part.attribute.name for part in description.parts if not part.bounds and part.ceiling is None)
+    return (Unprotected(None, no_rule=False, components=components, without_rule=alone),)
+
+
 def _of_attribute(part: AttributeDescription, metric: Metric) -> Unprotected | None:
     if not isinstance(metric, GraphMetric) or metric.size == 1:
         return None
@@ -56,11 +84,17 @@ def _of_attribute(part: AttributeDescription, metric: Metric) -> Unprotected | N
         return None
     if not part.bounds:
         return Unprotected(part.attribute.name, no_rule=True, components=())
+    labels = part.attribute.labels
+    components = _components(groups, lambda code: labels[code])
+    return Unprotected(part.attribute.name, no_rule=False, components=components)
+
+
+def _components(groups: NDArray[np.int64], example: Callable[[int], str]) -> tuple[tuple[int, str], ...]:
     _, first, sizes = np.unique(groups, return_index=True, return_counts=True)
     order = np.lexsort((first, -sizes))
-    labels = part.attribute.labels
-    components = tuple((int(sizes[group]), labels[int(first[group])]) for group in order)
-    return Unprotected(part.attribute.name, no_rule=False, components=components)
+    return tuple(
+        (int(sizes[group]), example(int(first[group])) if place < _LISTED else "") for place, group in enumerate(order)
+    )
 
 
 def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mistakes: Mistakes) -> None:
@@ -69,6 +103,10 @@ def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mist
         return
     spans = dict(zip(policy.universe.names, policy.attribute_spans, strict=True))
     for one in found:
+        if one.attribute is None:
+            advice = "add rules, or 'between: everything', or list the records between; or write 'unconnected: allow'"
+            mistakes.add("DX155", policy.universe_span, str(one), f"{advice} if that is what you want")
+            continue
         code = "DX150" if one.no_rule else "DX151"
         rule = "add a rule with a longer 'within', 'per' or a plain 'epsilon'"
         if one.no_rule:

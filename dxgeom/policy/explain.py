@@ -12,6 +12,8 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.hops import Hop
+from dxgeom.policy.listed_paths import among_listed
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import odds
@@ -28,22 +30,6 @@ _SAME: Final = 1e-9
 _MOST_STEPS: Final = 20
 ABSENT: Final = "absent"
 """How a caller names the absent record."""
-
-
-@final
-@dataclass(frozen=True)
-class Hop:
-    """One step of the path: from one value of an attribute to another, or of all at once (``attribute`` None).
-
-    A step to the absent record ends at "no record", and one from it starts there.
-    """
-
-    attribute: str | None
-    start: str
-    end: str
-    bound: Amount
-    line: int
-    rule: str
 
 
 @final
@@ -148,7 +134,8 @@ def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, secon
     total: Amount = Fraction(0)
     otherwise: Amount | None = None
     if i is not None and j is not None:
-        hops, apart, exactly = _by_attribute(policy, i, j)
+        by_rules = _by_attribute if universe.listed is None else among_listed
+        hops, apart, exactly = by_rules(policy, i, j)
         total = math.inf if apart else sum((hop.bound for hop in hops), Fraction(0))
         total = total if exactly else float(total)
         shorter = _all_at_once(policy, whole)
@@ -241,7 +228,9 @@ def _mentioned(universe: Universe, first: Any, second: Any) -> tuple[str, ...]:
     if not named:
         return universe.names
     expected = named[0] | named[-1]
-    if len(named) == 1 and not any(_is_absent(universe, record) for record in (first, second)):
+    if universe.listed is not None or (
+        len(named) == 1 and not any(_is_absent(universe, record) for record in (first, second))
+    ):
         expected = set(universe.names)
     for record in named:
         missing = [name for name in universe.names if name in expected - record]
@@ -257,7 +246,10 @@ def _is_absent(universe: Universe, record: Any) -> bool:
 def _codes(universe: Universe, record: Any) -> list[int] | None:
     """The code of each attribute; None for the absent record."""
     if isinstance(record, Mapping):
-        return [_code(one, record[one.name]) if one.name in record else 0 for one in universe.attributes]
+        codes = [_code(one, record[one.name]) if one.name in record else 0 for one in universe.attributes]
+        if universe.indices_of([np.array([code]) for code in codes])[0] == OUTSIDE:
+            raise DataError(f"the table lists no record {', '.join(map(str, record.values()))}")
+        return codes
     if _is_absent(universe, record):
         return None
     if record == ABSENT:

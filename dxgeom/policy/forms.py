@@ -61,17 +61,21 @@ def forms(
     description: MetricDescription, parts: Sequence[Metric], whole: Metric, rules: Sequence[ResolvedRule]
 ) -> tuple[Form, ...]:
     """The form of each attribute's metric, then that of the metric on records."""
-    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, parts, strict=True)]
+    metrics: Sequence[Metric | None] = parts or [None] * len(description.parts)
+    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, metrics, strict=True)]
     return (*found, _of_records(description, whole, rules))
 
 
-def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[ResolvedRule]) -> Form:
+def _of_attribute(part: AttributeDescription, metric: Metric | None, rules: Sequence[ResolvedRule]) -> Form:
     name = part.attribute.name
     stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
     least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
     used = [line for line, bound in stated if _shapes(bound, part, least)]
     idle = [line for line, bound in stated if not _shapes(bound, part, least)]
     mixed = len(part.bounds) > 1
+    if metric is None:
+        why = "the rules about it bound the listed records that differ in nothing else"
+        return Form(name, "listed pairs", why, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
     return Form(name, _family(metric), _why(metric, mixed), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
 
 
@@ -101,6 +105,8 @@ def _why_records(description: MetricDescription, whole: Metric) -> str:
     inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
     if isinstance(inner, SumMetric):
         why = "a rule is about one attribute at a time, so the attributes' distances add"
+    elif isinstance(inner, GraphMetric) and inner.size > 1 and len(description.parts) > 1:
+        why = f"a table lists the records: shortest paths among them over {inner.first.size:,} pairs"
     elif isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
         why = "the only rules are about all pairs of records"
     else:

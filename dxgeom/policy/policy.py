@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, verify
-from dxgeom.policy.connectivity import Unprotected, check_connected, unprotected
+from dxgeom.policy.connectivity import Unprotected, check_connected, unprotected, unprotected_records
 from dxgeom.policy.describe import MetricDescription, describe
 from dxgeom.policy.explain import Explanation, explain
 from dxgeom.policy.forms import Form, forms
 from dxgeom.policy.lower import lower, lower_attribute
+from dxgeom.policy.lower_listed import edges_of_listed, lower_listed
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy, resolve
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -28,13 +29,17 @@ from dxgeom.policy.yaml_tree import read_tree
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
+Lowered: TypeAlias = tuple[tuple[Metric, ...], Metric, tuple[Unprotected, ...]]
+"""The attributes' metrics, the records' metric, and what no rule protects."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Policy:
     """What records exist, which differences between them stay hidden, and how strongly.
 
-    Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same.
+    Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
+    metric, none where a table lists the records.
     """
 
     file: str
@@ -174,12 +179,27 @@ def _policy_of(text: PolicyText) -> Policy:
     if resolved is None or mistakes:
         raise PolicyError(mistakes.found)
     description = describe(resolved)
-    parts = _lowered(resolved, description, mistakes)
-    apart = unprotected(description, parts)
+    made = _of_product if resolved.universe.listed is None else _of_listed
+    parts, metric, apart = made(resolved, description, mistakes)
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
-    return Policy(text.file, resolved, description, parts, lower(description, parts), apart)
+    return Policy(text.file, resolved, description, parts, metric, apart)
+
+
+def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
+    parts = _lowered(resolved, description, mistakes)
+    return parts, lower(description, parts), unprotected(description, parts)
+
+
+def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
+    universe = resolved.universe
+    try:
+        edges = edges_of_listed(universe, description)
+    except TooLarge as error:
+        mistakes.add("DX138", resolved.universe_span, str(error))
+        raise PolicyError(mistakes.found) from error
+    return (), lower_listed(universe, description, edges), unprotected_records(description, universe, edges)
 
 
 def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:

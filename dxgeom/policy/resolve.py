@@ -10,11 +10,13 @@ from functools import cached_property
 from typing import Any, final
 
 from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.listed_records import listed_universe, read_table
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import PolicySyntax
+from dxgeom.policy.tree_places import node_at
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.universe import Universe
@@ -25,7 +27,8 @@ from dxgeom.universe.universe import Universe
 class ResolvedPolicy:
     """A policy whose every word has a meaning.
 
-    ``attribute_spans``: where each attribute's name stands; ``document``: the policy as it was written.
+    ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
+    policy as it was written.
     """
 
     name: str
@@ -35,6 +38,7 @@ class ResolvedPolicy:
     budget: Fraction
     unconnected_allowed: bool
     attribute_spans: tuple[Span, ...]
+    universe_span: Span
     document: PolicySyntax
 
     @cached_property
@@ -53,27 +57,49 @@ class ResolvedPolicy:
             "bounds": sorted(stated),
             "budget": str(self.budget),
         }
+        if self.universe.listed is not None:
+            meaning["listed"] = self.universe.listed.tolist()
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     """Give every attribute and rule its meaning; None when any phase so far found a mistake."""
-    attributes = resolve_attributes(tree, mistakes)
-    rules = resolve_rules(tree, attributes, mistakes)
+    file = tree.document.universe.table
+    stated = node_at(tree.root, ("universe", "table")) is not None
+    table = None if file is None else read_table(tree, file, mistakes)
+    universe = listed_universe(tree, table, mistakes) if stated else None
+    attributes = {} if stated else resolve_attributes(tree, mistakes)
+    if universe is not None:
+        attributes = {attribute.name: attribute for attribute in universe.attributes}
+    names = tree.document.universe.attributes if table is None else table.header
+    # Of a table that could not be read nobody knows which attributes it has.
+    known = None if stated and table is None else dict.fromkeys((*names, *sorted(tree.broken)))
+    rules = resolve_rules(tree, attributes, known, mistakes)
     if mistakes:
         return None
     document = tree.document
     return ResolvedPolicy(
         name=document.policy,
         about=document.about,
-        universe=Universe(tuple(attributes.values()), presence=any(rule.presence is not None for rule in rules)),
+        universe=Universe(
+            tuple(attributes.values()),
+            presence=any(rule.presence is not None for rule in rules),
+            listed=None if universe is None else universe.listed,
+        ),
         rules=rules,
         budget=document.budget,
         unconnected_allowed=document.unconnected == "allow",
-        attribute_spans=tuple(tree.key_span("universe", "attributes", name) for name in attributes),
+        attribute_spans=tuple(_span_of(tree, name) for name in attributes),
+        universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
         document=document,
     )
+
+
+def _span_of(tree: SyntaxTree, name: str) -> Span:
+    """Where an attribute's name stands; of a table's column, where the table is named."""
+    declared = name in tree.document.universe.attributes
+    return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")
 
 
 def _attribute_data(attribute: Attribute) -> list[Any]:

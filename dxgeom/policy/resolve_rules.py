@@ -41,16 +41,20 @@ class ResolvedRule:
     presence: Fraction | None = None
 
 
-def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
-    """Every rule that makes sense; mistakes noted for the others."""
-    known = dict.fromkeys((*tree.document.universe.attributes, *sorted(tree.broken)))
+def resolve_rules(
+    tree: SyntaxTree, attributes: dict[str, Attribute], known: dict[str, None] | None, mistakes: Mistakes
+) -> tuple[ResolvedRule, ...]:
+    """Every rule that makes sense; mistakes noted for the others.
+
+    ``known``: the names of all attributes, also of those that make no sense; None when nobody knows them.
+    """
     found = []
     for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
         before = len(mistakes.found)
         if mistakes.full:
             break
         context = _Context(tree, number, rule, mistakes)
-        context.check_names(known)
+        context.check_names(dict.fromkeys(rule.change or ()) if known is None else known)
         if broken:
             continue  # what is missing from it now has been complained about
         context.check_shape()

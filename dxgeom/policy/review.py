@@ -15,9 +15,14 @@ from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD, sentence
-from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
+from dxgeom.policy.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
+from dxgeom.policy.tightening_listed import examine_listed
 from dxgeom.universe.columns import plain
 
+ONLY_LISTED: Final = (
+    "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
+    "they would be if every combination of values existed."
+)
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
@@ -101,6 +106,7 @@ class Review:
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
             *(f"At distance 0 (never told apart): {' and '.join(a.same_spot or ())} of '{a.name}'." for a in spots),
+            *([ONLY_LISTED] if any(attribute.name == LISTED for attribute in self.attributes) else []),
             *(
                 [f"Not examined pair by pair (more than {EXAMINED_SIZE:,} values, or too many bounds): {large}."]
                 if large
@@ -136,9 +142,14 @@ def review(
     verified: VerifiedMetric,
     unprotected: Sequence[Unprotected],
 ) -> Review:
-    """Examine a compiled policy; ``parts`` are its attributes' metrics."""
-    pairs = zip(policy.universe.attributes, parts, strict=True)
-    examined = {attribute.name: examine(attribute, metric, policy.rules) for attribute, metric in pairs}
+    """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
+    listed = policy.universe.listed is not None
+    if listed:
+        found = examine_listed(policy.universe, verified.metric, policy.rules)
+    else:
+        pairs = zip(policy.universe.attributes, parts, strict=True)
+        found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in pairs)
+    examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
     return Review(
         file=file,
         name=policy.name,
@@ -146,7 +157,7 @@ def review(
         fingerprint=policy.fingerprint,
         budget=plain(policy.budget),
         size=policy.universe.record_types,
-        attributes=tuple(examined.values()),
+        attributes=found,
         rules=tuple(
             RuleReview(
                 rule.line,
@@ -165,7 +176,7 @@ def review(
 
 def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
     """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
-    about = examined if rule.everything is not None else dict(rule.bounds)
+    about = examined if rule.everything is not None or LISTED in examined else dict(rule.bounds)
     return rule.presence is None and all(number in examined[name].idle for name in about)
 
 
@@ -179,7 +190,7 @@ def _redundant(
     if rule.presence is not None and nearest is not None:
         return nearest < rule.presence
     if rule.everything is None:
-        about = [examined[name] for name, _ in rule.bounds]
+        about = [examined[name] for name, _ in rule.bounds] if LISTED not in examined else [examined[LISTED]]
         return all(number in one.slack or number in one.idle for one in about)
     if any(other.everything is not None and other.everything < rule.everything for other in rules):
         return True
@@ -196,6 +207,8 @@ def _attribute_line(attribute: AttributeExamination) -> str:
         for words, distance in (("largest distance", attribute.diameter), ("smallest", attribute.smallest))
         if distance is not None
     ]
+    if attribute.name == LISTED:
+        return ", ".join([f"{LISTED}: {attribute.values:,}", *known])
     return ", ".join([f"{attribute.name}: {attribute.values:,} value{'s' if attribute.values != 1 else ''}", *known])
 
 

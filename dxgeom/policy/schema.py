@@ -27,7 +27,9 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",
-        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, or a points file.",
+        "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
+        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, or a points file. "
+        "Beside 'table' only those that are not words.",
     },
     "RangeSyntax": {
         "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
@@ -77,6 +79,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
 """What editors show: of each model under "" (the part before the colon is its title), and of each of its keys."""
 
 _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("UniverseSyntax", ""): {"minProperties": 1},
     ("UniverseSyntax", "attributes"): {"minProperties": 1},
     ("BinsSyntax", "bins"): {"minItems": 2},
     ("RuleSyntax", ""): {"minProperties": 2},

@@ -51,10 +51,14 @@ class StatedBounds:
     stated: tuple[tuple[ResolvedRule, Bound], ...]
 
     @property
+    def stated_exactly(self) -> bool:
+        """Whether every stated bound is an exact number: no distance between places is."""
+        return not any(isinstance(bound, Growing) and bound.axis == "places" for _, bound in self.stated)
+
+    @property
     def exact(self) -> bool:
         """Whether the shortest path is found in exact numbers; otherwise in float64, and exact up to its rounding."""
-        placed = any(isinstance(bound, Growing) and bound.axis == "places" for _, bound in self.stated)
-        return not placed and (self._straight or self.attribute.size <= _MOST_EXACT)
+        return self.stated_exactly and (self._straight or self.attribute.size <= _MOST_EXACT)
 
     def path(self, start: int, end: int) -> tuple[Step, ...] | None:
         """The steps of a shortest path, none when the codes are the same; None when no chain of rules joins them.
@@ -72,7 +76,7 @@ class StatedBounds:
             )
         else:
             nodes = _dijkstra(self.attribute.size, start, end, self._rows(), object if self.exact else np.float64)
-        return None if nodes is None else tuple(map(self._step, nodes, nodes[1:]))
+        return None if nodes is None else tuple(map(self.step, nodes, nodes[1:]))
 
     @property
     def _straight(self) -> bool:
@@ -80,7 +84,8 @@ class StatedBounds:
         growing = {bound for _, bound in self.stated if isinstance(bound, Growing)}
         return len(growing) <= 1 and all(isinstance(bound, Constant | Growing) for _, bound in self.stated)
 
-    def _step(self, start: int, end: int) -> Step:
+    def step(self, start: int, end: int) -> Step:
+        """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
         each = [(_bound_between(self.attribute, bound, start, end), rule) for rule, bound in self.stated]
         bound, rule = min(each, key=lambda one: one[0])
         return Step(rule, start, end, bound)

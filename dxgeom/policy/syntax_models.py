@@ -150,11 +150,12 @@ AttributeSyntax: TypeAlias = Annotated[
 
 
 class UniverseSyntax(BaseModel):
-    """``attributes``, in the order that numbers the record types."""
+    """``attributes``, in the order that numbers the record types; or a ``table`` that lists these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    attributes: dict[str, AttributeSyntax]
+    table: str | None = None
+    attributes: dict[str, AttributeSyntax] = {}
 
 
 class SecretsSyntax(BaseModel):
@@ -224,7 +225,6 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
-    "universe": ("table",),
     "attribute": ("graph", "regions"),
     "rule": ("partition", "together", "measure"),
 }
@@ -232,7 +232,7 @@ LATER: Final[dict[str, tuple[str, ...]]] = {
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
-    "universe": "a universe has: attributes",
+    "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude} or {points, key, x, y, unit}",
     "rule": "a rule selects by change, by change and secrets: {edges}, by between: everything, or by presence: true, "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
@@ -26,12 +27,13 @@ from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 
 EXAMINED_SIZE: Final = 2000
-_EXAMINED_WORK: Final = 100_000_000
+EXAMINED_WORK: Final = 100_000_000
 NOBODY: Final = "no record"
+LISTED: Final = "listed records"
 _TOLERANCE: Final = 1e-9
 """Bounds and distances are each rounded down; what differs by less is the same number."""
 
-Matrix = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
 
 
 @final
@@ -39,7 +41,8 @@ Matrix = NDArray[np.float64]
 class Tightening:
     """A rule that states more than the metric gives.
 
-    ``pairs``: how many pairs of values; the example's path goes from ``start`` through (line of the rule, next value).
+    ``attribute``: the one whose values it compares, or "listed records". ``pairs``: how many pairs; the
+    example's path goes from ``start`` through (line of the rule, next value).
     """
 
     line: int
@@ -54,9 +57,13 @@ class Tightening:
         steps = " → ".join(f"{label} (rule line {line})" for line, label in self.path)
         return (
             f"the rule at line {self.line} states {self.stated:.4g} but the metric gives {self.given:.4g} for "
-            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of values of '{self.attribute}', "
+            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of {self._of}, "
             f"e.g. {self.start} → {steps}"
         )
+
+    @property
+    def _of(self) -> str:
+        return LISTED if self.attribute == LISTED else f"values of '{self.attribute}'"
 
     def as_dict(self) -> dict[str, Any]:
         """The same fields, ready for JSON."""
@@ -99,7 +106,7 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
-    if size > EXAMINED_SIZE or _work(capped) > _EXAMINED_WORK:
+    if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
         diameter, smallest = _closed_form(capped)
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
     codes = np.arange(size)
@@ -122,7 +129,7 @@ def compared(
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
     by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
     through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
-    every = [*by_line, *([] if through is None else [(through[1], _full(len(labels), 2 * through[0]))])]
+    every = [*by_line, *([] if through is None else [(through[1], full_matrix(len(labels), 2 * through[0]))])]
     nobody = None if through is None else through[1]
     found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
     apart = ~np.eye(len(labels), dtype=bool)
@@ -141,11 +148,11 @@ def _slack(stated: Matrix, given: Matrix) -> bool:
     return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
 
 
-def _work(metric: Metric) -> int:
-    """Shortest paths cost about nodes times edges."""
+def work_of(metric: Metric) -> int:
+    """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
     match metric:
-        case CapMetric(inner=inner):
-            return _work(inner)
+        case CapMetric(inner=inner) | PresenceMetric(inner=inner):
+            return work_of(inner)
         case GraphMetric():
             return metric.size * metric.first.size
         case _:
@@ -178,7 +185,7 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
 def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
     """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
     if rule.everything is not None:
-        return _full(attribute.size, rule.everything)
+        return full_matrix(attribute.size, rule.everything)
     bound = dict(rule.bounds).get(attribute.name)
     return None if bound is None else stated_matrix(attribute, bound)
 
@@ -189,7 +196,7 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     matrix: Matrix
     match bound:
         case Constant(epsilon=epsilon):
-            return _full(attribute.size, epsilon)
+            return full_matrix(attribute.size, epsilon)
         case ByValue(epsilons=epsilons):
             each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
             matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
@@ -210,7 +217,8 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     return matrix
 
 
-def _full(size: int, epsilon: Fraction) -> Matrix:
+def full_matrix(size: int, epsilon: Fraction) -> Matrix:
+    """The same bound, *rounded down*, for every pair."""
     matrix = np.full((size, size), round_down(epsilon))
     np.fill_diagonal(matrix, 0.0)
     return matrix

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, TooLarge
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+
+_COMBINATIONS_BELOW: Final = 2**62
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Universe:
-    """The product of finite attributes; the last attribute's code runs fastest.
+    """The product of finite attributes, the last attribute's code running fastest; or what a table lists of it.
 
-    ``presence``: a record may be absent. Then one more element, the last one, stands for no record: data never hold
-    it, and every query gives it the weight 0.
+    ``listed``: None for the whole product, else the places in it of the records that exist, (n,) int64, in the table's
+    order, which numbers them. ``presence``: a record may be absent. Then one more element, the last one, stands for no
+    record: data never hold it, and every query gives it the weight 0.
 
     Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
 
     attributes: tuple[Attribute, ...]
     presence: bool = False
+    listed: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.listed is None:
+            return
+        combinations = math.prod(self.shape)
+        if combinations >= _COMBINATIONS_BELOW:
+            raise TooLarge(f"the columns of a table of records make fewer than {_COMBINATIONS_BELOW:,} combinations")
+        inside = self.listed.size > 0 and self.listed.min() >= 0 and self.listed.max() < combinations
+        if not inside or np.unique(self.listed).size < self.listed.size:
+            raise DataError("a table of records lists at least one record of its attributes, and none twice")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -36,7 +51,7 @@ class Universe:
     @property
     def record_types(self) -> int:
         """The number of record types, without the absent record."""
-        return math.prod(self.shape)
+        return math.prod(self.shape) if self.listed is None else len(self.listed)
 
     @property
     def size(self) -> int:
@@ -54,7 +69,10 @@ class Universe:
         return tuple(attribute.name for attribute in self.attributes)
 
     def lists_the_same_records(self, other: Universe) -> bool:
-        """Whether an index means the same record in both: the same names and labels in the same order."""
+        """Whether an index means the same record in both: the same names, labels and list in the same order."""
+        one, another = (np.empty(0) if each.listed is None else each.listed for each in (self, other))
+        if not np.array_equal(one, another):
+            return False
         mine = [(attribute.name, attribute.labels) for attribute in self.attributes]
         theirs = [(attribute.name, attribute.labels) for attribute in other.attributes]
         return mine == theirs and self.presence == other.presence
@@ -73,7 +91,8 @@ class Universe:
         """
         if not 0 <= index < self.record_types:
             raise IndexError(f"record {index} does not exist: the universe has {self.record_types} record types")
-        return tuple(int(code) for code in np.unravel_index(index, self.shape))
+        place = index if self.listed is None else self.listed[index]
+        return tuple(int(code) for code in np.unravel_index(place, self.shape))
 
     def record(self, index: int) -> dict[str, str]:
         """The record type with that index, as labels by attribute name; nothing for the absent record."""
@@ -101,11 +120,11 @@ class Universe:
         return int(indices[0]) if single else indices
 
     def encode(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Indices of rows given by columns; ``OUTSIDE`` where any cell is no value of its attribute."""
+        """Indices of rows given by columns; ``OUTSIDE`` where a cell is no value or a row is not listed."""
         return self.indices_of([attribute.encode(columns[attribute.name]) for attribute in self.attributes])
 
     def indices_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any code is."""
+        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any is, or no such row is listed."""
         if not codes:
             raise DataError("a universe without attributes has no rows to encode")
         flat = np.zeros(len(codes[0]), dtype=np.int64)
@@ -113,15 +132,35 @@ class Universe:
         for attribute, column in zip(self.attributes, codes, strict=True):
             flat = flat * attribute.size + column
             outside |= column == OUTSIDE
-        return np.where(outside, OUTSIDE, flat)
+        return np.where(outside, OUTSIDE, flat if self.listed is None else self._ranks_of(flat))
+
+    def _ranks_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which listed record stands at each place of the product, ``OUTSIDE`` where none does."""
+        ordered, rank = self._lookup
+        at = np.minimum(np.searchsorted(ordered, places), ordered.size - 1)
+        return np.where(ordered[at] == places, rank[at], OUTSIDE)
+
+    @cached_property
+    def _lookup(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        listed = np.arange(self.record_types) if self.listed is None else self.listed
+        rank = np.argsort(listed)
+        return listed[rank], rank
 
     @property
     def layout(self) -> tuple[int, ...]:
-        """The shape that an array over the record types takes before it is flattened."""
-        return self.shape
+        """The shape of an array over the record types before it is flattened: an axis per attribute, or one of rows."""
+        return self.shape if self.listed is None else (len(self.listed),)
+
+    @cached_property
+    def listed_codes(self) -> tuple[NDArray[np.int64], ...]:
+        """The code of each attribute in every record type, in order."""
+        places = np.arange(self.record_types) if self.listed is None else self.listed
+        return tuple(np.asarray(codes, dtype=np.int64) for codes in np.unravel_index(places, self.shape))
 
     def spread(self, place: int, by_code: NDArray[Any]) -> NDArray[Any]:
         """Entries by code of the attribute at ``place``, shaped to broadcast over the layout."""
+        if self.listed is not None:
+            return by_code[self.listed_codes[place]]
         shape = [1] * len(self.shape)
         shape[place] = self.shape[place]
         return by_code.reshape(shape)

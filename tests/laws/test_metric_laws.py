@@ -74,7 +74,7 @@ METRICS = {
     "cap": CapMetric(SumMetric((LINE, VALUES)), F("0.6")),
     "cap over nothing": CapMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.6")),
     "presence": PresenceMetric(SumMetric((LINE, VALUES)), F("0.4")),
-    "presence over a graph": PresenceMetric(random_graph(8, 7), F("0.35")),
+    "presence over a graph": PresenceMetric(random_graph(9, 4), F("0.35")),
     "presence over a cap": PresenceMetric(CapMetric(SumMetric((LINE, VALUES)), F("0.6")), F("0.5")),
     "presence over nothing": PresenceMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.4")),
     "presence of individuals": PresenceMetric(SumMetric((STAR, DiscreteMetric(2, F("0.7")))), F("0.5")),

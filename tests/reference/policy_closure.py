@@ -55,9 +55,21 @@ class PlainRule:
     presence: bool = False
 
 
-def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
+def table_of(attributes: list[PlainAttribute], listed: list[tuple[int, ...]]) -> str:
+    """The file that lists these records."""
+    rows = ([attribute.labels[code] for attribute, code in zip(attributes, codes, strict=True)] for codes in listed)
+    return "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in [[a.name for a in attributes], *rows])
+
+
+def text_of(attributes: list[PlainAttribute], rules: list[PlainRule], table: str = "") -> str:
     """The policy file that says the same."""
-    lines = ["policy: random", "unconnected: allow", "universe:", "  attributes:"]
+    lines = [
+        "policy: random",
+        "unconnected: allow",
+        "universe:",
+        *([f"  table: {table}"] if table else []),
+        "  attributes:",
+    ]
     lines += [f"    {attribute.name}: {attribute.yaml}" for attribute in attributes]
     lines += ["rules:" if rules else "rules: []"]
     for rule in rules:
@@ -92,10 +104,13 @@ def decimal(number: Fraction | None) -> str:
     return f"{int(digits)}e-3"
 
 
-def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[list[Exact]]:
-    """Exact distances between all record types, the last attribute running fastest; then the absent record, if any."""
-    records: list[Any] = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
-    records += [None] if any(rule.presence for rule in rules) else []
+def closure(
+    attributes: list[PlainAttribute], rules: list[PlainRule], listed: list[tuple[int, ...]] | None = None
+) -> list[list[Exact]]:
+    """Exact distances between all record types, the last attribute running fastest, or between the listed ones; then
+    the absent record, if any."""
+    records: list[Any] = listed or list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+    records = [*records, None] if any(rule.presence for rule in rules) else records
     size = len(records)
     distance: list[list[Exact]] = [
         [Fraction(0) if i == j else bound(attributes, rules, records[i], records[j]) for j in range(size)]
