@@ -128,7 +128,8 @@ def explain(file: str, policy: ResolvedPolicy, metric: Metric, first: Any, secon
     mentioned = _mentioned(universe, first, second)
     i, j = (_codes(universe, record) for record in (first, second))
     records = [_labels(universe, codes, mentioned) for codes in (i, j)]
-    whole = [", ".join(record.values()) or NOBODY for record in records]
+    gone = [codes is None for codes in (i, j)]
+    whole = [NOBODY if one else ", ".join(record.values()) for one, record in zip(gone, records, strict=True)]
     hops: list[Hop] = []
     apart: list[str] = []
     total: Amount = Fraction(0)

@@ -207,6 +207,17 @@ def test_rules_that_absence_makes_redundant_are_found_and_the_metric_is_the_same
     assert np.array_equal(one, other)
 
 
+def test_a_word_without_letters_is_not_the_absent_record():
+    found = dx.Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"a": ["", "x"]}},
+            "rules": [{"presence": True, "epsilon": 1}, {"between": "everything", "epsilon": 1}],
+        }
+    )
+    assert [(hop.start, hop.end) for hop in found.explain(0, 1).hops] == [("", "x")]
+
+
 def test_an_explanation_goes_through_absence_or_ends_there():
     found = policy()
     told = found.explain({"age": 0}, {"age": 40})
