@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
+from dxgeom.mechanisms.sensitivity import absent_record
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.charging import charge, randomness_of
 from dxgeom.universe.queries import LinearQueries
@@ -124,7 +125,7 @@ def release_answers(
 ) -> Release:
     """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
     histogram = _histogram(offer, table, outside, count_column)
-    public = offer.metric.absent is None
+    public = absent_record(offer.metric, offer.queries) is None
     if public and offer.queries.records is not None and offer.queries.records != histogram.total:
         raise DataError(
             f"the queries were written for {offer.queries.records:,} records, the table has {histogram.total:,}; "
@@ -155,7 +156,7 @@ def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], cou
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, offer.queries.size, offer.metric.absent)
+        return histogram_of_counts(table, offer.queries.size, absent_record(offer.metric, offer.queries))
     if offer.queries.universe is None:
         raise UnsupportedCombination(
             "queries given as a bare matrix do not know how to read a table: pass a histogram array, "

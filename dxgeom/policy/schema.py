@@ -80,7 +80,6 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
 
 _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("UniverseSyntax", ""): {"minProperties": 1},
-    ("UniverseSyntax", "attributes"): {"minProperties": 1},
     ("BinsSyntax", "bins"): {"minItems": 2},
     ("RuleSyntax", ""): {"minProperties": 2},
     ("RuleSyntax", "values"): {"minProperties": 1},

@@ -107,6 +107,17 @@ def test_a_matrix_may_leave_out_absence_but_never_weigh_it(tmp_path: Path):
     assert parse_queries("queries: [{matrix: weights.csv}]", found, folder=tmp_path).numerators[0, 10] == 0
 
 
+def test_a_bare_matrix_of_distances_takes_the_absent_record_from_the_queries():
+    found = policy()
+    everyone = np.arange(11)
+    bare = dx.verify_metric(found.compile().distance(everyone[:, None], everyone[None, :]))
+    queries = parse_queries(QUERIES, found)
+    release = dx.plan(bare, queries).release(np.ones(10, dtype=int), ledger=":memory:", spend=1, insecure_test_seed=1)
+    assert (release.records, release.dropped) == (None, None)
+    with pytest.raises(UnsupportedCombination, match="does not fit"):
+        dx.verify_metric(np.zeros((2, 2)), universe=found.universe)
+
+
 def test_weights_that_would_be_rounded_are_refused_because_their_error_tells_the_number_of_records():
     found = policy()
     fine = dx.LinearQueries.from_matrix(["a"], np.random.default_rng(1).random((1, 10)), found.universe)
