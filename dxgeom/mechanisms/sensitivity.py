@@ -14,7 +14,7 @@ from dxgeom.mechanisms.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.differences import generating_differences
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.rounding import quotient_round_up
-from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
 
 
 @final
@@ -56,14 +56,41 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )
+    absent = absent_record(metric, queries)
+    if absent is not None:
+        require_nothing_for_absence(queries.numerators, absent)
+        if queries.records is not None:
+            raise UnsupportedCombination("where records may be absent, no query divides by their number")
     differences, bounds = generating_differences(metric.metric, queries.numerators)
     lattice = on_lattice(queries, _of_each_query(differences, bounds))
     if any(lattice.weight_errors):
+        if absent is not None:
+            _refuse_rounding(lattice)
         differences, bounds = generating_differences(metric.metric, lattice.numerators)
     else:
         finer = [unit / step for unit, step in zip(queries.units, lattice.steps, strict=True)]
         differences = differences * np.array([int(factor) for factor in finer], dtype=np.int64)
     return Sensitivity(metric, lattice, differences, bounds)
+
+
+def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:
+    """The index that means no record, as the metric knows it or, where that is a bare matrix, the queries' universe.
+
+    None: the number of records is public.
+    """
+    if metric.absent is not None or metric.universe is not None or queries.universe is None:
+        return metric.absent
+    return queries.universe.absent
+
+
+def _refuse_rounding(lattice: LatticeQueries) -> None:
+    """What rounding weights does to an answer grows with the number of records, so error bars would tell it."""
+    rounded = next(name for name, error in zip(lattice.names, lattice.weight_errors, strict=True) if error)
+    raise UnsupportedCombination(
+        f"the weights of query '{rounded}' would have to be rounded, and how much that changes its answer depends on "
+        "the number of records, which this policy keeps private: give weights with at most nine digits, as integers "
+        "or Fractions"
+    )
 
 
 def _of_each_query(differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:

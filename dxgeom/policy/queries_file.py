@@ -59,7 +59,10 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     mistakes = Mistakes(text)
     root = read_tree(mistakes)
     entries = _entries(root, mistakes) if root is not None else ()
-    records = _records(root, records, mistakes)
+    if universe.absent is None:
+        records = _records(root, records, mistakes)
+    else:
+        _refuse_records(root, records, mistakes)
     reader = QueryReader(universe, records, mistakes)
     made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
     _check_names(made, mistakes)
@@ -120,6 +123,16 @@ def _records(root: Node | None, given: int | None, mistakes: Mistakes) -> int | 
     elif given is not None and given != stated:
         mistakes.add("DX205", entry[1].span, f"the file says {stated:,} records, the caller says {given:,}")
     return stated
+
+
+def _refuse_records(root: Node | None, given: int | None, mistakes: Mistakes) -> None:
+    """Nobody may state the number of records: that a table is refused for another number would tell it."""
+    entry = root.entry("records") if isinstance(root, Mapping) else None
+    advice = "leave 'records' out; 'count: true' asks for it, with noise"
+    if entry is not None:
+        mistakes.add("DX215", entry[0].span, "the policy keeps the number of records private", advice)
+    elif given is not None and root is not None:
+        mistakes.add("DX215", root.span, f"the policy keeps the number of records private, given {given}", advice)
 
 
 def _whole(node: Node) -> int | None:

@@ -118,7 +118,13 @@ class QueryReader:
 
     def _mean(self, node: Mapping, value: Node) -> Workload | None:
         found = self._numbers(value)
-        if self.records is None:
+        if self.universe.absent is not None:
+            advice = "ask for the sum and for 'count: true', and divide the answers"
+            where = (node.entry("mean") or (node,))[0].span
+            self._note(
+                "DX215", where, "a mean divides by the number of records, which the policy keeps private", advice
+            )
+        elif self.records is None:
             advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
             self._note("DX204", (node.entry("mean") or (node,))[0].span, "a mean needs the number of records", advice)
         if found is None or self.records is None:
@@ -148,7 +154,7 @@ class QueryReader:
         )
 
         def row(k: int) -> Row:
-            cell = np.ones((1,) * len(self.universe.shape), dtype=np.bool_)
+            cell = np.ones((1,) * len(self.universe.layout), dtype=np.bool_)
             for group, code in zip(groups, np.unravel_index(k, shape), strict=True):
                 cell = cell & (along(self.universe, group.axis, group.codes) == code)
             return laid_out(self.universe, cell.astype(np.int64)) * chosen.over_universe()
@@ -159,10 +165,10 @@ class QueryReader:
         file = _one_line(value)
         try:
             table = read_csv(self.mistakes.text.folder, file)
-            if len(table.rows) != self.universe.size:
+            if len(table.rows) != self.universe.record_types:
                 raise WrongContent(
                     f"{file} has {len(table.rows):,} rows below its header; "
-                    f"the universe has {self.universe.size:,} record types"
+                    f"the universe has {self.universe.record_types:,} record types"
                 )
             columns = [integers_over_unit(table.numbers(name)) for name in table.header]
         except Unreadable as error:
@@ -176,7 +182,9 @@ class QueryReader:
         except TooFine as error:
             self._note("DX208", value.span, f"{file}: {error}", "round the numbers")
             return None
-        return Workload(table.header, tuple(unit for _, unit in columns), lambda k: columns[k][0])
+        gone = np.zeros(self.universe.size - self.universe.record_types, dtype=np.int64)
+        units = tuple(unit for _, unit in columns)
+        return Workload(table.header, units, lambda k: np.concatenate([columns[k][0], gone]))
 
     def _condition(self, node: Node) -> Selection | None:
         if not isinstance(node, Scalar):

@@ -50,11 +50,9 @@ def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:
 
 def along(universe: Universe, axis: int, values: Row) -> Row:
     """Values by code of one attribute, shaped to broadcast over the universe."""
-    shape = [1] * len(universe.shape)
-    shape[axis] = universe.shape[axis]
-    return values.reshape(shape)
+    return universe.spread(axis, values)
 
 
 def laid_out(universe: Universe, values: NDArray[np.int64]) -> Row:
-    """An array that broadcasts over the universe, as one flat row."""
-    return np.array(np.broadcast_to(values, universe.shape), dtype=np.int64).ravel()
+    """An array that broadcasts over the universe, as one flat row; 0 for the absent record."""
+    return universe.laid_out(values.astype(np.int64, copy=False))

@@ -25,7 +25,8 @@ class LinearQueries:
     """K named linear queries over N record types: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
     ``numerators`` (K, N): int64 below 2⁵² in magnitude; ``units``: positive rationals. ``universe`` is None for queries
-    given as a bare matrix; ``records`` is the public number of records where a query (a mean) was divided by it.
+    given as a bare matrix; ``records`` is the public number of records where a query (a mean) was divided by it, so it
+    is None where records may be absent. The absent record has the weight 0 in every query.
     """
 
     names: tuple[str, ...]
@@ -47,13 +48,17 @@ class LinearQueries:
         _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
         sized = self.universe is None or self.universe.size == shape[1]
         _require(sized, f"queries have one weight per record type, found {shape[1]}")
+        absent = None if self.universe is None else self.universe.absent
+        if absent is not None:
+            require_nothing_for_absence(self.numerators, absent)
+            _require(self.records is None, "where records may be absent, no query divides by their number")
 
     @classmethod
     def from_matrix(cls, names: Sequence[str], matrix: ArrayLike, universe: Universe | None = None) -> LinearQueries:
         """Queries from a K × N matrix of numbers.
 
         Integers and ``Fraction`` entries are taken exactly. A float64 entry is taken to 51 bits below the largest entry
-        of its row.
+        of its row. Where the universe has an absent record, its column of zeros may be left out.
         Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit.
         """
         try:
@@ -61,6 +66,8 @@ class LinearQueries:
         except ValueError as error:
             raise UnsupportedCombination("queries form a K × N matrix, found rows of different lengths") from error
         _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
+        if universe is not None and universe.absent is not None and raw.shape[1] == universe.record_types:
+            raw = np.concatenate([raw, np.zeros((len(raw), 1), dtype=raw.dtype)], axis=1)
         rows = [_exact_row(row) for row in raw]
         largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
         _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
@@ -92,6 +99,14 @@ class LinearQueries:
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.numerators.shape)).encode())
         digest.update(np.ascontiguousarray(self.numerators).tobytes())
         return digest.hexdigest()
+
+
+def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> None:
+    """A weight for the absent record would count who is not there, and hide who is.
+
+    Raises: UnsupportedCombination.
+    """
+    _require(not np.any(numerators[:, absent]), "every query gives the absent record, the last one, the weight 0")
 
 
 def integer_totals(numerators: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:
