@@ -101,6 +101,25 @@ METRICS = {
     "presence over a graph": PresenceMetric(random_graph(9, 4), F("0.35")),
     "presence over a cap": PresenceMetric(CapMetric(SumMetric((LINE, VALUES)), F("0.6")), F("0.5")),
     "presence over nothing": PresenceMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.4")),
+    "presence over crossing groups": PresenceMetric(
+        GroupedMetric(
+            (DiscreteMetric(2, F("0.5")), EVEN, DiscreteMetric(3, F("0.7"))),
+            (Group((0, 1), F("0.6")), Group((1, 2), F("0.55"))),
+        ),
+        F("0.4"),
+    ),
+    "presence over a partition": PresenceMetric(
+        SumMetric((PartitionMetric(np.array([1, 0, 1, 0]), F("0.3")), NOTHING)), F("0.2")
+    ),
+    "presence over a time series": PresenceMetric(MaxMetric((EVEN, EVEN)), F("0.2")),
+    "presence over a reordered cap": PresenceMetric(
+        CapMetric(
+            ReorderedMetric(SumMetric((MaxMetric((EVEN, EVEN)), DiscreteMetric(2, F("0.1")))), (4, 2, 4), (0, 2, 1)),
+            F("0.3"),
+        ),
+        F("0.25"),
+    ),
+    "groups of individuals": GroupedMetric((STAR, EVEN, DiscreteMetric(2, F("0.7"))), (Group((0, 2), F("0.9")),)),
     "presence of individuals": PresenceMetric(SumMetric((STAR, DiscreteMetric(2, F("0.7")))), F("0.5")),
 }
 

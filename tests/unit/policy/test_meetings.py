@@ -104,6 +104,17 @@ def test_the_largest_change_counts_between_listed_records_without_the_steps_betw
     assert "re-derived" in rederived(found)
 
 
+def test_places_that_move_together_are_measured_between_listed_records(folder):
+    (folder / "times.csv").write_text("home,work\nq0,q0\nq1,q3\nq2,q1\n")
+    places = "{points: p.csv, key: id, x: x, y: y, unit: km}"
+    head = f"policy: p\nuniverse: {{table: times.csv, attributes: {{home: {places}, work: {places}}}}}\n"
+    rule = "- {change: [home, work], together: true, measure: max, epsilon: 1, per: 2 km}\n"
+    found = policy(folder, head, rule)
+    assert told(found) == [[0, 5, 2], [5, 0, 3.5], [2, 3.5, 0]]
+    assert "re-derived" in rederived(found)
+    assert found.explain(0, 1).distance == pytest.approx(5)
+
+
 def test_absence_joins_the_blocks_of_a_partition(folder):
     for head in (HEAD, PLAIN):
         found = policy(folder, head, AGREE + "- {presence: true, epsilon: 0.75}\n")
