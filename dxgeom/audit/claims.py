@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from dxgeom.errors import CertificateRefused, DataError
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.universe.universe import Universe
 
 Kind: TypeAlias = Literal["policy", "matrix", "edges"]
 Claims: TypeAlias = dict[str, Any]
@@ -29,8 +30,7 @@ def claims_of(verified: VerifiedMetric, kind: Kind, proof: MetricCertificate | N
 
     ``proof``: the certificate to claim where it says more than the metric's own. Titles are claimed for policies only.
     """
-    shape = (verified.size,) if verified.universe is None else verified.universe.shape
-    pairs = claimed_pairs(shape)
+    pairs = claimed_pairs((verified.size,)) if verified.universe is None else pairs_of_universe(verified.universe)
     distances = verified.distance([i for i, _ in pairs], [j for _, j in pairs]).tolist() if pairs else []
     return {
         "format": FORMAT,
@@ -68,6 +68,15 @@ def claimed_pairs(shape: Sequence[int]) -> list[tuple[int, int]]:
     return list(pairs)
 
 
+def pairs_of_universe(universe: Universe) -> list[tuple[int, int]]:
+    """The same for the records of a universe; some records are paired with the absent one."""
+    shape = universe.layout
+    if universe.absent is None or universe.size <= _ALL_PAIRS_UP_TO:
+        return claimed_pairs(shape if universe.absent is None else (universe.size,))
+    some = sorted({place * universe.record_types // _ALONG_AN_AXIS for place in range(_ALONG_AN_AXIS)})
+    return [*claimed_pairs(shape), *((record, universe.absent) for record in some)]
+
+
 def write_claims(path: Path, claims: Claims) -> None:
     """Write a new certificate file. Raises: DataError; nothing is overwritten."""
     try:
@@ -98,12 +107,12 @@ def read_claims(path: str | os.PathLike[str]) -> Claims:
     return claims
 
 
-def claimed_distances(claims: Claims, shape: Sequence[int]) -> list[tuple[int, int, float]]:
+def claimed_distances(claims: Claims, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int, float]]:
     """The claimed distances, of exactly the pairs that have to be there. Raises: CertificateRefused."""
     rows = claims["distances"]
     if not isinstance(rows, list) or any(not isinstance(row, list) or len(row) != 3 for row in rows):
         raise CertificateRefused("the claimed distances are not a list of [record, record, distance]")
-    if [tuple(row[:2]) for row in rows] != claimed_pairs(shape):
+    if [tuple(row[:2]) for row in rows] != list(pairs):
         raise CertificateRefused("the claimed distances are not those of the pairs that a certificate has to list")
     return [(i, j, _read(distance)) for i, j, distance in rows]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.audit.claims import Claims, claimed_distances, require_equal, require_proof
+from dxgeom.audit.claims import Claims, claimed_distances, claimed_pairs, require_equal, require_proof
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.audit.policy_audit import Audit
 from dxgeom.errors import CertificateRefused
@@ -39,7 +39,7 @@ def audit_matrix(claims: Claims, matrix: ArrayLike) -> Audit:
     if factor != 1:
         shown = np.array([[_lowered(entry, factor) for entry in row] for row in entries.tolist()])
     require_equal("size", claims["size"], size)
-    for i, j, claimed in claimed_distances(claims, (size,)):
+    for i, j, claimed in claimed_distances(claims, claimed_pairs((size,))):
         require_equal(f"the distance of records {i} and {j}", claimed, float(shown[i, j]))
     require_equal("fingerprint", claims["fingerprint"], fingerprint_of(shown, factor))
     _require_entries(entries)
@@ -177,7 +177,7 @@ def _excess(edges: Sequence[tuple[int, Exact]], reached: dict[int, Exact]) -> fl
 
 
 def _require_paths(claims: Claims, size: int, reached: dict[int, dict[int, Exact]]) -> None:
-    for i, j, claimed in claimed_distances(claims, (size,)):
+    for i, j, claimed in claimed_distances(claims, claimed_pairs((size,))):
         for source, end in itertools.permutations((i, j)):
             if source not in reached:
                 continue

@@ -28,7 +28,7 @@ class Several:
     def stated(self, moves: Moves) -> Enclosure:
         """The smallest bound for two records that differ by these moves."""
         all_of_it = frozenset(moves)
-        found = [self._of(place, moves) for place, names in enumerate(self._places) if all_of_it <= names]
+        found = [self._of(place, moves) for place, names in enumerate(self.places) if all_of_it <= names]
         low = min((low for low, _ in found), default=INFINITE)
         high = min((high for _, high in found), default=INFINITE)
         return low, high
@@ -45,7 +45,7 @@ class Several:
             if left not in known:
                 first = min(left)
                 ways = [alone[first] + least(left - {first})]
-                for place, names in enumerate(self._places):
+                for place, names in enumerate(self.places):
                     if first in names:
                         taken = {one: moves[one] for one in left & names}
                         ways.append(self._of(place, taken)[side] + least(left - names))
@@ -64,9 +64,9 @@ class Several:
                 continue
             if bounded & set(bound.names):
                 return False
-            for other, another in zip(self._places, self.joint, strict=True):
-                whole = isinstance(another, AllAtOnce) and self._places[place] <= other
-                if not (whole or another == bound or self._places[place].isdisjoint(other)):
+            for other, another in zip(self.places, self.joint, strict=True):
+                whole = isinstance(another, AllAtOnce) and self.places[place] <= other
+                if not (whole or another == bound or self.places[place].isdisjoint(other)):
                     return False
         return True
 
@@ -83,7 +83,8 @@ class Several:
         return max(low for low, _ in ends), max(high for _, high in ends)
 
     @cached_property
-    def _places(self) -> tuple[frozenset[int], ...]:
+    def places(self) -> tuple[frozenset[int], ...]:
+        """The places of the attributes that each joint bound is about."""
         place_of = {attribute.name: place for place, attribute in enumerate(self.attributes)}
         return tuple(frozenset(place_of[name] for name in bound.names) for bound in self.joint)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Final, final
 
-from dxgeom.audit.claims import Claims, claimed_distances, require_equal, require_proof
+from dxgeom.audit.claims import Claims, claimed_distances, pairs_of_universe, require_equal, require_proof
 from dxgeom.audit.joint_bounds import Several
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
@@ -19,6 +20,7 @@ from dxgeom.policy.policy import Policy
 SMALL_UNIVERSE: Final = 64
 """Up to so many records, shortest paths are sought among whole records; beyond, attribute by attribute."""
 SMALL_ATTRIBUTE: Final = 64
+MOST_LISTED_STEPS: Final = 50_000
 _RELATIVE = Fraction(1, 10**9)
 
 
@@ -45,7 +47,7 @@ def audit_policy(claims: Claims, policy: Policy) -> Audit:
     require_equal("budget", claims["budget"], str(policy.budget))
     require_proof(claims["proof"], policy.compile().certificate.as_dict())
     rules = _Rules(policy)
-    one_sided = sum(rules.check(i, j, d) for i, j, d in claimed_distances(claims, policy.universe.shape))
+    one_sided = sum(rules.check(i, j, d) for i, j, d in claimed_distances(claims, pairs_of_universe(policy.universe)))
     total = len(claims["distances"])
     lines = [
         f"the fingerprint, size, budget and forms are those of policy '{policy.name}'",
@@ -66,7 +68,7 @@ class _Rules:
 
     def __post_init__(self) -> None:
         for rule in self.policy.rules:
-            if not rule.bounds and rule.everything is None and rule.joint is None:
+            if not rule.bounds and rule.everything is None and rule.joint is None and rule.presence is None:
                 raise UnsupportedCombination(f"this audit cannot re-derive the rule in line {rule.line}: {rule.words}")
 
     @cached_property
@@ -96,6 +98,11 @@ class _Rules:
         return self.several.separate(bounded)
 
     @cached_property
+    def presence(self) -> Exact:
+        stated = [rule.presence for rule in self.policy.rules if rule.presence is not None]
+        return min(stated, default=INFINITE)
+
+    @cached_property
     def _found(self) -> dict[tuple[int, int, int], dict[int, Exact]]:
         return {}
 
@@ -115,8 +122,10 @@ class _Rules:
         return self._known[key]
 
     def codes(self, record: int) -> list[int]:
-        """The last attribute runs fastest."""
+        """The last attribute runs fastest; a table lists the places of its records."""
         codes = []
+        listed = self.policy.universe.listed
+        record = record if listed is None else int(listed[record])
         for part in reversed(self.parts):
             record, code = divmod(record, part.attribute.size)
             codes.append(code)
@@ -140,14 +149,20 @@ class _Rules:
         if self.policy.universe.size <= SMALL_UNIVERSE:
             low, high = (self._among_records(i, side).get(j, INFINITE) for side in (0, 1))
             return low, high
+        if self.policy.universe.absent in (i, j):
+            return self.presence, self.presence
+        ceiling = min(self.ceiling, 2 * self.presence)
+        if self.policy.universe.listed is not None:
+            low, high = (self._among_listed(i, side).get(j, INFINITE) for side in (0, 1))
+            return min(low, ceiling), min(high, ceiling)
         pairs = zip(self.parts, self.codes(i), self.codes(j), strict=True)
         moves = {place: (a, b) for place, (_, a, b) in enumerate(pairs) if a != b}
         sides = {place: self._along(place, a, b) for place, (a, b) in moves.items()}
-        high = min(self.several.shortest(moves, {place: high for place, (_, high) in sides.items()}, 1), self.ceiling)
+        high = min(self.several.shortest(moves, {place: high for place, (_, high) in sides.items()}, 1), ceiling)
         lows = {place: low for place, (low, _) in sides.items() if low is not None}
         if len(lows) < len(sides) or not self._exactly:
             return None, high
-        return min(self.several.shortest(moves, lows, 0), self.ceiling), high
+        return min(self.several.shortest(moves, lows, 0), ceiling), high
 
     def _along(self, place: int, a: int, b: int) -> tuple[Exact | None, Exact]:
         part = self.parts[place]
@@ -184,8 +199,47 @@ class _Rules:
             self._found[key] = shortest_paths(i, steps)
         return self._found[key]
 
+    @cached_property
+    def _alike(self) -> dict[tuple[frozenset[int], tuple[int, ...]], list[int]]:
+        """The listed records that agree in all attributes but those of one rule, by these and the other codes."""
+        choices = {frozenset([place]) for place in range(len(self.parts))} | set(self.several.places)
+        alike = defaultdict(list)
+        for record in range(self.policy.universe.record_types):
+            for places in choices:
+                alike[places, self._others(record, places)].append(record)
+        pairs = sum(len(records) ** 2 for records in alike.values())
+        if pairs > MOST_LISTED_STEPS:
+            raise UnsupportedCombination(
+                f"this audit derives tables with up to {MOST_LISTED_STEPS:,} steps between records, found {pairs:,}"
+            )
+        return alike
+
+    def _others(self, record: int, places: frozenset[int]) -> tuple[int, ...]:
+        return tuple(code for place, code in enumerate(self.codes(record)) if place not in places)
+
+    def _among_listed(self, i: int, side: int) -> dict[int, Exact]:
+        key = (-2, i, side)
+        if key not in self._found:
+            self._found[key] = shortest_paths(i, lambda record: self._steps_among_listed[record][side])
+        return self._found[key]
+
+    @cached_property
+    def _steps_among_listed(self) -> list[tuple[list[tuple[int, Exact]], ...]]:
+        """From each listed record to those that some rule may bound, with the lower and with the upper bounds."""
+        near: list[set[int]] = [set() for _ in range(self.policy.universe.record_types)]
+        for records in self._alike.values():
+            for record in records:
+                near[record].update(records)
+        found = []
+        for record, others in enumerate(near):
+            bounds = [(other, self._stated(record, other)) for other in sorted(others - {record})]
+            found.append(tuple([(other, bound[side]) for other, bound in bounds] for side in (0, 1)))
+        return found
+
     def _stated(self, i: int, j: int) -> Enclosure:
         """The smallest bound that any rule states for two records: on the attributes they differ in, or on all."""
+        if self.policy.universe.absent in (i, j):
+            return self.presence, self.presence
         codes = zip(self.codes(i), self.codes(j), strict=True)
         apart = [(place, a, b) for place, (a, b) in enumerate(codes) if a != b]
         low, high = self.ceiling, self.ceiling

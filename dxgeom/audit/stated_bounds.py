@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds import Axis, Blocks, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
@@ -48,7 +48,9 @@ class StatedBounds:
     @property
     def closed(self) -> bool:
         """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
-        return not self.bounds or (len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing | Blocks))
+        return not self.bounds or (
+            len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing | Blocks | ByIndividual)
+        )
 
     @property
     def slack(self) -> Fraction:
@@ -71,6 +73,10 @@ class StatedBounds:
                 given = [epsilon for epsilon in (epsilons[a], epsilons[b]) if epsilon is not None]
                 least: Exact = min(given, default=INFINITE)
                 return least, least
+            case ByIndividual(epsilons=epsilons):
+                one, other = epsilons[a], epsilons[b]
+                both: Exact = INFINITE if one is None or other is None else one + other
+                return both, both
             case Growing(axis=axis, rate=rate, floor=floor):
                 low, high = self._apart(axis, a, b)
                 return max(floor, rate * low), max(floor, rate * high)

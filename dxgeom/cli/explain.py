@@ -12,8 +12,8 @@ from dxgeom.cli.options import Format, FormatOption, PolicyFile
 from dxgeom.cli.printing import print_json, print_lines
 
 
-def record_of(text: str) -> int | dict[str, Any]:
-    """A record as written: a number, a JSON object, or ``attribute=value,attribute=value``.
+def record_of(text: str) -> int | str | dict[str, Any]:
+    """A record as written: a number, a JSON object, ``attribute=value,attribute=value``, or ``absent``.
 
     A piece between commas that has no equals sign belongs to the value before it, as in ``age=[0, 18)``.
     Raises: typer.BadParameter.
@@ -21,6 +21,8 @@ def record_of(text: str) -> int | dict[str, Any]:
     written = text.strip()
     if written.isascii() and written.isdecimal() and len(written) < 20:
         return int(written)
+    if written == "absent":
+        return written
     if written.startswith("{"):
         return _from_json(written)
     pieces: list[str] = []
@@ -31,7 +33,7 @@ def record_of(text: str) -> int | dict[str, Any]:
             pieces[-1] += f",{piece}"
     pairs = [(name.strip(), sign, value.strip()) for name, sign, value in (one.partition("=") for one in pieces)]
     if not all(sign and name for name, sign, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
-        raise typer.BadParameter(f"a record is a number, a JSON object, or like sex=F,age=40; found {text!r}")
+        raise typer.BadParameter(f"a record is a number, a JSON object, 'absent', or like sex=F,age=40; found {text!r}")
     return {name: value for name, _, value in pairs}
 
 
@@ -48,7 +50,7 @@ def _from_json(text: str) -> dict[str, Any]:
 Record: TypeAlias = Annotated[
     Any,
     typer.Argument(
-        parser=record_of, metavar="RECORD", help="Like 'sex=F,age=40', a JSON object, or a record's number."
+        parser=record_of, metavar="RECORD", help="Like 'sex=F,age=40', a JSON object, a record's number, or 'absent'."
     ),
 ]
 

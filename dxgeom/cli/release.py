@@ -95,7 +95,8 @@ def release(
 
 def _print(released: Release, level: float, ledger: Path) -> None:
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    print_lines([f"{released.offer.metric.title}: {released.records:,} records{dropped}"])
+    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
+    print_lines([f"{released.offer.metric.title}: {counted}{dropped}"])
     widths = released.half_widths(level)
     rows = [
         (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))

@@ -30,13 +30,8 @@ class BatchEncoder:
         ]
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """The record type of each row, ``OUTSIDE`` where any of its codes is."""
-        flat = np.zeros(len(codes[0]), dtype=np.int64)
-        outside = np.zeros(len(codes[0]), dtype=np.bool_)
-        for attribute, column in zip(self._universe.attributes, codes, strict=True):
-            flat = flat * attribute.size + column
-            outside |= column == OUTSIDE
-        return np.where(outside, OUTSIDE, flat)
+        """The record type of each row, ``OUTSIDE`` where there is none."""
+        return self._universe.indices_of(codes)
 
 
 def _codes(attribute: Attribute, columns: list[Any], met: dict[str | None, int]) -> NDArray[np.int64]:

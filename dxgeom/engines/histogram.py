@@ -37,15 +37,18 @@ class Histogram:
     dropped: int = 0
 
 
-def histogram_of_counts(counts: Any, size: int) -> Histogram:
+def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Histogram:
     """The histogram that an array already is.
 
-    Args: ``counts`` of shape (size,), whole numbers, none negative.
+    Args: ``counts`` of shape (size,), whole numbers, none negative; where one element is the absent record, its count
+    is 0 or left out.
     Raises: DataError for another shape, floats (NaN among them), booleans, negatives, or a sum beyond int64.
     """
     if isinstance(counts, np.ma.MaskedArray):
         raise DataError("a histogram has a count for every record type, but this array is masked; fill it first")
     array = np.asarray(counts)
+    if absent is not None and array.shape == (size - 1,):
+        array = np.insert(array, absent, 0)
     if array.shape != (size,):
         raise DataError(f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}")
     if array.dtype.kind not in "iu":
@@ -55,6 +58,8 @@ def histogram_of_counts(counts: Any, size: int) -> Histogram:
         )
     if array.dtype.kind == "i" and np.any(array < 0):
         raise DataError(f"a count is never negative, but record type {int(np.argmax(array < 0))} has one")
+    if absent is not None and array[absent] != 0:
+        raise DataError(f"nobody is counted as the absent record, but record type {absent} has a count")
     total = exact_sum(array)
     if total > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
@@ -73,14 +78,15 @@ def histogram_of_table(
             coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
         count_column: each row stands for as many records as this column says.
-    Raises: DataError when the table cannot be read, lacks a column, has no rows, or holds rows outside.
+    Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
+    may be absent).
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(table, np.ndarray):
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
-        return histogram_of_counts(table, universe.size)
+        return histogram_of_counts(table, universe.size, universe.absent)
     if not universe.attributes or count_column in universe.raw_columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
     wanted = universe.raw_columns if count_column is None else (*universe.raw_columns, count_column)
@@ -90,13 +96,15 @@ def histogram_of_table(
 
 
 def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside) -> Histogram:
-    if result.rows == 0:
+    # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
+    everybody = reader.universe.absent is None
+    if result.rows == 0 and everybody:
         raise DataError(f"{source.described} has no rows; there is nothing to count")
     if result.bad_counts:
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":
         raise outside_error(result, reader, source)
-    if result.outside_rows == result.rows:
+    if result.outside_rows == result.rows and everybody:
         raise DataError(f"none of the {result.rows} rows of {source.described} is in the policy's universe")
     if result.total + result.dropped > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")

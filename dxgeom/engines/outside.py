@@ -62,7 +62,10 @@ def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
                 for k, (attribute, places) in enumerate(attributes)
                 if codes[k][row] == OUTSIDE
             ]
-            yield read + int(row) + 1, "; ".join(cells)
+            yield (
+                read + int(row) + 1,
+                "; ".join(cells) or "each value exists, but the policy's table lists no such record",
+            )
         read += batch.num_rows
 
 

@@ -14,7 +14,7 @@ from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
 from dxgeom.universe.weight_tables import WeightTables
 
 MOST_LISTED_QUERIES = 64
@@ -81,12 +81,29 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )
+    absent = absent_record(metric, queries)
+    if absent is not None:
+        require_nothing_for_absence(queries.numerators, absent)
+        if queries.records is not None:
+            raise UnsupportedCombination("where records may be absent, no query divides by their number")
     changes = _changes(metric.metric, queries.tables)
     lattice = on_lattice(queries, changes.of_each_query)
     if any(lattice.weight_errors):
+        if absent is not None:
+            _refuse_rounding(lattice)
         return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables))
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
     return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)))
+
+
+def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:
+    """The index that means no record, as the metric knows it or, where that is a bare matrix, the queries' universe.
+
+    None: the number of records is public.
+    """
+    if metric.absent is not None or metric.universe is not None or queries.universe is None:
+        return metric.absent
+    return queries.universe.absent
 
 
 def _changes(metric: Metric, tables: WeightTables) -> Changes:
@@ -98,3 +115,13 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
             if tables.is_matrix:
                 raise
     return factored_changes(metric, tables)
+
+
+def _refuse_rounding(lattice: LatticeQueries) -> None:
+    """What rounding weights does to an answer grows with the number of records, so error bars would tell it."""
+    rounded = next(name for name, error in zip(lattice.names, lattice.weight_errors, strict=True) if error)
+    raise UnsupportedCombination(
+        f"the weights of query '{rounded}' would have to be rounded, and how much that changes its answer depends on "
+        "the number of records, which this policy keeps private: give weights with at most nine digits, as integers "
+        "or Fractions"
+    )

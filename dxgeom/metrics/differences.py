@@ -17,8 +17,10 @@ from dxgeom.metrics.grouped import GroupedMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.moves import Moves, moves_of, refuse_cells, refuse_pairs
 from dxgeom.metrics.partition import PartitionMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.metrics.star import StarMetric, pairs_of_classes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import distinct_rows, joined_kinds, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTables
@@ -142,6 +144,12 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
             yield from _blocks(inner, which)
             yield from _all_columns(which, round_down(epsilon))
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            for pairs in _blocks(inner, which[:-1]):
+                nearer = metric.nearer_than_through_absence(pairs.bound)
+                yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
+            columns = _occurring(which[:-1])
+            yield PairBlock(columns, np.full_like(columns, which[-1]), np.full(columns.size, round_down(epsilon)))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)
@@ -151,17 +159,29 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
                 yield from _within_sets(fibre_labels(metric.shape, group.places), which, round_down(group.epsilon))
         case PartitionMetric(blocks=blocks, epsilon=epsilon):
             yield from _within_sets(blocks, which, round_down(epsilon))
+        case StarMetric():
+            count = _occurring(which).size
+            refuse_pairs(count * (count - 1) // 2)
+            yield from pairs_of_classes(metric, which)
         case _:
             for pairs in metric.generating_pairs():
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
 
 
+def _occurring(which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct entries, increasing; they are few, so nothing is sorted."""
+    occurs = np.zeros(int(which.max()) + 1, dtype=np.bool_)
+    occurs[which] = True
+    return np.flatnonzero(occurs)
+
+
 def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
     """Every pair of distinct columns."""
-    count = int(which.max()) + 1
+    columns = _occurring(which)
+    count = columns.size
     refuse_pairs(count * (count - 1) // 2)
     for first, second in all_pairs(count):
-        yield PairBlock(first, second, np.full(first.size, bound))
+        yield PairBlock(columns[first], columns[second], np.full(first.size, bound))
 
 
 def _within_sets(labels: NDArray[np.int64], which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
@@ -178,6 +198,10 @@ def _along_axis(metric: SumMetric, axis: int, which: NDArray[np.int64]) -> Itera
     part = metric.parts[axis]
     grid = which.reshape(math.prod(metric.shape[:axis]), part.size, -1)
     fibres, _ = distinct_rows(grid.transpose(0, 2, 1).reshape(-1, part.size))
+    if isinstance(part, StarMetric) and part.size > len(fibres):
+        for fibre in fibres:
+            yield from pairs_of_classes(part, fibre)
+        return
     seen = 0
     for pairs in part.generating_pairs():
         seen += len(fibres) * pairs.bound.size

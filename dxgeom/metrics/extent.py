@@ -17,8 +17,10 @@ from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.metrics.moves import kinds_of_records
 from dxgeom.metrics.partition import PartitionMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.universe.weight_tables import WeightTable, WeightTables
@@ -37,6 +39,9 @@ def smallest_distance(metric: Metric) -> float:
     match metric:
         case DiscreteMetric(count=count, epsilon=epsilon):
             return round_down(epsilon) if count > 1 else np.inf
+        case StarMetric():
+            nearest = np.argsort(metric.rounded, kind="stable")[:2]
+            return float(metric.distance(*nearest)) if metric.size > 1 else np.inf
         case SumMetric(parts=parts):
             return min(smallest_distance(part) for part in parts)
         case GroupedMetric(parts=parts, groups=groups):
@@ -48,6 +53,8 @@ def smallest_distance(metric: Metric) -> float:
             return round_down(step)
         case ReorderedMetric(inner=inner):
             return smallest_distance(inner)
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            return min(smallest_distance(inner), round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
         case _:

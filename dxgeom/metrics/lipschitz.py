@@ -19,13 +19,16 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.dual_tree import Separation, steepest_quotient
 from dxgeom.numeric.fibres import largest_changes, largest_changes_from_earlier, largest_range, largest_steps
 from dxgeom.numeric.rounding import quotient_round_up, round_down
+from dxgeom.numeric.star_quotient import steepest_star_quotient
 
 COMPARISON_LIMIT = 100_000_000_000
 """More comparisons than this would take several minutes."""
@@ -65,6 +68,10 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
         case CapMetric(inner=inner, epsilon=epsilon):
             ceiling = DiscreteMetric(inner.size, epsilon)
             return max(_along(inner, grid, tolerance), _along(ceiling, grid, tolerance))
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            present = np.ascontiguousarray(grid[:, :-1])
+            gone = np.max(np.abs(present - grid[:, -1:]), keepdims=True).reshape(1)
+            return max(_along(inner, present, tolerance), _steepest(gone, np.array([round_down(epsilon)])))
         case SumMetric(parts=parts):
             return max(_along(part, _regrouped(grid, metric, axis), tolerance) for axis, part in enumerate(parts))
         case GroupedMetric(parts=parts, groups=groups):
@@ -80,6 +87,10 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
             return _steepest(largest_steps(grid), np.concatenate([*bounds, np.empty(0)]))
         case ValueSensitivityMetric():
             return _by_value(metric, grid)
+        case StarMetric(epsilons=epsilons) if len(epsilons) > 1:
+            # A generating bound is a sum of two floats rounded down: below it by less than 3·2⁻⁵³.
+            quotient = steepest_star_quotient(grid, metric.rounded)
+            return math.nextafter(quotient * (1 + _ROUNDING_OF_A_PRODUCT), math.inf) if quotient else 0.0
         case PointsMetric(coordinates=coordinates) if metric.size >= TREE_FROM and coordinates.shape[1] <= 3:
             return _by_tree(metric, grid, tolerance)
         case _:

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.fibre_pairs import pairs_within_sets
 from dxgeom.metrics.grouped import GroupedMetric
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
+from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.star import StarMetric, pairs_of_classes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import joined_kinds, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTable, WeightTables, on_shared_classes, shared_classes
@@ -192,11 +195,24 @@ def _moves(run: _Run, tables: WeightTables) -> Iterator[Moves]:
         blocks = _all_cells(Moves(shared, axes, shape, none, none, np.empty(0)), round_down(run.metric.epsilon))
     else:
         which = _cell_of_record(classes, axes, run.axes, tuple(tables.shape[axis] for axis in run.axes))
-        blocks = (PairBlock(which[one.first], which[one.second], one.bound) for one in run.metric.generating_pairs())
+        blocks = _pairs_of_cells(run.metric, which)
     for block in blocks:
         first, second, bounds = _least_by_pair(block)
         if first.size:
             yield Moves(shared, axes, shape, first, second, bounds)
+
+
+def _pairs_of_cells(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
+    """The generating pairs of a metric as pairs of cells; ``which`` tells the cell of each record."""
+    match metric:
+        case StarMetric():
+            yield from pairs_of_classes(metric, which)
+        case PartitionMetric(blocks=blocks, epsilon=epsilon):
+            for first, second in pairs_within_sets(blocks, which):
+                yield PairBlock(first, second, np.full(first.size, round_down(epsilon)))
+        case _:
+            for pairs in metric.generating_pairs():
+                yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
 
 
 def _cell_of_record(

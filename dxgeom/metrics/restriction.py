@@ -14,6 +14,7 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.grouped import Group, GroupedMetric, grouped
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.numeric.fibres import constant_along
@@ -23,8 +24,8 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
     """The same map on fewer records: attributes along which no row of ``values`` (K, N) varies are dropped.
 
     Guarantee: the same differences with the same bounds, pair by pair; only repetitions go, and bounds of a group that
-    another undercuts on what is left. A metric that has no attributes comes back as it is; the order of records may
-    change with the metric's.
+    another undercuts on what is left. A metric that has no attributes (but perhaps an absent record) comes back as it
+    is; the order of records may change with the metric's, but an absent record stays the last.
     """
     match metric:
         case SumMetric(parts=parts):
@@ -41,6 +42,9 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
         case CapMetric(inner=inner, epsilon=epsilon):
             fewer, values = without_idle_attributes(inner, values)
             return CapMetric(fewer, epsilon), values
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            fewer, present = without_idle_attributes(inner, values[:, :-1])
+            return PresenceMetric(fewer, epsilon), np.concatenate([present, values[:, -1:]], axis=1)
         case _:
             return metric, values
 

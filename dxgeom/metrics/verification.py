@@ -23,8 +23,10 @@ from dxgeom.metrics.matrix_check import Progress, certify_matrix, fingerprint_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.universe.universe import Universe
@@ -57,11 +59,24 @@ class VerifiedMetric:
             raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
+        if self.universe is not None and self.universe.size != self.metric.size:
+            raise UnsupportedCombination(
+                f"a metric on {self.metric.size:,} records does not fit a universe of {self.universe.size:,}"
+            )
+        if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
+            raise UnsupportedCombination("this metric has an absent record, the universe has none")
 
     @property
     def size(self) -> int:
-        """The number of record types."""
+        """The number of record types, the absent one included where there is one."""
         return self.metric.size
+
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        if self.universe is not None:
+            return self.universe.absent
+        return self.metric.inner.size if isinstance(self.metric, PresenceMetric) else None
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """d(i, j), elementwise over index arrays, *rounded down*.
@@ -79,12 +94,8 @@ def verify(
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
-    Raises: NotAMetric with a witness where there is one.
+    Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
-    if universe is not None and universe.size != metric.size:
-        raise UnsupportedCombination(
-            f"a metric on {metric.size:,} records does not fit a universe of {universe.size:,}"
-        )
     return VerifiedMetric(metric, _certify(metric), title, fingerprint, budget, universe, _DOOR)
 
 
@@ -104,7 +115,8 @@ def verify_metric(
     that show a violation. ``progress``: called with the rows done and the number of rows.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
-    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom.
+    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom; UnsupportedCombination
+    for a universe that does not fit.
     """
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
@@ -128,6 +140,9 @@ def _certify(metric: Metric) -> MetricCertificate:
         case ValueSensitivityMetric(epsilons=epsilons):
             _require(min(epsilons) > 0, f"every epsilon is positive, found {min(epsilons)}")
             reason = "closure of min(ε_a, ε_b), in closed form"
+        case StarMetric(epsilons=epsilons):
+            _require(min(epsilons) > 0, f"every epsilon is positive, found {min(epsilons)}")
+            reason = "ε_i + ε_j: paths through a centre that is no record"
         case LineMetric(positions=positions, rate=rate):
             _require(rate > 0, f"a rate is positive, found {rate}")
             rising = all(low < high for low, high in pairwise(positions))
@@ -161,6 +176,10 @@ def _certify(metric: Metric) -> MetricCertificate:
         case PartitionMetric(blocks=blocks, epsilon=epsilon):
             _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
             reason = f"a constant inside each of {len(np.unique(blocks)):,} blocks is a metric"
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
+            reason = f"{float(epsilon):g} to the absent record, so min(d, {2 * float(epsilon):g}) between the others"
+            return MetricCertificate("presence", metric.size, reason, parts=(_certify(inner),))
         case CapMetric(inner=inner, epsilon=epsilon):
             _require(epsilon > 0, f"epsilon is positive, found {epsilon}")
             return MetricCertificate(
@@ -177,6 +196,7 @@ def _certify(metric: Metric) -> MetricCertificate:
 _FORMS: dict[type[Metric], str] = {
     DiscreteMetric: "discrete",
     ValueSensitivityMetric: "value sensitivities",
+    StarMetric: "individuals",
     LineMetric: "line",
     PointsMetric: "points",
     GraphMetric: "graph",

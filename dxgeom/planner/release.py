@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
+from dxgeom.mechanisms.sensitivity import absent_record
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.charging import charge, randomness_of
 from dxgeom.universe.queries import LinearQueries
@@ -41,15 +42,16 @@ class Release:
 
     ``exact_values``: the released numbers as exact rationals; ``values`` (K,) are they in float64. ``records`` and
     ``dropped`` are not noisy: the number of records is public when neighbours replace one record by another, and
-    whoever drops rows declares it public too how many lie outside the universe.
+    whoever drops rows declares it public too how many lie outside the universe. Both are None where records may be
+    absent: then they are private, and nothing here depends on them.
     """
 
     offer: Offer = field(repr=False)
     exact_values: tuple[Fraction, ...] = field(repr=False)
     spent: Fraction
     remaining: Fraction
-    records: int
-    dropped: int
+    records: int | None
+    dropped: int | None
     time: str
     secure: bool
 
@@ -123,7 +125,8 @@ def release_answers(
 ) -> Release:
     """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
     histogram = _histogram(offer, table, outside, count_column)
-    if offer.queries.records is not None and offer.queries.records != histogram.total:
+    public = absent_record(offer.metric, offer.queries) is None
+    if public and offer.queries.records is not None and offer.queries.records != histogram.total:
         raise DataError(
             f"the queries were written for {offer.queries.records:,} records, the table has {histogram.total:,}; "
             "a mean divides by that public number: correct 'records' in the queries"
@@ -142,8 +145,8 @@ def release_answers(
         exact_values=answers,
         spent=spend,
         remaining=remaining,
-        records=histogram.total,
-        dropped=histogram.dropped,
+        records=histogram.total if public else None,
+        dropped=histogram.dropped if public else None,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         secure=insecure_test_seed is None,
     )
@@ -153,7 +156,7 @@ def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], cou
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, offer.queries.size)
+        return histogram_of_counts(table, offer.queries.size, absent_record(offer.metric, offer.queries))
     if offer.queries.universe is None:
         raise UnsupportedCombination(
             "queries given as a bare matrix do not know how to read a table: pass a histogram array, "

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds import Bound, ByValue, Edges
+from dxgeom.policy.bounds import Bound, ByIndividual, ByValue, Edges
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import odds
 from dxgeom.universe.attributes import Attribute
@@ -33,14 +33,19 @@ def belief(
     """A sentence about two values that the rule is about; empty where it selects none that could be shown.
 
     Definition: odds of x against y after seeing all releases ≤ e^(budget·d(x, y)) · odds before, for every prior.
-    Args: each attribute with its metric; ``everything``: the smallest bound on all pairs of records.
+    Args: each attribute with its metric, none where a table lists the records; ``everything``: the smallest bound on
+    all pairs of records.
     Guarantee: the factor is *rounded up*.
     Source: Chatzikokolakis et al. 2013, Theorem 4 for neighbourhoods of two.
     """
     if rule.everything is not None:
         stated = rule.everything if everything is None else min(rule.everything, everything)
         return _sentence("one record against another", stated * budget)
+    if rule.presence is not None:
+        return _sentence("there being a record against there being none", rule.presence * budget)
     for name, bound in rule.bounds:
+        if name not in attributes:
+            return ""
         attribute, metric = attributes[name]
         pair = _example(metric, bound)
         if pair is not None:
@@ -62,7 +67,7 @@ def _example(metric: Metric, bound: Bound) -> tuple[int, int] | None:
     if isinstance(bound, Edges):
         return bound.pairs[0]
     start = 0
-    if isinstance(bound, ByValue):
+    if isinstance(bound, ByValue | ByIndividual):
         start = min(range(metric.size), key=lambda code: math.inf if (e := bound.epsilons[code]) is None else e)
     others = np.arange(min(metric.size, _MOST_VALUES))
     others = others[others != start]

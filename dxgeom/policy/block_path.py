@@ -48,15 +48,16 @@ class BlockBounds:
         if start == end:
             return ()
         if self.direct:
-            return (self._step(start, end),)
+            return (self.step(start, end),)
         shape = tuple(attribute.size for attribute in self.attributes)
         ends = [int(np.ravel_multi_index(codes, shape)) for codes in (start, end)]
         kind = object if self.exact else np.float64
         nodes = dijkstra(math.prod(shape), ends[0], ends[1], self._rows(shape), kind) or []
         codes = [tuple(int(code) for code in np.unravel_index(node, shape)) for node in nodes]
-        return tuple(map(self._step, codes, codes[1:]))
+        return tuple(map(self.step, codes, codes[1:]))
 
-    def _step(self, start: Codes, end: Codes) -> BlockStep:
+    def step(self, start: Codes, end: Codes) -> BlockStep:
+        """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
         bound, rule = min(((self._stated(rule, start, end), rule) for rule in self.rules), key=lambda one: one[0])
         return BlockStep(rule, start, end, bound)
 

@@ -58,6 +58,14 @@ class Edges:
 
 @final
 @dataclass(frozen=True)
+class ByIndividual:
+    """ε_a + ε_b for values a ≠ b; None where a value has no ε of its own: nothing is stated for its pairs."""
+
+    epsilons: tuple[Fraction | None, ...]
+
+
+@final
+@dataclass(frozen=True)
 class Blocks:
     """ε for values of one block; ``blocks`` numbers the block of each code, in the order of their first codes."""
 
@@ -65,7 +73,7 @@ class Blocks:
     epsilon: Fraction
 
 
-Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges | Blocks
+Bound: TypeAlias = Constant | ByValue | Growing | Near | Edges | ByIndividual | Blocks
 
 
 @final

@@ -27,6 +27,7 @@ CODES: Final[dict[str, str]] = {
     "DX117": "an attribute's name cannot be used",
     "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
     "DX121": "keys of a graph or of regions that do not go together",
+    "DX126": "an attribute beside a table of records that is no column of it",
     # rules
     "DX130": "a rule selects its pairs in no way, or in more than one",
     "DX131": "a rule bounds its pairs in no way, or in more than one",
@@ -39,9 +40,11 @@ CODES: Final[dict[str, str]] = {
     "DX138": "a combination of rules whose exact metric would exceed a stated size",
     "DX145": "a rule about several attributes together that says something no such rule can",
     "DX146": "a partition by something that splits no pairs of records: no such column, or every attribute",
+    "DX147": "a column that does not hold the epsilons of individuals",
     # connectivity
     "DX150": "values that no rule protects: an attribute without a rule",
     "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",
+    "DX155": "listed records that no chain of rules joins",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
@@ -54,6 +57,7 @@ CODES: Final[dict[str, str]] = {
     "DX208": "coefficients too fine or too large to keep exactly",
     "DX209": "an importance that is not a positive number",
     "DX210": "marginals of more ways than there are columns, or of none",
+    "DX215": "a mean or a number of records, where the policy keeps that number private",
 }
 
 

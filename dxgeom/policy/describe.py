@@ -15,6 +15,7 @@ from dxgeom.policy.bounds import (
     AllAtOnce,
     Blocks,
     Bound,
+    ByIndividual,
     ByValue,
     Constant,
     Edges,
@@ -45,13 +46,15 @@ class AttributeDescription:
 class MetricDescription:
     """The closure of attributes' distances that add and of ``joint`` bounds; then the minimum with ``ceiling``.
 
-    ``ceiling`` bounds all pairs. What the largest changes in ``joint`` state for records that differ in one attribute
-    alone is among that attribute's own bounds already.
+    ``ceiling`` bounds all pairs of records. What the largest changes in ``joint`` state for records that differ in one
+    attribute alone is among that attribute's own bounds already. ``presence``: how far a record is from its absence,
+    None where every record is present; it comes last.
     """
 
     parts: tuple[AttributeDescription, ...]
     ceiling: Fraction | None
     joint: tuple[JointBound, ...] = ()
+    presence: Fraction | None = None
 
     @property
     def groups(self) -> tuple[AllAtOnce, ...]:
@@ -74,7 +77,8 @@ def describe(policy: ResolvedPolicy) -> MetricDescription:
     ceiling = min(everything, default=None)
     joint = list(dict.fromkeys(rule.joint for rule in policy.rules if rule.joint is not None))
     kept = tuple(bound for bound in joint if not is_undercut(bound, joint, ceiling))
-    return MetricDescription(tuple(parts), ceiling, kept)
+    presence = [rule.presence for rule in policy.rules if rule.presence is not None]
+    return MetricDescription(tuple(parts), ceiling, kept, min(presence, default=None))
 
 
 def _largest_of(attribute: Attribute, policy: ResolvedPolicy) -> Sequence[Bound]:
@@ -105,7 +109,9 @@ def _simplest(attribute: Attribute, stated: Sequence[Bound]) -> AttributeDescrip
     """A ceiling may be applied after the closure: a path through a pair bounded by ε is itself at least ε long."""
     ceiling = min((bound.epsilon for bound in stated if isinstance(bound, Constant)), default=None)
     by_value = [bound for bound in stated if isinstance(bound, ByValue)]
-    rest = list(dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges | Blocks)))
+    rest = list(
+        dict.fromkeys(bound for bound in stated if isinstance(bound, Growing | Near | Edges | Blocks | ByIndividual))
+    )
     kept: list[Bound] = [bound for bound in rest if not _undercut(bound, rest, ceiling)]
     if by_value:
         # The list takes the ceiling in.
@@ -137,6 +143,11 @@ def _undercut(bound: Bound, others: Sequence[Bound], ceiling: Fraction | None) -
                 for other in others
                 if isinstance(other, Near | Growing)
             )
+        case ByIndividual(epsilons=epsilons):
+            nearest = sorted(epsilon for epsilon in epsilons if epsilon is not None)[:2]
+            return (ceiling is not None and ceiling <= sum(nearest)) or any(
+                isinstance(other, ByIndividual) and other != bound and _nowhere_above(other, bound) for other in others
+            )
         case Edges(epsilons=epsilons):
             return ceiling is not None and ceiling <= min(epsilons)
         case Blocks(epsilon=epsilon):
@@ -149,6 +160,11 @@ def _undercut(bound: Bound, others: Sequence[Bound], ceiling: Fraction | None) -
             )
         case _:
             return False
+
+
+def _nowhere_above(one: ByIndividual, other: ByIndividual) -> bool:
+    pairs = zip(one.epsilons, other.epsilons, strict=True)
+    return all(theirs is None or (mine is not None and mine <= theirs) for mine, theirs in pairs)
 
 
 def _near_by_others(other: Near | Growing, epsilon: Fraction, reach: Fraction) -> bool:

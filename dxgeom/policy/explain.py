@@ -13,11 +13,14 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.describe import MetricDescription
+from dxgeom.policy.hops import Hop
+from dxgeom.policy.listed_paths import listed_path
 from dxgeom.policy.record_path import RecordStep, record_path
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import odds
 from dxgeom.policy.shortest_path import Amount
+from dxgeom.policy.tightening import NOBODY
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
@@ -27,23 +30,8 @@ from dxgeom.universe.wording import did_you_mean, shown
 _SAME: Final = 1e-9
 """Distances computed in two ways differ by less, or something is wrong."""
 _MOST_STEPS: Final = 20
-
-
-@final
-@dataclass(frozen=True)
-class Hop:
-    """One step of the path: from one value of an attribute to another.
-
-    ``attribute`` is None when several change at once: those in ``together``, or whatever there is when it is empty.
-    """
-
-    attribute: str | None
-    start: str
-    end: str
-    bound: Amount
-    line: int
-    rule: str
-    together: tuple[str, ...] = ()
+ABSENT: Final = "absent"
+"""How a caller names the absent record."""
 
 
 @final
@@ -54,7 +42,8 @@ class Explanation:
     ``first``, ``second``: their values, without the attributes that nobody asked about.
     ``distance``: exact (``Fraction``), or a float *rounded down* where places or very many values are involved;
     infinite when no chain of rules joins the values of the attributes in ``apart``. ``otherwise``: how far it is by one
-    attribute (or group of them) after another, when a rule about all pairs is shorter.
+    attribute (or group of them) after another, when a rule about all pairs, or the way through the absent record, is
+    shorter. The absent record has no values.
     """
 
     file: str
@@ -68,7 +57,8 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """The explanation for a reader."""
-        one, other = (", ".join(f"{name}={value}" for name, value in record.items()) for record in self._records)
+        pairs = ([f"{name}={value}" for name, value in record.items()] for record in self._records)
+        one, other = (", ".join(words) or NOBODY for words in pairs)
         return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps())]
 
     def _steps(self) -> list[str]:
@@ -100,9 +90,11 @@ class Explanation:
 
     def _hop_words(self, hop: Hop) -> str:
         names = hop.attribute or ", ".join(hop.together)
-        what = f"{names}: {hop.start} → {hop.end}" if names else "all at once"
+        what = f"{names}: {hop.start} → {hop.end}" if names else f"{hop.start} → {hop.end}"
+        if not names and NOBODY not in (hop.start, hop.end):
+            what = "all at once"
         words = f"{what}: {_amount(hop.bound)} by {self.file}:{hop.line} ({hop.rule})"
-        if not names and self.otherwise is not None:
+        if not names and hop.end != NOBODY and self.otherwise is not None:
             long = "not possible" if self.otherwise == math.inf else _amount(self.otherwise)
             return f"{words}; one attribute after another: {long}"
         return words
@@ -141,24 +133,55 @@ def explain(
     universe = policy.universe
     mentioned = _mentioned(universe, first, second)
     i, j = (_codes(universe, record) for record in (first, second))
-    path = record_path(policy, description, i, j)
-    total, apart, hops = path.length, path.apart, [_hop(universe, step) for step in path.steps]
-    records = [
-        {name: universe.attributes[k].labels[codes[k]] for k, name in enumerate(universe.names) if name in mentioned}
-        for codes in (i, j)
-    ]
-    everything = [(rule.everything, rule) for rule in policy.rules if rule.everything is not None]
-    ceiling, rule = min(everything, key=lambda one: one[0], default=(None, None))
-    otherwise = None
-    if ceiling is not None and rule is not None and ceiling < total:
-        whole = [", ".join(record.values()) for record in records]
-        hops, apart, otherwise, total = [_whole_hop(rule, ceiling, whole)], (), total, ceiling
+    records = [_labels(universe, codes, mentioned) for codes in (i, j)]
+    gone = [codes is None for codes in (i, j)]
+    whole = [NOBODY if one else ", ".join(record.values()) for one, record in zip(gone, records, strict=True)]
+    hops: list[Hop] = []
+    apart: tuple[str, ...] = ()
+    total: Amount = Fraction(0)
+    otherwise: Amount | None = None
+    if i is not None and j is not None:
+        path = record_path(policy, description, i, j) if universe.listed is None else listed_path(policy, i, j)
+        total, apart, hops = path.length, path.apart, [_hop(universe, step) for step in path.steps]
+        shorter = _all_at_once(policy, whole)
+        if shorter and sum(hop.bound for hop in shorter) < total:
+            hops, apart, otherwise = shorter, (), total
+            total = sum((hop.bound for hop in shorter), Fraction(0))
+    elif i is not j:
+        hops = [_step_of(_nearest(policy, "presence"), whole[0], whole[1])]
+        total = hops[0].bound
     distance = _agreed(total, metric, universe, i, j)
     return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, policy.budget)
 
 
-def _whole_hop(rule: ResolvedRule, ceiling: Fraction, whole: list[str]) -> Hop:
-    return Hop(None, whole[0], whole[1], ceiling, rule.line, rule.words)
+def _labels(universe: Universe, codes: list[int] | None, mentioned: tuple[str, ...]) -> dict[str, str]:
+    if codes is None:
+        return {}
+    labels = {one.name: one.labels[code] for one, code in zip(universe.attributes, codes, strict=True)}
+    return {name: label for name, label in labels.items() if name in mentioned}
+
+
+def _all_at_once(policy: ResolvedPolicy, whole: list[str]) -> list[Hop]:
+    """The shortest way that does not look at attributes: by a rule about all pairs, or through the absent record."""
+    ways = []
+    everything, presence = _nearest(policy, "everything"), _nearest(policy, "presence")
+    if everything is not None:
+        ways.append([_step_of(everything, whole[0], whole[1])])
+    if presence is not None:
+        ways.append([_step_of(presence, whole[0], NOBODY), _step_of(presence, NOBODY, whole[1])])
+    return min(ways, key=lambda way: sum(hop.bound for hop in way), default=[])
+
+
+def _nearest(policy: ResolvedPolicy, kind: str) -> tuple[Fraction, ResolvedRule] | None:
+    stated = [(getattr(rule, kind), rule) for rule in policy.rules if getattr(rule, kind) is not None]
+    return min(stated, key=lambda one: one[0], default=None)
+
+
+def _step_of(stated: tuple[Fraction, ResolvedRule] | None, start: str, end: str) -> Hop:
+    if stated is None:
+        raise DataError("no rule of this policy is about the absence of a record")
+    bound, rule = stated
+    return Hop(None, start, end, bound, rule.line, rule.words)
 
 
 def _hop(universe: Universe, step: RecordStep) -> Hop:
@@ -175,10 +198,10 @@ def _hop(universe: Universe, step: RecordStep) -> Hop:
     return Hop(None, start, end, step.bound, rule.line, rule.words, names)
 
 
-def _agreed(total: Amount, metric: Metric, universe: Universe, i: list[int], j: list[int]) -> Amount:
+def _agreed(total: Amount, metric: Metric, universe: Universe, i: list[int] | None, j: list[int] | None) -> Amount:
     """The path's length where it is exact, else the metric's; what is told must be what mechanisms rest on."""
-    one, other = (int(np.ravel_multi_index(codes, universe.shape)) for codes in (i, j))
-    distance, widest = (float(metric.distance(*pair)) for pair in ((one, other), (0, metric.size - 1)))
+    one, other = (_index(universe, codes) for codes in (i, j))
+    distance, widest = (float(metric.distance(*pair)) for pair in ((one, other), (0, universe.record_types - 1)))
     # Numbers far along a line carry the rounding of their place, however near to each other they are.
     rounding = _SAME * widest * 1e-3 if math.isfinite(widest) else 0.0
     if not math.isclose(float(total), distance, rel_tol=_SAME, abs_tol=rounding):
@@ -189,6 +212,12 @@ def _agreed(total: Amount, metric: Metric, universe: Universe, i: list[int], j: 
     return total if isinstance(total, Fraction) else distance
 
 
+def _index(universe: Universe, codes: list[int] | None) -> int:
+    if codes is None:
+        return universe.record_types
+    return int(universe.indices_of([np.array([code]) for code in codes])[0])
+
+
 def _mentioned(universe: Universe, first: Any, second: Any) -> tuple[str, ...]:
     """The attributes to speak of: all, or those of both records; the others are alike, whatever they are."""
     named = [set(record) for record in (first, second) if isinstance(record, Mapping)]
@@ -197,7 +226,11 @@ def _mentioned(universe: Universe, first: Any, second: Any) -> tuple[str, ...]:
             raise DataError(f"there is no attribute {shown(str(name))}; {did_you_mean(str(name), universe.names)}")
     if not named:
         return universe.names
-    expected = set(universe.names) if len(named) == 1 else named[0] | named[1]
+    expected = named[0] | named[-1]
+    if universe.listed is not None or (
+        len(named) == 1 and not any(_is_absent(universe, record) for record in (first, second))
+    ):
+        expected = set(universe.names)
     for record in named:
         missing = [name for name in universe.names if name in expected - record]
         if missing:
@@ -205,14 +238,26 @@ def _mentioned(universe: Universe, first: Any, second: Any) -> tuple[str, ...]:
     return tuple(name for name in universe.names if name in expected)
 
 
-def _codes(universe: Universe, record: Any) -> list[int]:
+def _is_absent(universe: Universe, record: Any) -> bool:
+    return universe.absent is not None and (record == ABSENT or record == universe.absent)
+
+
+def _codes(universe: Universe, record: Any) -> list[int] | None:
+    """The code of each attribute; None for the absent record."""
     if isinstance(record, Mapping):
-        return [_code(one, record[one.name]) if one.name in record else 0 for one in universe.attributes]
+        codes = [_code(one, record[one.name]) if one.name in record else 0 for one in universe.attributes]
+        if universe.indices_of([np.array([code]) for code in codes])[0] == OUTSIDE:
+            raise DataError(f"the table lists no record {', '.join(map(str, record.values()))}")
+        return codes
+    if _is_absent(universe, record):
+        return None
+    if record == ABSENT:
+        raise DataError("under this policy no record is absent: it has no 'presence' rule")
     if not isinstance(record, int | np.integer):
         raise DataError(f"a record is its number or a mapping of its values, found a {type(record).__name__}")
-    if not 0 <= record < universe.size:
+    if not 0 <= record < universe.record_types:
         raise DataError(f"record {record} does not exist: they are numbered from 0 to {universe.size - 1:,}")
-    return [int(code) for code in np.unravel_index(int(record), universe.shape)]
+    return list(universe.codes(int(record)))
 
 
 def _code(attribute: Attribute, value: Any) -> int:

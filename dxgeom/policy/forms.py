@@ -15,11 +15,13 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.policy.blocks import blocks_of, is_one_largest_change
-from dxgeom.policy.bounds import Blocks, Bound, Constant, Edges, Growing, LargestChange, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByIndividual, Constant, Edges, Growing, LargestChange, Near
 from dxgeom.policy.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.sentences import listed
@@ -65,11 +67,12 @@ def forms(
     description: MetricDescription, parts: Sequence[Metric], whole: Metric, rules: Sequence[ResolvedRule]
 ) -> tuple[Form, ...]:
     """The form of each attribute's metric, then that of the metric on records."""
-    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, parts, strict=True)]
-    return (*found, _of_records(description, whole, rules))
+    metrics: Sequence[Metric | None] = parts or [None] * len(description.parts)
+    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, metrics, strict=True)]
+    return (*found, _of_records(description, whole, rules, of_a_table=not parts))
 
 
-def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[ResolvedRule]) -> Form:
+def _of_attribute(part: AttributeDescription, metric: Metric | None, rules: Sequence[ResolvedRule]) -> Form:
     name = part.attribute.name
     stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
     largest = [(rule.line, rule.alone(name)) for rule in rules if isinstance(rule.joint, LargestChange)]
@@ -77,6 +80,9 @@ def _of_attribute(part: AttributeDescription, metric: Metric, rules: Sequence[Re
     least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
     used = [line for line, bound in stated if _shapes(bound, part, least)]
     idle = [line for line, bound in stated if not _shapes(bound, part, least)]
+    if metric is None:
+        why = "the rules about it bound the listed records that differ in nothing else"
+        return Form(name, "listed pairs", why, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
     return Form(
         name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
     )
@@ -86,25 +92,36 @@ def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
     match bound:
         case Constant(epsilon=epsilon):
             return bool(epsilon == least)
-        case Growing() | Near() | Blocks():
+        case Growing() | Near() | Blocks() | ByIndividual():
             return bound in part.bounds
         case _:
             return True
 
 
-def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule]) -> Form:
+def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule], of_a_table: bool) -> Form:
     stated = [(rule.line, rule.everything == description.ceiling) for rule in rules if rule.everything is not None]
     stated += [(rule.line, rule.joint in description.joint) for rule in rules if rule.joint is not None]
+    stated += [(rule.line, rule.presence == description.presence) for rule in rules if rule.presence is not None]
     used = tuple(line for line, shapes in sorted(stated) if shapes)
     idle = tuple(line for line, shapes in sorted(stated) if not shapes)
+    if isinstance(whole, PresenceMetric):
+        present = _why_records(description, whole.inner, of_a_table)
+        gone = f"a record may be absent, at {plain(whole.epsilon)}, so no two are farther apart than twice that"
+        return Form(ALL_RECORDS, _family(whole), f"{present}; {gone}", used, idle)
+    return Form(ALL_RECORDS, _family(whole), _why_records(description, whole, of_a_table), used, idle)
+
+
+def _why_records(description: MetricDescription, whole: Metric, of_a_table: bool) -> str:
     inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
     if isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
         why = "the only rules are about all pairs of records"
+    elif of_a_table and isinstance(inner, GraphMetric):
+        why = f"a table lists the records: shortest paths among them over {inner.first.size:,} pairs"
     else:
         why = _of_parts(inner.inner if isinstance(inner, ReorderedMetric) else inner, description)
     if inner is not whole and description.ceiling is not None:
         why += f"; a rule about all pairs cuts them off at {plain(description.ceiling)}"
-    return Form(ALL_RECORDS, _family(whole), why, used, idle)
+    return why
 
 
 def _of_parts(metric: Metric, description: MetricDescription) -> str:
@@ -133,6 +150,8 @@ def _family(metric: Metric) -> str:
     match metric:
         case CapMetric(inner=inner):
             return f"{_family(inner)}, capped"
+        case PresenceMetric(inner=inner):
+            return f"{_family(inner)}, and absence"
         case ReorderedMetric(inner=inner):
             return _family(inner)
         case MaxMetric():
@@ -141,6 +160,8 @@ def _family(metric: Metric) -> str:
             return "discrete"
         case ValueSensitivityMetric():
             return "value sensitivities"
+        case StarMetric():
+            return "individuals"
         case _:
             return type(metric).__name__.removesuffix("Metric").lower()
 
@@ -154,6 +175,8 @@ def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
             return "every two values are bounded by the same epsilon"
         case ValueSensitivityMetric():
             return "an epsilon by value: the smaller one of two values counts, or a detour by the smallest of all"
+        case StarMetric():
+            return "every value has its own epsilon and two values their sum: that is a metric as it stands"
         case LineMetric():
             return "distance grows with the difference of numbers, so neighbouring values say it all"
         case PointsMetric(floor=floor) if floor > 0:

@@ -43,8 +43,11 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
                 what = f"the key {shown(path[-1])}" if isinstance(path[-1], str) else "an entry of this list"
                 mistakes.add("DX107", where, f"{what} is missing", HERE[_place(path)])
-            case "union_tag_not_found" | "union_tag_invalid":
+            case "union_tag_not_found" | "union_tag_invalid" if path[:1] == ("universe",):
                 _report_attribute(root, path, mistakes)
+            case "union_tag_not_found" | "union_tag_invalid":
+                message = f"{name}found {kind_of(node)}, expected a mapping or a column's name"
+                mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
             case "too_long" | "too_short":
                 mistakes.add("DX108", span_at(root, path), f"{name}{problem['msg'].lower()}", HERE[_place(path)])
             case "literal_error":
@@ -79,7 +82,7 @@ def _number_advice(path: Path, code: str) -> str:
         return "write a name, or several as [one, other]"
     if path and path[-1] in ("per", "within"):
         return "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
-    if "values" in path or (path and path[-1] in ("epsilon", "otherwise")):
+    if not {"values", "individuals"}.isdisjoint(path) or (path and path[-1] in ("epsilon", "otherwise")):
         return "an epsilon is a number above 0, such as 0.5; smaller protects more"
     return "write a plain decimal such as 5 or 0.25"
 
@@ -142,9 +145,9 @@ def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
 
 
 def strip_tags(location: tuple[str | int, ...]) -> Path:
-    """A location of pydantic without the mark of which form of attribute was tried."""
-    marked = location[:2] == ("universe", "attributes") and len(location) > 3
-    return location[:3] + location[4:] if marked else location
+    """A location of pydantic without the mark of which form of an attribute, or of individuals, was tried."""
+    marked = location[:2] == ("universe", "attributes") or location[2:3] == ("individuals",)
+    return location[:3] + location[4:] if marked and len(location) > 3 else location
 
 
 def _unchecked(node: Node) -> Any:

@@ -8,7 +8,7 @@ from typing import Final
 from dxgeom.policy.syntax_models import HERE, RuleSyntax
 from dxgeom.universe.columns import Column, TextColumn
 
-_NEVER_TOGETHER: Final = ("values", "weight", "secrets", "within", "beyond")
+_NEVER_TOGETHER: Final = ("values", "individuals", "weight", "secrets", "within", "beyond")
 
 Noted = tuple[str, str, str, str]
 """Code, key of the rule, message, advice."""
@@ -17,7 +17,7 @@ Noted = tuple[str, str, str, str]
 def splits_records(rule: RuleSyntax) -> bool:
     """Whether the rule selects the records that agree in some attributes: a partition of all of them."""
     partition = rule.secrets is not None and rule.secrets.edges is None and rule.secrets.partition is not None
-    return partition and rule.change is None and rule.between is None
+    return partition and rule.change is None and rule.between is None and rule.presence is None
 
 
 def block_numbers(column: Column) -> tuple[int, ...]:

@@ -17,9 +17,10 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.describe import AttributeDescription
 from dxgeom.policy.near_pairs import near_nodes, near_pairs, positions_on
 from dxgeom.policy.path_lengths import PathLengths
@@ -56,6 +57,8 @@ def form(attribute: Attribute, bound: Bound) -> Metric:
             return DiscreteMetric(attribute.size, epsilon)
         case ByValue(epsilons=epsilons):
             return _by_value(epsilons)
+        case ByIndividual(epsilons=epsilons):
+            return _by_individual(epsilons)
         case Growing(axis=axis, rate=rate, floor=floor):
             if isinstance(attribute, PointsAttribute):
                 return PointsMetric(attribute.coordinates, attribute.geometry, rate, floor)
@@ -80,6 +83,24 @@ def _by_value(epsilons: tuple[Fraction | None, ...]) -> Metric:
     """A value without an ε of its own is reached through the most sensitive one and back: twice the smallest ε."""
     smallest = min(epsilon for epsilon in epsilons if epsilon is not None)
     return ValueSensitivityMetric(tuple(2 * smallest if epsilon is None else epsilon for epsilon in epsilons))
+
+
+def _by_individual(epsilons: tuple[Fraction | None, ...]) -> Metric:
+    """A value without an ε of its own stands alone; among the others no detour is shorter than a sum."""
+    known = [(code, epsilon) for code, epsilon in enumerate(epsilons) if epsilon is not None]
+    star = StarMetric(tuple(epsilon for _, epsilon in known))
+    if star.size == len(epsilons):
+        return star
+    if star.size > MIXED_SIZE_LIMIT:
+        raise TooLarge(
+            f"'individuals' lists {star.size:,} of its values and leaves others out; at most {MIXED_SIZE_LIMIT:,} are "
+            "handled then: say 'otherwise'"
+        )
+    codes = np.array([code for code, _ in known], dtype=np.int64)
+    blocks = list(star.generating_pairs())
+    first, second = (np.concatenate([np.empty(0, np.int64), *(block[k] for block in blocks)]) for k in (0, 1))
+    bounds = np.concatenate([np.empty(0), *(block.bound for block in blocks)])
+    return GraphMetric(len(epsilons), codes[_codes(first)], codes[_codes(second)], bounds)
 
 
 def _along_edges(attribute: GraphAttribute, bound: Growing) -> GraphMetric:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.policy.blocks import joined
 from dxgeom.policy.describe import MetricDescription
 
@@ -18,6 +19,11 @@ def lower_records(description: MetricDescription, parts: Sequence[Metric]) -> Me
     Guarantee: every bound is exact or *rounded down*.
     Raises: TooLarge when an exact form would exceed a stated size.
     """
+    present = _of_present(description, parts)
+    return present if description.presence is None else PresenceMetric(present, description.presence)
+
+
+def _of_present(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
     ceiling = description.ceiling
     bare = all(not part.bounds and part.ceiling is None for part in description.parts) and not description.joint
     if ceiling is not None and bare:

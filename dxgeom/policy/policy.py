@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, verify
-from dxgeom.policy.connectivity import Unprotected, check_connected, partitions_of, unprotected
+from dxgeom.policy.connectivity import (
+    Unprotected,
+    check_connected,
+    partitions_of,
+    unprotected,
+    unprotected_records,
+)
 from dxgeom.policy.describe import MetricDescription, describe
 from dxgeom.policy.explain import Explanation, explain
 from dxgeom.policy.forms import Form, forms
 from dxgeom.policy.lower import lower_attribute
+from dxgeom.policy.lower_listed import edges_of_listed, lower_listed
 from dxgeom.policy.lower_records import lower_records
 from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.resolve import ResolvedPolicy, resolve
@@ -29,13 +36,17 @@ from dxgeom.policy.yaml_tree import read_tree
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
+Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
+"""The attributes' metrics, what no rule protects, and what makes the records' metric."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Policy:
     """What records exist, which differences between them stay hidden, and how strongly.
 
-    Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same.
+    Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
+    metric, none where a table lists the records.
     """
 
     file: str
@@ -123,10 +134,11 @@ class Policy:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
         return forms(self.description, self.parts, self.metric, self.rules)
 
-    def explain(self, first: int | Mapping[str, Any], second: int | Mapping[str, Any]) -> Explanation:
+    def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.
 
-        Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both.
+        Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both;
+        ``"absent"`` for the absent record.
         Guarantee: exact, except where distances between places are involved or an attribute of more than 2,000 values
         mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
         Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.
@@ -174,13 +186,29 @@ def _policy_of(text: PolicyText) -> Policy:
     if resolved is None or mistakes:
         raise PolicyError(mistakes.found)
     description = describe(resolved)
-    parts = _lowered(resolved, description, mistakes)
-    apart = unprotected(description, parts, partitions_of(resolved))
+    described = _of_product if resolved.universe.listed is None else _of_listed
+    parts, apart, lowered = described(resolved, description, mistakes)
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
-    metric = _of_records(resolved, description, parts, mistakes)
-    return Policy(text.file, resolved, description, parts, metric, apart)
+    return Policy(text.file, resolved, description, parts, lowered(), apart)
+
+
+def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
+    parts = _lowered(resolved, description, mistakes)
+    apart = unprotected(description, parts, partitions_of(resolved))
+    return parts, apart, lambda: _of_records(resolved, description, parts, mistakes)
+
+
+def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
+    universe = resolved.universe
+    try:
+        edges = edges_of_listed(universe, description)
+    except TooLarge as error:
+        mistakes.add("DX138", resolved.universe_span, str(error))
+        raise PolicyError(mistakes.found) from error
+    apart = unprotected_records(description, universe, edges)
+    return (), apart, lambda: lower_listed(universe, description, edges)
 
 
 def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:

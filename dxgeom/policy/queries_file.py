@@ -16,6 +16,7 @@ from dxgeom.policy.weights import Workload
 from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.record_weights import over_universe
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import MOST_WEIGHTS, stacked
 from dxgeom.universe.wording import did_you_mean, shown
@@ -59,7 +60,10 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     mistakes = Mistakes(text)
     root = read_tree(mistakes)
     entries = _entries(root, mistakes) if root is not None else ()
-    records = _records(root, records, mistakes)
+    if universe.absent is None:
+        records = _records(root, records, mistakes)
+    else:
+        _refuse_records(root, records, mistakes)
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
     _check_names(made, mistakes)
@@ -75,7 +79,8 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
 def _stacked(workloads: list[Workload], universe: Universe, records: int | None) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
-    tables = stacked(universe.shape, [table for workload in workloads for table in workload.tables])
+    over_product = stacked(universe.shape, [table for workload in workloads for table in workload.tables])
+    tables = over_universe(universe, over_product)
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
     return LinearQueries(names, tables, units, universe, records, None if alike else importance)
@@ -116,6 +121,16 @@ def _records(root: Node | None, given: int | None, mistakes: Mistakes) -> int | 
     elif given is not None and given != stated:
         mistakes.add("DX205", entry[1].span, f"the file says {stated:,} records, the caller says {given:,}")
     return stated
+
+
+def _refuse_records(root: Node | None, given: int | None, mistakes: Mistakes) -> None:
+    """Nobody may state the number of records: that a table is refused for another number would tell it."""
+    entry = root.entry("records") if isinstance(root, Mapping) else None
+    advice = "leave 'records' out; 'count: true' asks for it, with noise"
+    if entry is not None:
+        mistakes.add("DX215", entry[0].span, "the policy keeps the number of records private", advice)
+    elif given is not None and root is not None:
+        mistakes.add("DX215", root.span, f"the policy keeps the number of records private, given {given}", advice)
 
 
 def _whole(node: Node) -> int | None:

@@ -17,7 +17,8 @@ from dxgeom.policy.text import Unreadable
 from dxgeom.policy.weights import TooFine, Workload, integers_over_unit
 from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.weight_tables import products, tabulated
+from dxgeom.universe.record_weights import table_of_rows
+from dxgeom.universe.weight_tables import products
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads import (
     Groups,
@@ -156,7 +157,13 @@ class QueryReader:
 
     def _mean(self, node: Mapping, value: Node) -> Workload | None:
         found = self.columns.numbers(value)
-        if self.records is None:
+        if self.columns.universe.absent is not None:
+            advice = "ask for the sum and for 'count: true', and divide the answers"
+            where = (node.entry("mean") or (node,))[0].span
+            self._note(
+                "DX215", where, "a mean divides by the number of records, which the policy keeps private", advice
+            )
+        elif self.records is None:
             advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
             self._note("DX204", (node.entry("mean") or (node,))[0].span, "a mean needs the number of records", advice)
         if found is None or self.records is None:
@@ -243,10 +250,10 @@ class QueryReader:
         file, universe = _one_line(value), self.columns.universe
         try:
             table = read_csv(self.columns.mistakes.text.folder, file)
-            if len(table.rows) != universe.size:
+            if len(table.rows) != universe.record_types:
                 raise WrongContent(
                     f"{file} has {len(table.rows):,} rows below its header; "
-                    f"the universe has {universe.size:,} record types"
+                    f"the universe has {universe.record_types:,} record types"
                 )
             columns = [integers_over_unit(table.numbers(name)) for name in table.header]
         except Unreadable as error:
@@ -260,9 +267,12 @@ class QueryReader:
         except TooFine as error:
             self._note("DX208", value.span, f"{file}: {error}", "round the numbers")
             return None
-        weights = np.stack([integers for integers, _ in columns]).reshape(-1, *universe.shape)
-        whole = tabulated(range(len(universe.shape)), weights)
-        return Workload(table.header, tuple(unit for _, unit in columns), (whole,))
+        try:
+            rows = table_of_rows(universe, np.stack([integers for integers, _ in columns]))
+        except TooLarge as error:
+            self._note("DX207", value.span, str(error))
+            return None
+        return Workload(table.header, tuple(unit for _, unit in columns), (rows,))
 
     @property
     def _mistakes(self) -> int:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias, final
 
-from dxgeom.policy.block_path import BlockBounds, Codes
+from dxgeom.policy.block_path import BlockBounds, BlockStep, Codes
 from dxgeom.policy.blocks import Block, blocks_of, is_one_largest_change
 from dxgeom.policy.describe import MetricDescription
 from dxgeom.policy.resolve import ResolvedPolicy
@@ -104,12 +104,15 @@ def _inside(
     inside = tuple(rule for rule in policy.rules if rule.everything is None and _is_inside(rule, names))
     bounds = BlockBounds(attributes, inside, is_one_largest_change(block, description))
     before, after = (tuple(codes[place] for place in block) for codes in (start, end))
-    found = []
-    for one in bounds.path(before, after):
-        moves = [(place, a, b) for place, a, b in zip(block, one.start, one.end, strict=True) if a != b]
-        places, here, there = (tuple(move[field] for move in moves) for field in range(3))
-        found.append(RecordStep(places, here, there, one.rule, one.bound))
-    return (sum((step.bound for step in found), Fraction(0)), tuple(found)), bounds.exact
+    found = tuple(step_inside(block, one) for one in bounds.path(before, after))
+    return (sum((step.bound for step in found), Fraction(0)), found), bounds.exact
+
+
+def step_inside(block: Block, step: BlockStep) -> RecordStep:
+    """A step of a block as one of the attributes that it changes."""
+    moves = [(place, a, b) for place, a, b in zip(block, step.start, step.end, strict=True) if a != b]
+    places, here, there = (tuple(move[field] for move in moves) for field in range(3))
+    return RecordStep(places, here, there, step.rule, step.bound)
 
 
 def _is_inside(rule: ResolvedRule, names: set[str]) -> bool:

@@ -13,6 +13,7 @@ from dxgeom.policy.bounds import (
     AllAtOnce,
     Blocks,
     Bound,
+    ByIndividual,
     ByValue,
     Constant,
     Edges,
@@ -21,11 +22,13 @@ from dxgeom.policy.bounds import (
     LargestChange,
     Near,
 )
+from dxgeom.policy.listed_records import listed_universe, read_table
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.resolve_attributes import resolve_attributes
 from dxgeom.policy.resolve_rules import ResolvedRule, resolve_rules
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import PolicySyntax
+from dxgeom.policy.tree_places import node_at
 from dxgeom.universe.attributes import Attribute, PointsAttribute
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
@@ -37,7 +40,8 @@ from dxgeom.universe.universe import Universe
 class ResolvedPolicy:
     """A policy whose every word has a meaning.
 
-    ``attribute_spans``: where each attribute's name stands; ``document``: the policy as it was written.
+    ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
+    policy as it was written.
     """
 
     name: str
@@ -47,6 +51,7 @@ class ResolvedPolicy:
     budget: Fraction
     unconnected_allowed: bool
     attribute_spans: tuple[Span, ...]
+    universe_span: Span
     document: PolicySyntax
 
     @cached_property
@@ -59,33 +64,56 @@ class ResolvedPolicy:
             json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
         }
         stated |= {json.dumps(_joint_data(rule.joint)) for rule in self.rules if rule.joint is not None}
+        stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
         meaning = {
             "language": 1,
             "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
             "bounds": sorted(stated),
             "budget": str(self.budget),
         }
+        if self.universe.listed is not None:
+            meaning["listed"] = self.universe.listed.tolist()
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     """Give every attribute and rule its meaning; None when any phase so far found a mistake."""
-    attributes = resolve_attributes(tree, mistakes)
-    rules = resolve_rules(tree, attributes, mistakes)
+    file = tree.document.universe.table
+    stated = node_at(tree.root, ("universe", "table")) is not None
+    table = None if file is None else read_table(tree, file, mistakes)
+    universe = listed_universe(tree, table, mistakes) if stated else None
+    attributes = {} if stated else resolve_attributes(tree, mistakes)
+    if universe is not None:
+        attributes = {attribute.name: attribute for attribute in universe.attributes}
+    names = tree.document.universe.attributes if table is None else table.header
+    # Of a table that could not be read nobody knows which attributes it has.
+    known = None if stated and table is None else dict.fromkeys((*names, *sorted(tree.broken)))
+    rules = resolve_rules(tree, attributes, known, mistakes)
     if mistakes:
         return None
     document = tree.document
     return ResolvedPolicy(
         name=document.policy,
         about=document.about,
-        universe=Universe(tuple(attributes.values())),
+        universe=Universe(
+            tuple(attributes.values()),
+            presence=any(rule.presence is not None for rule in rules),
+            listed=None if universe is None else universe.listed,
+        ),
         rules=rules,
         budget=document.budget,
         unconnected_allowed=document.unconnected == "allow",
-        attribute_spans=tuple(tree.key_span("universe", "attributes", name) for name in attributes),
+        attribute_spans=tuple(_span_of(tree, name) for name in attributes),
+        universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
         document=document,
     )
+
+
+def _span_of(tree: SyntaxTree, name: str) -> Span:
+    """Where an attribute's name stands; of a table's column, where the table is named."""
+    declared = name in tree.document.universe.attributes
+    return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")
 
 
 def _attribute_data(attribute: Attribute) -> list[Any]:
@@ -110,6 +138,8 @@ def _bound_data(bound: Bound) -> list[Any]:
             return ["constant", str(epsilon)]
         case ByValue(epsilons=epsilons):
             return ["values", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
+        case ByIndividual(epsilons=epsilons):
+            return ["individuals", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
         case Growing(axis=axis, rate=rate, floor=floor):
             return ["growing", axis, str(rate), str(floor)]
         case Near(axis=axis, epsilon=epsilon, reach=reach):

@@ -22,6 +22,8 @@ from dxgeom.policy.syntax_models import (
     RegionsSyntax,
 )
 from dxgeom.policy.text import Unreadable
+from dxgeom.policy.tree_places import node_at
+from dxgeom.policy.yaml_tree import Mapping
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.dates import DateAttribute
@@ -29,35 +31,48 @@ from dxgeom.universe.wording import shown
 
 MAX_VALUES: Final = 1_000_000
 MAX_ATTRIBUTES: Final = 32
+NAMES: Final = "an attribute's name has 1 to 100 printable characters and no backtick"
 MAX_RECORD_TYPES: Final = 100_000_000
 _FINEST: Final = 2**50
 """Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
 
 
 def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attribute]:
-    """Every attribute that makes sense, by name, in order; mistakes noted for the others."""
-    found: dict[str, Attribute] = {}
-    written = tree.document.universe.attributes
-    if not written and not tree.broken:
+    """Every attribute that makes sense, by name, in order; mistakes noted for the others and for their product."""
+    written = node_at(tree.root, ("universe",))
+    keys = {key.text for key, _ in written.entries} if isinstance(written, Mapping) else set()
+    if not tree.document.universe.attributes and not tree.broken and keys <= {"attributes"}:
         span = tree.key_span("universe", "attributes")
         mistakes.add("DX107", span, "the universe has no attribute", "list at least one with its values")
-    if len(written) > MAX_ATTRIBUTES:
-        message = f"the universe has {len(written):,} attributes; at most {MAX_ATTRIBUTES} are handled"
-        mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "keep those that rules or queries need")
-        return {}
-    for name, syntax in written.items():
-        if not name or len(name) > 100 or "`" in name or not name.isprintable():
-            span = tree.key_span("universe", "attributes", name)
-            mistakes.add("DX117", span, "an attribute's name has 1 to 100 printable characters and no backtick")
-            continue
-        attribute = _resolve(name, syntax, tree, mistakes)
-        if attribute is not None:
-            found[name] = attribute
+    found = declared_attributes(tree, mistakes)
     size = math.prod(attribute.size for attribute in found.values())
     if size > MAX_RECORD_TYPES:
         message = f"the attributes make {size:,} record types; at most {MAX_RECORD_TYPES:,} are handled"
         mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "use coarser steps or fewer attributes")
     return found
+
+
+def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attribute]:
+    """The same, whatever their product."""
+    found: dict[str, Attribute] = {}
+    written = tree.document.universe.attributes
+    if len(written) > MAX_ATTRIBUTES:
+        message = f"the universe has {len(written):,} attributes; at most {MAX_ATTRIBUTES} are handled"
+        mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "keep those that rules or queries need")
+        return {}
+    for name, syntax in written.items():
+        if not good_name(name):
+            mistakes.add("DX117", tree.key_span("universe", "attributes", name), NAMES)
+            continue
+        attribute = _resolve(name, syntax, tree, mistakes)
+        if attribute is not None:
+            found[name] = attribute
+    return found
+
+
+def good_name(name: str) -> bool:
+    """Whether conditions can name an attribute so."""
+    return bool(name) and len(name) <= 100 and "`" not in name and name.isprintable()
 
 
 def _resolve(name: str, syntax: AttributeSyntax, tree: SyntaxTree, mistakes: Mistakes) -> Attribute | None:

@@ -12,6 +12,7 @@ from dxgeom.policy.bounds import (
     Axis,
     Blocks,
     Bound,
+    ByIndividual,
     ByValue,
     Constant,
     Growing,
@@ -20,6 +21,7 @@ from dxgeom.policy.bounds import (
     Near,
 )
 from dxgeom.policy.data_files import WrongContent
+from dxgeom.policy.individuals import epsilons_in_column
 from dxgeom.policy.joint_rules import block_numbers, joint_mistakes, splits_records
 from dxgeom.policy.lengths import Length
 from dxgeom.policy.mistakes import Mistakes, Span
@@ -42,7 +44,8 @@ class ResolvedRule:
     """A rule in its universe.
 
     ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute.
-    ``everything``: for a rule about all pairs; ``joint``: for one about several attributes together, but not all.
+    ``everything``: for a rule about all pairs; ``joint``: for one about several attributes together, but not all;
+    ``presence``: for one about a record and its absence.
     ``words``: the rule as written, in brief.
     """
 
@@ -53,6 +56,7 @@ class ResolvedRule:
     everything: Fraction | None
     syntax: RuleSyntax
     joint: JointBound | None = None
+    presence: Fraction | None = None
 
     def alone(self, name: str) -> Bound | None:
         """What it states for records that differ only in one attribute; None when it says nothing about them."""
@@ -77,26 +81,31 @@ class ResolvedRule:
         return self.joint.epsilon if isinstance(self.joint, AllAtOnce) else self.everything
 
 
-def resolve_rules(tree: SyntaxTree, attributes: dict[str, Attribute], mistakes: Mistakes) -> tuple[ResolvedRule, ...]:
-    """Every rule that makes sense; mistakes noted for the others."""
-    known = dict.fromkeys((*tree.document.universe.attributes, *sorted(tree.broken)))
+def resolve_rules(
+    tree: SyntaxTree, attributes: dict[str, Attribute], known: dict[str, None] | None, mistakes: Mistakes
+) -> tuple[ResolvedRule, ...]:
+    """Every rule that makes sense; mistakes noted for the others.
+
+    ``known``: the names of all attributes, also of those that make no sense; None when nobody knows them.
+    """
     found = []
     for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
         before = len(mistakes.found)
         if mistakes.full:
             break
         context = _Context(tree, number, rule, mistakes)
-        context.check_names(known)
+        context.check_names(dict.fromkeys(rule.change or ()) if known is None else known)
         if broken:
             continue  # what is missing from it now has been complained about
         context.check_shape()
         bounds = context.bounds(attributes)
-        joint = context.joint(attributes)
+        joint = context.joint(attributes, known)
         if len(mistakes.found) == before:
             span = tree.span("rules", number)
             line, _ = mistakes.text.position(span.start)
             everything = rule.epsilon if rule.between else None
-            resolved = ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, joint)
+            presence = rule.epsilon if rule.presence else None
+            resolved = ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, joint, presence)
             found.append(_simplest(resolved, len(attributes)))
     return tuple(found)
 
@@ -129,20 +138,26 @@ class _Context:
 
     def check_shape(self) -> None:
         rule = self.rule
-        if (rule.change is None) == (rule.between is None) and not (splits_records(rule) or rule.together):
-            found = "neither" if rule.change is None else "both"
-            self.note(
-                "DX130", None, f"a rule has either 'change' or 'between: everything', found {found}", HERE["rule"]
-            )
-        stated = [f"'{key}'" for key in ("epsilon", "values", "weight") if getattr(rule, key) is not None]
+        selectors = [f"'{key}'" for key in ("change", "between", "presence") if getattr(rule, key) is not None]
+        if len(selectors) != 1 and not (splits_records(rule) or (rule.together and not selectors)):
+            found = " and ".join(selectors) or "none of them"
+            message = f"a rule has one of 'change', 'between: everything' and 'presence: true', found {found}"
+            self.note("DX130", None, message, HERE["rule"])
+        if rule.presence is not None:
+            self._check_presence()
+            return
+        bounds = ("epsilon", "values", "individuals", "weight")
+        stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
         if len(stated) != 1:
             found = " and ".join(stated) or "none of them"
-            self.note("DX131", None, f"a rule has one of 'epsilon', 'values' and 'weight', found {found}", HERE["rule"])
+            message = f"a rule has one of 'epsilon', 'values', 'individuals' and 'weight', found {found}"
+            self.note("DX131", None, message, HERE["rule"])
         for code, key, message, advice in joint_mistakes(rule):
             self.note(code, key, message, advice)
         self._check_secrets()
-        if rule.otherwise is not None and rule.values is None:
-            self.note("DX131", "otherwise", "'otherwise' goes with 'values'", HERE["rule"])
+        self._check_individuals()
+        if rule.otherwise is not None and rule.values is None and not isinstance(rule.individuals, dict):
+            self.note("DX131", "otherwise", "'otherwise' goes with 'values' or a list of 'individuals'", HERE["rule"])
         lengths = [key for key in ("per", "within") if getattr(rule, key) is not None]
         if len(lengths) == 2:
             self.note("DX131", "within", "a rule has 'per' or 'within', found both", "write two rules")
@@ -162,6 +177,13 @@ class _Context:
                 "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
             )
 
+    def _check_presence(self) -> None:
+        for key in _NEVER_WITH_PRESENCE:
+            if getattr(self.rule, key) is not None:
+                self.note("DX131", key, f"'{key}' does not go with 'presence'", "bound it by 'epsilon' alone")
+        if self.rule.epsilon is None:
+            self.note("DX131", None, "'presence' needs an 'epsilon'", HERE["rule"])
+
     def _check_secrets(self) -> None:
         rule = self.rule
         if rule.weight is not None and (rule.secrets is None or rule.secrets.edges is None):
@@ -174,6 +196,17 @@ class _Context:
             if getattr(rule, key) is not None:
                 advice = "give the edges an epsilon or a weight, a partition an epsilon"
                 self.note("DX131", key, f"'{key}' does not go with 'secrets'", advice)
+
+    def _check_individuals(self) -> None:
+        rule = self.rule
+        if rule.individuals is None:
+            return
+        for key in ("per", "within", "secrets"):
+            if getattr(rule, key) is not None:
+                self.note("DX131", key, f"'{key}' does not go with 'individuals'", "write two rules")
+        said = rule.secrets is not None or rule.together is not None
+        if not said and (rule.change is None or len(rule.change) > 1):
+            self.note("DX131", "individuals", "'individuals' go with 'change' of one attribute", "write one rule each")
 
     def check_names(self, known: dict[str, None]) -> None:
         self._check_listed(self.rule.change or (), known, ("change",))
@@ -210,7 +243,10 @@ class _Context:
         if rule.secrets is not None:
             return self._in_blocks(attribute, rule.secrets.partition)
         if rule.values is not None:
-            return self._by_value(attribute, rule.values, rule.otherwise)
+            listed = self._listed(attribute, "values", rule.values)
+            return None if listed is None else ByValue(listed)
+        if rule.individuals is not None:
+            return self._individuals(attribute, rule.individuals)
         if rule.epsilon is None:
             return None
         if rule.per is not None:
@@ -224,13 +260,13 @@ class _Context:
         axis, reach = measured
         return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
 
-    def joint(self, attributes: dict[str, Attribute]) -> JointBound | None:
+    def joint(self, attributes: dict[str, Attribute], known: dict[str, None] | None) -> JointBound | None:
         """What the rule states about several attributes together; None for any other rule."""
         rule = self.rule
         if rule.epsilon is None:
             return None
         if splits_records(rule):
-            return self._across_partition(attributes, rule.epsilon)
+            return None if known is None else self._across_partition(attributes, known, rule.epsilon)
         if rule.together is None:
             return None
         names = tuple(name for name in attributes if name in (rule.change or ()))
@@ -242,16 +278,17 @@ class _Context:
         each = [Growing(one[0], rule.epsilon / one[1], Fraction(0)) for one in measured if one is not None]
         return LargestChange(names, tuple(each))
 
-    def _across_partition(self, attributes: dict[str, Attribute], epsilon: Fraction) -> JointBound | None:
+    def _across_partition(
+        self, attributes: dict[str, Attribute], known: dict[str, None], epsilon: Fraction
+    ) -> JointBound | None:
         by = self.rule.secrets.partition if self.rule.secrets is not None else None
-        self._check_listed(by or (), dict.fromkeys(attributes), ("secrets", "partition"))
-        names = tuple(name for name in attributes if name not in (by or ()))
-        if not names:
+        self._check_listed(by or (), known, ("secrets", "partition"))
+        if not any(name not in (by or ()) for name in known):
             span = self.tree.span("rules", self.number, "secrets", "partition")
             message = "records that agree in every attribute are the same: this partition leaves no pair to hide"
             self.mistakes.add("DX146", span, message, "leave out the attributes that may differ")
             return None
-        return AllAtOnce(names, epsilon)
+        return AllAtOnce(tuple(name for name in attributes if name not in (by or ())), epsilon)
 
     def _in_blocks(self, attribute: Attribute, columns: tuple[str, ...] | None) -> Bound | None:
         if columns is None or self.rule.epsilon is None:
@@ -280,9 +317,21 @@ class _Context:
             self.mistakes.add("DX115", span, str(error))
         return None
 
-    def _by_value(
-        self, attribute: Attribute, values: dict[str, Fraction], otherwise: Fraction | None
-    ) -> ByValue | None:
+    def _individuals(self, attribute: Attribute, given: dict[str, Fraction] | str) -> Bound | None:
+        if not isinstance(given, str):
+            listed = self._listed(attribute, "individuals", given)
+            return None if listed is None else ByIndividual(listed)
+        try:
+            return ByIndividual(epsilons_in_column(attribute, given))
+        except WrongContent as error:
+            self.mistakes.add("DX147", self.tree.span("rules", self.number, "individuals"), str(error))
+        return None
+
+    def _listed(
+        self, attribute: Attribute, key: str, values: dict[str, Fraction]
+    ) -> tuple[Fraction | None, ...] | None:
+        """An ε for each value: the one listed, else 'otherwise', else None."""
+        otherwise = self.rule.otherwise
         code_of = {label: code for code, label in enumerate(attribute.labels)}
         epsilons: list[Fraction | None] = [otherwise] * attribute.size
         stated: dict[int, str] = {}
@@ -290,7 +339,7 @@ class _Context:
             if self.mistakes.full:
                 return None
             code = code_of.get(word, code_of.get(_canonical(word)))
-            span = self.tree.key_span("rules", self.number, "values", word)
+            span = self.tree.key_span("rules", self.number, key, word)
             if code is None:
                 message = f"the attribute {shown(attribute.name)} has no value {shown(word)}"
                 self.mistakes.add("DX133", span, message, did_you_mean(word, attribute.labels))
@@ -300,9 +349,9 @@ class _Context:
             else:
                 epsilons[code], stated[code] = epsilon, word
         if not values:
-            self.note("DX107", "values", "'values' lists no value", "list at least one with its epsilon")
+            self.note("DX107", key, f"'{key}' lists no value", "list at least one with its epsilon")
             return None
-        return ByValue(tuple(epsilons))
+        return tuple(epsilons)
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""
@@ -349,6 +398,9 @@ class _Context:
 
 
 _METRES = {"m": 1, "km": 1000}
+_NEVER_WITH_PRESENCE = (
+    *("together", "measure", "values", "individuals", "otherwise", "per", "within", "beyond", "secrets", "weight"),
+)
 
 
 def _wrote(length: Length) -> str:

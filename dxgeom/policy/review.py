@@ -17,10 +17,15 @@ from dxgeom.policy.connectivity import Unprotected
 from dxgeom.policy.describe import is_undercut
 from dxgeom.policy.resolve import ResolvedPolicy
 from dxgeom.policy.resolve_rules import ResolvedRule
-from dxgeom.policy.sentences import NEIGHBOURS, ONE_RECORD, sentence
-from dxgeom.policy.tightening import EXAMINED_SIZE, AttributeExamination, Tightening, examine
+from dxgeom.policy.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD, sentence
+from dxgeom.policy.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
+from dxgeom.policy.tightening_listed import examine_listed
 from dxgeom.universe.columns import plain
 
+ONLY_LISTED: Final = (
+    "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
+    "they would be if every combination of values existed."
+)
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
@@ -57,6 +62,7 @@ class Review:
     rules: tuple[RuleReview, ...]
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
+    neighbours: str
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -99,13 +105,14 @@ class Review:
         spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
         large = ", ".join(self.not_examined)
         return [
-            NEIGHBOURS,
+            self.neighbours,
             ONE_RECORD,
             OBSERVER,
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
             *(f"At distance 0 (never told apart): {' and '.join(a.same_spot or ())} of '{a.name}'." for a in spots),
+            *([ONLY_LISTED] if any(attribute.name == LISTED for attribute in self.attributes) else []),
             *(
                 [f"Not examined pair by pair (more than {EXAMINED_SIZE:,} values, or too many bounds): {large}."]
                 if large
@@ -126,7 +133,7 @@ class Review:
             "rules": [
                 {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
             ],
-            "neighbours": NEIGHBOURS,
+            "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
             "tightened": [one.as_dict() for one in self.tightened],
@@ -144,19 +151,26 @@ def review(
     verified: VerifiedMetric,
     unprotected: Sequence[Unprotected],
 ) -> Review:
-    """Examine a compiled policy; ``parts`` are its attributes' metrics."""
-    pairs = zip(policy.universe.attributes, parts, strict=True)
+    """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
+    listed = policy.universe.listed is not None
+    pairs = zip(policy.universe.attributes, parts, strict=not listed)
     placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
-    examined = {name: examine(attribute, metric, policy.rules) for name, (attribute, metric) in placed.items()}
-    ceiling = min((rule.everything for rule in policy.rules if rule.everything is not None), default=None)
+    if listed:
+        found = examine_listed(policy.universe, verified.metric, policy.rules)
+    else:
+        found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
+    examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
+    ceilings = [rule.everything for rule in policy.rules if rule.everything is not None]
+    ceilings += [2 * rule.presence for rule in policy.rules if rule.presence is not None]
+    ceiling = min(ceilings, default=None)
     return Review(
         file=file,
         name=policy.name,
         about=policy.about,
         fingerprint=policy.fingerprint,
         budget=plain(policy.budget),
-        size=policy.universe.size,
-        attributes=tuple(examined.values()),
+        size=policy.universe.record_types,
+        attributes=found,
         rules=tuple(
             RuleReview(
                 rule.line,
@@ -170,12 +184,14 @@ def review(
         ),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
+        neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
     )
 
 
 def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
     """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
-    return all(number in examined[name].idle for name in rule.names(examined))
+    about = [LISTED] if LISTED in examined else rule.names(examined)
+    return rule.presence is None and all(number in examined[name].idle for name in about)
 
 
 def _redundant(
@@ -184,10 +200,17 @@ def _redundant(
     """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
     if _idle(number, rule, examined):
         return False
+    nearest = min((other.presence for other in rules if other.presence is not None), default=None)
+    if rule.presence is not None and nearest is not None:
+        return nearest < rule.presence
+    constant = rule.constant
+    if nearest is not None and constant is not None and 2 * nearest < constant:
+        return True
+    if LISTED in examined:
+        return number in examined[LISTED].slack
     if isinstance(rule.joint, LargestChange):
         joint = [other.joint for other in rules if other.joint is not None]
         return is_undercut(rule.joint, joint, None)
-    constant = rule.constant
     if constant is None:
         about = [examined[name] for name, _ in rule.bounds]
         return all(number in one.slack or number in one.idle for one in about)
@@ -213,6 +236,8 @@ def _attribute_line(attribute: AttributeExamination) -> str:
         for words, distance in (("largest distance", attribute.diameter), ("smallest", attribute.smallest))
         if distance is not None
     ]
+    if attribute.name == LISTED:
+        return ", ".join([f"{LISTED}: {attribute.values:,}", *known])
     return ", ".join([f"{attribute.name}: {attribute.values:,} value{'s' if attribute.values != 1 else ''}", *known])
 
 

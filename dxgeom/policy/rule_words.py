@@ -10,6 +10,8 @@ from dxgeom.universe.columns import plain
 
 def words_of(rule: RuleSyntax) -> str:
     """A rule in one line, as its author might say it."""
+    if rule.presence is not None:
+        return f"presence: epsilon {plain(rule.epsilon or Fraction(0))}"
     what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
     if rule.secrets is not None and rule.secrets.partition is not None:
         by = ", ".join(rule.secrets.partition)
@@ -19,6 +21,9 @@ def words_of(rule: RuleSyntax) -> str:
         return f"{what} along the edges of {rule.secrets.edges}: {bound}"
     if rule.values is not None:
         return f"{what}: epsilon by value"
+    if rule.individuals is not None:
+        column = f", column {rule.individuals}" if isinstance(rule.individuals, str) else ""
+        return f"{what}: epsilon by individual{column}"
     what += " together" if rule.together else ""
     parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
     for key, length in (("per", rule.per), ("within", rule.within)):

@@ -27,8 +27,9 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",
+        "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
         "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file, "
-        "a graph or regions.",
+        "a graph or regions. Beside 'table' only those that are not words.",
     },
     "RangeSyntax": {
         "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
@@ -80,6 +81,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "together": "true: records that differ in any of the listed attributes at once.",
         "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
+        "presence": "true: a record and its absence, so that the number of records is private.",
         "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
         "chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",
@@ -88,16 +90,19 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
         "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
         "values": "An epsilon by value; a pair of values gets the smaller of its two.",
-        "otherwise": "The epsilon of the values that 'values' does not list.",
+        "individuals": "An epsilon by value, or the column of the attribute's file that holds it; a pair of values "
+        "gets the sum of its two.",
+        "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
     },
 }
 """What editors show: of each model under "" (the part before the colon is its title), and of each of its keys."""
 
 _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
-    ("UniverseSyntax", "attributes"): {"minProperties": 1},
+    ("UniverseSyntax", ""): {"minProperties": 1},
     ("BinsSyntax", "bins"): {"minItems": 2},
     ("RuleSyntax", ""): {"minProperties": 2},
     ("RuleSyntax", "values"): {"minProperties": 1},
+    ("RuleSyntax", "individuals"): {"minProperties": 1},
 }
 """What every file must also obey, and the models leave to later phases."""
 
@@ -106,7 +111,7 @@ _STRUCTURE: Final = ("type", "required", "additionalProperties")
 _QUERY_WORDS: Final[dict[str, str]] = {
     "count": "How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.",
     "sum": "The sum of a numeric attribute or column.",
-    "mean": "The mean of a numeric attribute or column over all records; needs 'records'.",
+    "mean": "The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'.",
     "marginal": "A count for every combination of the values of these attributes or columns.",
     "marginals": "Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some columns.",
     "prefixes": "For each value of a column of numbers or dates: how many records have it or a lower one.",

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from dxgeom.policy.bounds import Edges
+from dxgeom.policy.bounds import ByIndividual, Edges
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.policy.syntax_models import RuleSyntax
 
 NEIGHBOURS: Final = (
     "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
+)
+NEIGHBOURS_IN_PRESENCE: Final = (
+    "Who is a neighbour: tables in which one person's record is replaced by another, added or removed; the number of "
+    "records is private."
 )
 ONE_RECORD: Final = "Assumed: every person has exactly one record. Someone with several is protected less."
 _NO_LIMIT: Final = 1e15
@@ -33,6 +37,11 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
     syntax = rule.syntax
     told = "are told apart with odds at most"
+    if rule.presence is not None:
+        there = "whether somebody has a record at all is told, whatever the record, with odds at most"
+        return (
+            f"{there} {odds(rule.presence * budget)}; and so any two records at most {odds(2 * rule.presence * budget)}"
+        )
     if rule.everything is not None:
         return f"any two records {told} {odds(rule.everything * budget)}"
     names = list(syntax.change or ())
@@ -42,6 +51,8 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
         return _along_edges(names[0], rule, budget)
     if syntax.values is not None:
         return _by_value(names[0], syntax, budget)
+    if syntax.individuals is not None:
+        return _by_individual(names[0], rule, budget)
     epsilon = (syntax.epsilon or Fraction(0)) * budget
     length = syntax.per or syntax.within
     if length is None:
@@ -89,6 +100,14 @@ def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
     told = f"two records that differ only in {name}, one of them {said}, are told apart with odds at most"
     rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
     return f"{told} {odds(smallest * budget)}{rest}"
+
+
+def _by_individual(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+    own = [one for _, bound in rule.bounds if isinstance(bound, ByIndividual) for one in bound.epsilons]
+    known = sorted(epsilon for epsilon in own if epsilon is not None)
+    least, most = (odds(sum(pair, Fraction(0)) * budget) for pair in (known[:2], known[-2:]))
+    who = f"two records that differ only in {name} are told apart with odds at most"
+    return f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
 
 
 def _only_in(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
-from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.near_pairs import positions_on
 from dxgeom.policy.path_lengths import PathLengths
 from dxgeom.policy.resolve_rules import ResolvedRule
@@ -53,10 +53,14 @@ class StatedBounds:
     stated: tuple[tuple[ResolvedRule, Bound], ...]
 
     @property
+    def stated_exactly(self) -> bool:
+        """Whether every stated bound is an exact number: no distance between places is."""
+        return not any(isinstance(bound, Growing) and bound.axis == "places" for _, bound in self.stated)
+
+    @property
     def exact(self) -> bool:
         """Whether the shortest path is found in exact numbers; otherwise in float64, and exact up to its rounding."""
-        placed = any(isinstance(bound, Growing) and bound.axis == "places" for _, bound in self.stated)
-        return not placed and (self._straight or self.attribute.size <= _MOST_EXACT)
+        return self.stated_exactly and (self._straight or self.attribute.size <= _MOST_EXACT)
 
     def path(self, start: int, end: int) -> tuple[Step, ...] | None:
         """The steps of a shortest path, none when the codes are the same; None when no chain of rules joins them.
@@ -67,7 +71,7 @@ class StatedBounds:
             return ()
         if self._straight:
             nodes: list[int] | None = [start, end] if self.stated else None
-            if nodes is not None and self._step(start, end).bound == math.inf:
+            if nodes is not None and self.step(start, end).bound == math.inf:
                 nodes = None  # in two parts of a graph
         elif self.attribute.size > MOST_VALUES:
             raise TooLarge(
@@ -76,7 +80,7 @@ class StatedBounds:
             )
         else:
             nodes = dijkstra(self.attribute.size, start, end, self._rows(), object if self.exact else np.float64)
-        return None if nodes is None else tuple(map(self._step, nodes, nodes[1:]))
+        return None if nodes is None else tuple(map(self.step, nodes, nodes[1:]))
 
     @property
     def _straight(self) -> bool:
@@ -84,7 +88,8 @@ class StatedBounds:
         growing = {bound for _, bound in self.stated if isinstance(bound, Growing)}
         return len(growing) <= 1 and all(isinstance(bound, Constant | Growing) for _, bound in self.stated)
 
-    def _step(self, start: int, end: int) -> Step:
+    def step(self, start: int, end: int) -> Step:
+        """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
         each = [(bound_between(self.attribute, bound, start, end), rule) for rule, bound in self.stated]
         bound, rule = min(each, key=lambda one: one[0])
         return Step(rule, start, end, bound)
@@ -102,7 +107,7 @@ class StatedBounds:
             match bound:
                 case Constant(epsilon=epsilon) | Near(epsilon=epsilon) | Blocks(epsilon=epsilon):
                     found.add(epsilon.denominator)
-                case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons):
+                case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons) | ByIndividual(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
                 case Growing(axis=axis, rate=rate, floor=floor) if isinstance(self.attribute, GraphAttribute):
                     found |= {floor.denominator, (rate * PathLengths(self.attribute, axis).grain).denominator}
@@ -122,6 +127,9 @@ def row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[in
         case ByValue(epsilons=epsilons):
             each = amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
             return lambda code: np.minimum(each, each[code])
+        case ByIndividual(epsilons=epsilons):
+            own = amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
+            return lambda code: own + own[code]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             within = _within(attribute, axis, reach)
             near = amounts([epsilon], unit)[0]
@@ -221,6 +229,9 @@ def bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> A
         case ByValue(epsilons=epsilons):
             stated = (epsilons[start], epsilons[end])
             return min((epsilon for epsilon in stated if epsilon is not None), default=math.inf)
+        case ByIndividual(epsilons=epsilons):
+            one, other = epsilons[start], epsilons[end]
+            return math.inf if one is None or other is None else one + other
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             if isinstance(attribute, PointsAttribute):
                 return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf

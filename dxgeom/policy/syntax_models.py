@@ -176,11 +176,12 @@ AttributeSyntax: TypeAlias = Annotated[
 
 
 class UniverseSyntax(BaseModel):
-    """``attributes``, in the order that numbers the record types."""
+    """``attributes``, in the order that numbers the record types; or a ``table`` that lists these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    attributes: dict[str, AttributeSyntax]
+    table: str | None = None
+    attributes: dict[str, AttributeSyntax] = {}
 
 
 class SecretsSyntax(BaseModel):
@@ -196,6 +197,20 @@ class SecretsSyntax(BaseModel):
     partition: Annotated[tuple[str, ...] | None, PlainValidator(lambda value: _names(value)), _NAMES_SCHEMA] = None
 
 
+def individuals_kind(value: Any) -> str | None:
+    """The tag of how individuals' epsilons are given; in angle brackets, as those of attributes."""
+    if isinstance(value, str):
+        return "<column>"
+    return "<listed>" if isinstance(value, dict) else None
+
+
+IndividualsSyntax: TypeAlias = Annotated[
+    Annotated[dict[str, Positive], Tag("<listed>")] | Annotated[str, Tag("<column>")],
+    Discriminator(individuals_kind),
+]
+"""An epsilon by value, or the column of the attribute's file that holds each value's own."""
+
+
 class RuleSyntax(BaseModel):
     """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
 
@@ -205,12 +220,14 @@ class RuleSyntax(BaseModel):
     together: Annotated[Literal["true"] | None, WithJsonSchema({"enum": [True, "true"]})] = None
     measure: Literal["max"] | None = None
     between: Literal["everything"] | None = None
+    presence: Annotated[Literal["true"], WithJsonSchema({"enum": [True, "true"]})] | None = None
     secrets: SecretsSyntax | None = None
     epsilon: Positive | None = None
     per: LengthText | None = None
     within: LengthText | None = None
     beyond: Literal["linear"] | None = None
     values: dict[str, Positive] | None = None
+    individuals: IndividualsSyntax | None = None
     otherwise: Positive | None = None
     weight: str | None = None
 
@@ -241,20 +258,21 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 LATER: Final[dict[str, tuple[str, ...]]] = {
     "policy": ("people",),
-    "universe": ("table",),
+    "universe": (),
     "attribute": (),
-    "rule": ("presence",),
+    "rule": (),
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
-    "universe": "a universe has: attributes",
+    "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude}, {points, key, x, y, unit}, {graph} with length and unit, and with nodes, or "
     "{regions, key} with longitude and latitude",
     "rule": "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, "
-    "or by between: everything, and bounds by epsilon (with per, within, or within and beyond: linear; together with "
-    "measure: max and per), by values with otherwise, or, with secrets: {edges}, by weight",
+    "by between: everything, or by presence: true, and bounds by epsilon (with per, within, or within and beyond: "
+    "linear; together with measure: max and per), by values or individuals with otherwise, or, with secrets: {edges}, "
+    "by weight",
 }
 """What this version's language has in each of these places."""

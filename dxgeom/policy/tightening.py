@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,24 @@ from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.presence import PresenceMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds import Blocks, Bound, ByValue, Constant, Edges, Near
+from dxgeom.policy.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Near
 from dxgeom.policy.lower import form
 from dxgeom.policy.near_pairs import near_pairs
 from dxgeom.policy.resolve_rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 
 EXAMINED_SIZE: Final = 2000
-_EXAMINED_WORK: Final = 100_000_000
+EXAMINED_WORK: Final = 100_000_000
+NOBODY: Final = "no record"
+LISTED: Final = "listed records"
 _TOLERANCE: Final = 1e-9
 """Bounds and distances are each rounded down; what differs by less is the same number."""
 
-Matrix = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
 
 
 @final
@@ -37,7 +41,8 @@ Matrix = NDArray[np.float64]
 class Tightening:
     """A rule that states more than the metric gives.
 
-    ``pairs``: how many pairs of values; the example's path goes from ``start`` through (line of the rule, next value).
+    ``attribute``: the one whose values it compares, or "listed records". ``pairs``: how many pairs; the
+    example's path goes from ``start`` through (line of the rule, next value).
     """
 
     line: int
@@ -52,9 +57,13 @@ class Tightening:
         steps = " → ".join(f"{label} (rule line {line})" for line, label in self.path)
         return (
             f"the rule at line {self.line} states {self.stated:.4g} but the metric gives {self.given:.4g} for "
-            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of values of '{self.attribute}', "
+            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of {self._of}, "
             f"e.g. {self.start} → {steps}"
         )
+
+    @property
+    def _of(self) -> str:
+        return LISTED if self.attribute == LISTED else f"values of '{self.attribute}'"
 
     def as_dict(self) -> dict[str, Any]:
         """The same fields, ready for JSON."""
@@ -95,34 +104,43 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     # Records that differ only here are no farther apart than a constant for more attributes says.
     about = [rule for rule in rules if attribute.name in rule.names([attribute.name])]
     ceilings = [rule.constant for rule in about if rule.constant is not None]
+    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
-    if size > EXAMINED_SIZE or _work(capped) > _EXAMINED_WORK:
+    if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
         diameter, smallest = _closed_form(capped)
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
+    stated = [_stated(attribute, rule) for rule in rules]
+    return compared(attribute.name, attribute.labels, kind, given, rules, stated)
+
+
+def compared(
+    name: str,
+    labels: Sequence[str],
+    kind: str,
+    given: Matrix,
+    rules: Sequence[ResolvedRule],
+    stated: Sequence[Matrix | None],
+) -> AttributeExamination:
+    """What each rule states, pair by pair (None: nothing about these), beside what the metric gives."""
     above = given[(given > 0) & np.isfinite(given)]
     zero = np.argwhere(np.triu(given == 0, 1))
-    labels = attribute.labels
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
-    matrices = [_stated(attribute, rule) for rule in rules]
-    stated = [(rule.line, one) for rule, one in zip(rules, matrices, strict=True) if one is not None]
-    found = (_tightening(attribute, line, one, given, stated) for line, one in stated)
-    apart = ~np.eye(size, dtype=bool)
-    idle = tuple(k for k, one in enumerate(matrices) if one is not None and not np.isfinite(one[apart]).any())
+    by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
+    through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
+    every = [*by_line, *([] if through is None else [(through[1], full_matrix(len(labels), 2 * through[0]))])]
+    nobody = None if through is None else through[1]
+    found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
+    apart = ~np.eye(len(labels), dtype=bool)
+    idle = tuple(k for k, one in enumerate(stated) if one is not None and not np.isfinite(one[apart]).any())
+    slack = tuple(k for k, one in enumerate(stated) if one is not None and k not in idle and _slack(one, given))
+    smallest = float(above.min()) if above.size else None
+    tightened = tuple(one for one in found if one is not None)
     return AttributeExamination(
-        attribute.name,
-        size,
-        kind,
-        True,
-        float(given.max()),
-        float(above.min()) if above.size else None,
-        spot,
-        tuple(one for one in found if one is not None),
-        idle,
-        tuple(k for k, one in enumerate(matrices) if one is not None and k not in idle and _slack(one, given)),
+        name, len(labels), kind, True, float(given.max()), smallest, spot, tightened, idle, slack
     )
 
 
@@ -132,11 +150,11 @@ def _slack(stated: Matrix, given: Matrix) -> bool:
     return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
 
 
-def _work(metric: Metric) -> int:
-    """Shortest paths cost about nodes times edges."""
+def work_of(metric: Metric) -> int:
+    """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
     match metric:
-        case CapMetric(inner=inner):
-            return _work(inner)
+        case CapMetric(inner=inner) | PresenceMetric(inner=inner):
+            return work_of(inner)
         case GraphMetric():
             return metric.size * metric.first.size
         case _:
@@ -159,6 +177,9 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
         case ValueSensitivityMetric(epsilons=epsilons):
             second = sorted(epsilons)[-2]
             return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
+        case StarMetric(epsilons=epsilons):
+            ordered = sorted(epsilons)
+            return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
         case _:
             return None, None
 
@@ -175,10 +196,13 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     matrix: Matrix
     match bound:
         case Constant(epsilon=epsilon):
-            return _full(attribute, epsilon)
+            return full_matrix(attribute.size, epsilon)
         case ByValue(epsilons=epsilons):
             each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
             matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
+        case ByIndividual(epsilons=epsilons):
+            own = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
+            matrix = own[:, None] + own[None, :]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
             first, second = near_pairs(attribute, axis, reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)
@@ -196,14 +220,21 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
     return matrix
 
 
-def _full(attribute: Attribute, epsilon: Fraction) -> Matrix:
-    matrix = np.full((attribute.size, attribute.size), round_down(epsilon))
+def full_matrix(size: int, epsilon: Fraction) -> Matrix:
+    """The same bound, *rounded down*, for every pair."""
+    matrix = np.full((size, size), round_down(epsilon))
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
 def _tightening(
-    attribute: Attribute, line: int, stated: Matrix, given: Matrix, every: Sequence[tuple[int, Matrix]]
+    name: str,
+    labels: Sequence[str],
+    line: int,
+    stated: Matrix,
+    given: Matrix,
+    every: Sequence[tuple[int, Matrix]],
+    nobody: int | None,
 ) -> Tightening | None:
     lower = np.triu(np.isfinite(stated) & (stated > given * (1 + _TOLERANCE) + np.finfo(float).tiny), 1)
     count = int(lower.sum())
@@ -211,11 +242,12 @@ def _tightening(
         return None
     gain = np.where(lower, given, np.inf) / np.where(lower, stated, 1.0)
     start, end = (int(place) for place in np.unravel_index(int(np.argmin(gain)), gain.shape))
-    labels = attribute.labels
-    path = tuple((rule, labels[node]) for rule, node in _shortest_path(every, start, end))
-    return Tightening(
-        line, attribute.name, float(stated[start, end]), float(given[start, end]), count, labels[start], path
-    )
+    path: list[tuple[int, str]] = []
+    for rule, node in _shortest_path(every, start, end):
+        path += [(rule, NOBODY)] if rule == nobody else []
+        path.append((rule, labels[node]))
+    first = float(stated[start, end]), float(given[start, end])
+    return Tightening(line, name, *first, count, labels[start], tuple(path))
 
 
 def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
+from dxgeom.universe.record_weights import is_plain_product, over_universe
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import (
     LARGEST_NUMERATOR,
@@ -34,11 +35,11 @@ _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: rou
 class LinearQueries:
     """K named linear queries over N record types: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
-    ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few
-    attributes that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a
-    bare matrix;
-    ``records`` is the public number of records where a query (a mean) was divided by it. ``importance`` (K,): positive
-    factors of each answer's squared error in a plan's objective; None for all alike.
+    ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few attributes
+    that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a bare matrix;
+    ``records`` is the public number of records where a query (a mean) was divided by it, so it is None where records
+    may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
+    answer's squared error in a plan's objective; None for all alike.
     """
 
     names: tuple[str, ...]
@@ -66,13 +67,17 @@ class LinearQueries:
         if self.importance is not None:
             positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
             _require(positive, "importance is one positive number per query")
+        absent = None if self.universe is None else self.universe.absent
+        if absent is not None:
+            require_nothing_for_absence(self.numerators, absent)
+            _require(self.records is None, "where records may be absent, no query divides by their number")
 
     @classmethod
     def from_matrix(cls, names: Sequence[str], matrix: ArrayLike, universe: Universe | None = None) -> LinearQueries:
         """Queries from a K × N matrix of numbers.
 
         Integers and ``Fraction`` entries are taken exactly. A float64 entry is taken to 51 bits below the largest entry
-        of its row.
+        of its row. Where the universe has an absent record, its column of zeros may be left out.
         Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit.
         """
         try:
@@ -80,6 +85,8 @@ class LinearQueries:
         except ValueError as error:
             raise UnsupportedCombination("queries form a K × N matrix, found rows of different lengths") from error
         _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
+        if universe is not None and universe.absent is not None and raw.shape[1] == universe.record_types:
+            raw = np.concatenate([raw, np.zeros((len(raw), 1), dtype=raw.dtype)], axis=1)
         rows = [_exact_row(row) for row in raw]
         largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
         _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
@@ -99,7 +106,7 @@ class LinearQueries:
         """
         table = workloads.kronecker_table(universe, factors)
         units = (Fraction(unit),) * len(table.queries)
-        return cls(tuple(names), stacked(universe.shape, [table]), units, universe)
+        return cls(tuple(names), over_universe(universe, stacked(universe.shape, [table])), units, universe)
 
     @classmethod
     def marginals(
@@ -139,11 +146,15 @@ class LinearQueries:
             same = part.universe and universe and part.universe.lists_the_same_records(universe)
             alike = bool(same) and part.records == records
             _require(alike, "workloads that are stacked are about the same universe and number of records")
-        shape = parts[0].tables.shape if universe is None else universe.shape
+        if universe is None or is_plain_product(universe):
+            shape = parts[0].tables.shape if universe is None else universe.shape
+            weights: WeightTables | NDArray[np.int64] = below(shape, [over_attributes(p.tables, shape) for p in parts])
+        else:
+            weights = np.concatenate([part.numerators for part in parts])
         importance = tuple(one for part in parts for one in part.importance or (Fraction(1),) * part.count)
         return cls(
             tuple(name for part in parts for name in part.names),
-            below(shape, [over_attributes(part.tables, shape) for part in parts]),
+            weights,
             tuple(unit for part in parts for unit in part.units),
             universe,
             records,
@@ -153,7 +164,7 @@ class LinearQueries:
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
-        tables = stacked(universe.shape, [one.table for one in made])
+        tables = over_universe(universe, stacked(universe.shape, [one.table for one in made]))
         return cls(names, tables, (Fraction(1),) * len(names), universe)
 
     @cached_property
@@ -197,6 +208,14 @@ class LinearQueries:
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())
         digest.update(self.tables.digest.encode())
         return digest.hexdigest()
+
+
+def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> None:
+    """A weight for the absent record would count who is not there, and hide who is.
+
+    Raises: UnsupportedCombination.
+    """
+    _require(not np.any(numerators[:, absent]), "every query gives the absent record, the last one, the weight 0")
 
 
 def _exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:

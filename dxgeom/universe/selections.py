@@ -36,7 +36,8 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
 class Selection:
     """The record types a condition is true of.
 
-    ``axes``: places of the attributes it depends on, increasing; ``mask``: bool, one axis per entry of ``axes``.
+    ``axes``: the axes of the universe's layout that it depends on, increasing: one per attribute, or that of the listed
+    rows. ``mask``: bool, one axis per entry of ``axes``.
     """
 
     universe: Universe
@@ -44,9 +45,8 @@ class Selection:
     mask: NDArray[np.bool_] = field(repr=False)
 
     def over_universe(self) -> NDArray[np.bool_]:
-        """The same as a flat bool array over all record types."""
-        shape = self.universe.shape
-        return np.array(np.broadcast_to(_spread(self, tuple(range(len(shape)))), shape)).ravel()
+        """The same as a flat bool array over the universe."""
+        return self.universe.laid_out(_spread(self, tuple(range(len(self.universe.layout)))))
 
 
 def evaluate(predicate: Predicate, universe: Universe) -> Selection:
@@ -106,15 +106,22 @@ def _compared(universe: Universe, left: Term, sign: str, right: Term) -> Selecti
         raise PredicateError(f"a column is compared with a value, found {what}", right.offset, "put text in quotes")
     place, column = find_column(universe, left)
     if isinstance(column, TextColumn):
-        return Selection(universe, (place,), _text_mask(column, left, sign, right))
+        return _by_code(universe, place, _text_mask(column, left, sign, right))
     number = right.value
     if isinstance(number, str):
         raise PredicateError(f"{shown(str(left))} holds numbers, found a text", right.offset, "remove the quotes")
     if column.cells is not None:
-        return Selection(universe, (place,), _cell_mask(column, sign, number, right.offset))
+        return _by_code(universe, place, _cell_mask(column, sign, number, right.offset))
     if isinstance(universe.attributes[place], RangeAttribute) or sign in ("==", "!="):
         _check_grid(column, sign, number, right.offset)
     mask = np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
+    return _by_code(universe, place, mask)
+
+
+def _by_code(universe: Universe, place: int, mask: NDArray[np.bool_]) -> Selection:
+    """The records whose code of one attribute is marked."""
+    if universe.listed is not None:
+        return Selection(universe, (0,), universe.spread(place, mask))
     return Selection(universe, (place,), mask)
 
 
@@ -198,5 +205,5 @@ def _combined(universe: Universe, parts: Iterable[Selection], join: Callable[...
 
 def _spread(selection: Selection, axes: tuple[int, ...]) -> NDArray[np.bool_]:
     """The mask with an axis, of length one where it does not depend on it, for each of ``axes``."""
-    shape = selection.universe.shape
+    shape = selection.universe.layout
     return selection.mask.reshape([shape[axis] if axis in selection.axes else 1 for axis in axes])

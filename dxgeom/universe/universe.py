@@ -1,29 +1,48 @@
-"""The universe: every record type there is, numbered 0..size-1."""
+"""The universe: every record type there is, numbered from 0, and perhaps the absence of a record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, TooLarge
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+
+_COMBINATIONS_BELOW: Final = 2**62
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Universe:
-    """The product of finite attributes; the last attribute's code runs fastest.
+    """The product of finite attributes, the last attribute's code running fastest; or what a table lists of it.
 
-    Laws: ``index(record(i)) == i``; sizes multiply.
+    ``listed``: None for the whole product, else the places in it of the records that exist, (n,) int64, in the table's
+    order, which numbers them. ``presence``: a record may be absent. Then one more element, the last one, stands for no
+    record: data never hold it, and every query gives it the weight 0.
+
+    Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
 
     attributes: tuple[Attribute, ...]
+    presence: bool = False
+    listed: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.listed is None:
+            return
+        combinations = math.prod(self.shape)
+        if combinations >= _COMBINATIONS_BELOW:
+            raise TooLarge(f"the columns of a table of records make fewer than {_COMBINATIONS_BELOW:,} combinations")
+        inside = self.listed.size > 0 and self.listed.min() >= 0 and self.listed.max() < combinations
+        if not inside or np.unique(self.listed).size < self.listed.size:
+            raise DataError("a table of records lists at least one record of its attributes, and none twice")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -31,9 +50,19 @@ class Universe:
         return tuple(attribute.size for attribute in self.attributes)
 
     @property
+    def record_types(self) -> int:
+        """The number of record types, without the absent record."""
+        return math.prod(self.shape) if self.listed is None else len(self.listed)
+
+    @property
     def size(self) -> int:
-        """The number of record types."""
-        return math.prod(self.shape)
+        """The number of elements: record types, and the absent record where there is one."""
+        return self.record_types + self.presence
+
+    @property
+    def absent(self) -> int | None:
+        """The index of the absent record, always the last; None where every record is present."""
+        return self.record_types if self.presence else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,9 +81,13 @@ class Universe:
         return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
 
     def lists_the_same_records(self, other: Universe) -> bool:
-        """Whether an index means the same record in both: the same names and labels in the same order."""
+        """Whether an index means the same record in both: the same names, labels and list in the same order."""
+        one, another = (np.empty(0) if each.listed is None else each.listed for each in (self, other))
+        if not np.array_equal(one, another):
+            return False
         mine = [(attribute.name, attribute.labels) for attribute in self.attributes]
-        return mine == [(attribute.name, attribute.labels) for attribute in other.attributes]
+        theirs = [(attribute.name, attribute.labels) for attribute in other.attributes]
+        return mine == theirs and self.presence == other.presence
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name.
@@ -63,14 +96,22 @@ class Universe:
         """
         return self.attributes[self.names.index(name)] if name in self.names else _no_attribute(name)
 
+    def codes(self, index: int) -> tuple[int, ...]:
+        """The code of each attribute in the record type with that index.
+
+        Raises: IndexError when there is no such record type; the absent record has no codes.
+        """
+        if not 0 <= index < self.record_types:
+            raise IndexError(f"record {index} does not exist: the universe has {self.record_types} record types")
+        place = index if self.listed is None else self.listed[index]
+        return tuple(int(code) for code in np.unravel_index(place, self.shape))
+
     def record(self, index: int) -> dict[str, str]:
-        """The record type with that index, as labels by attribute name."""
-        if not 0 <= index < self.size:
-            raise IndexError(f"record {index} does not exist: the universe has {self.size} record types")
-        codes = np.unravel_index(index, self.shape)
-        return {
-            attribute.name: attribute.labels[int(code)] for attribute, code in zip(self.attributes, codes, strict=True)
-        }
+        """The record type with that index, as labels by attribute name; nothing for the absent record."""
+        if self.presence and index == self.absent:
+            return {}
+        codes = zip(self.attributes, self.codes(index), strict=True)
+        return {attribute.name: attribute.labels[code] for attribute, code in codes}
 
     def index(self, record: Mapping[str, Any]) -> Any:
         """The index of a record, or an array of indices when the mapping holds columns of equal length.
@@ -91,17 +132,57 @@ class Universe:
         return int(indices[0]) if single else indices
 
     def encode(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Indices of rows given by columns; ``OUTSIDE`` where any cell is no value of its attribute."""
-        flat: NDArray[np.int64] | None = None
-        outside: NDArray[np.bool_] | None = None
-        for attribute in self.attributes:
-            codes = attribute.encode(columns[attribute.name])
-            beyond = codes == OUTSIDE
-            flat = codes if flat is None else flat * attribute.size + codes
-            outside = beyond if outside is None else outside | beyond
-        if flat is None or outside is None:
+        """Indices of rows given by columns; ``OUTSIDE`` where a cell is no value or a row is not listed."""
+        return self.indices_of([attribute.encode(columns[attribute.name]) for attribute in self.attributes])
+
+    def indices_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any is, or no such row is listed."""
+        if not codes:
             raise DataError("a universe without attributes has no rows to encode")
-        return np.where(outside, OUTSIDE, flat)
+        flat = np.zeros(len(codes[0]), dtype=np.int64)
+        outside = np.zeros(len(codes[0]), dtype=np.bool_)
+        for attribute, column in zip(self.attributes, codes, strict=True):
+            flat = flat * attribute.size + column
+            outside |= column == OUTSIDE
+        return np.where(outside, OUTSIDE, flat if self.listed is None else self._ranks_of(flat))
+
+    def _ranks_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which listed record stands at each place of the product, ``OUTSIDE`` where none does."""
+        ordered, rank = self._lookup
+        at = np.minimum(np.searchsorted(ordered, places), ordered.size - 1)
+        return np.where(ordered[at] == places, rank[at], OUTSIDE)
+
+    @cached_property
+    def _lookup(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        listed = np.arange(self.record_types) if self.listed is None else self.listed
+        rank = np.argsort(listed)
+        return listed[rank], rank
+
+    @property
+    def layout(self) -> tuple[int, ...]:
+        """The shape of an array over the record types before it is flattened: an axis per attribute, or one of rows."""
+        return self.shape if self.listed is None else (len(self.listed),)
+
+    @cached_property
+    def listed_codes(self) -> tuple[NDArray[np.int64], ...]:
+        """The code of each attribute in every record type, in order."""
+        places = np.arange(self.record_types) if self.listed is None else self.listed
+        return tuple(np.asarray(codes, dtype=np.int64) for codes in np.unravel_index(places, self.shape))
+
+    def spread(self, place: int, by_code: NDArray[Any]) -> NDArray[Any]:
+        """Entries by code of the attribute at ``place``, shaped to broadcast over the layout."""
+        if self.listed is not None:
+            return by_code[self.listed_codes[place]]
+        shape = [1] * len(self.shape)
+        shape[place] = self.shape[place]
+        return by_code.reshape(shape)
+
+    def laid_out(self, entries: NDArray[Any]) -> NDArray[Any]:
+        """An array that broadcasts over the layout as one flat row (size,); 0 or False for the absent record."""
+        flat = np.empty(self.size, dtype=entries.dtype)
+        flat[: self.record_types] = np.broadcast_to(entries, self.layout).ravel()
+        flat[self.record_types :] = 0
+        return flat
 
 
 def _no_attribute(name: str) -> Attribute:

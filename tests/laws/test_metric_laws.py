@@ -23,8 +23,10 @@ from dxgeom.metrics.lipschitz import lipschitz
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.metrics.verification import verify
 
@@ -55,6 +57,7 @@ def distance_matrix(points):
     return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
 
 
+STAR = StarMetric(tuple(F(x) for x in ("0.3", "1/3", "0.1", "2", "0.1")))
 LINE = LineMetric(tuple(F(x) for x in ("0", "0.1", "5", "5.5", "100")), F("0.3"))
 VALUES = ValueSensitivityMetric((F("1"), F("1"), F("0.1"), F("0.7")))
 EVEN = LineMetric(tuple(F(x) for x in ("1", "1.5", "2", "2.5")), F("0.3"))
@@ -63,6 +66,8 @@ METRICS = {
     "discrete": DiscreteMetric(6, F("0.1")),
     "values": VALUES,
     "binary values": ValueSensitivityMetric((F("1"), F("0.1"))),
+    "individuals": STAR,
+    "individuals beside a coin": SumMetric((STAR, DiscreteMetric(2, F("0.7")))),
     "line": LINE,
     "points": PointsMetric(plane(9, 1), "plane", F("0.02")),
     "great circle": PointsMetric(cities(9, 2), "great circle", F("1/50")),
@@ -92,6 +97,30 @@ METRICS = {
         SumMetric((MaxMetric((EVEN, EVEN)), DiscreteMetric(2, F("0.1")))), (4, 2, 4), (0, 2, 1)
     ),
     "cap over nothing": CapMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.6")),
+    "presence": PresenceMetric(SumMetric((LINE, VALUES)), F("0.4")),
+    "presence over a graph": PresenceMetric(random_graph(9, 4), F("0.35")),
+    "presence over a cap": PresenceMetric(CapMetric(SumMetric((LINE, VALUES)), F("0.6")), F("0.5")),
+    "presence over nothing": PresenceMetric(GraphMetric(4, np.empty(0, int), np.empty(0, int), np.empty(0)), F("0.4")),
+    "presence over crossing groups": PresenceMetric(
+        GroupedMetric(
+            (DiscreteMetric(2, F("0.5")), EVEN, DiscreteMetric(3, F("0.7"))),
+            (Group((0, 1), F("0.6")), Group((1, 2), F("0.55"))),
+        ),
+        F("0.4"),
+    ),
+    "presence over a partition": PresenceMetric(
+        SumMetric((PartitionMetric(np.array([1, 0, 1, 0]), F("0.3")), NOTHING)), F("0.2")
+    ),
+    "presence over a time series": PresenceMetric(MaxMetric((EVEN, EVEN)), F("0.2")),
+    "presence over a reordered cap": PresenceMetric(
+        CapMetric(
+            ReorderedMetric(SumMetric((MaxMetric((EVEN, EVEN)), DiscreteMetric(2, F("0.1")))), (4, 2, 4), (0, 2, 1)),
+            F("0.3"),
+        ),
+        F("0.25"),
+    ),
+    "groups of individuals": GroupedMetric((STAR, EVEN, DiscreteMetric(2, F("0.7"))), (Group((0, 2), F("0.9")),)),
+    "presence of individuals": PresenceMetric(SumMetric((STAR, DiscreteMetric(2, F("0.7")))), F("0.5")),
 }
 
 
@@ -138,7 +167,8 @@ def test_generating_pairs_are_listed_once_and_are_finite(metric):
         assert np.all(block.first != block.second)
         pairs = list(zip(block.first.tolist(), block.second.tolist(), block.bound.tolist(), strict=True))
         seen.update(pairs)
-    if not isinstance(metric, CapMetric | GroupedMetric):
+    inner = metric.inner if isinstance(metric, PresenceMetric) else metric
+    if not isinstance(inner, CapMetric | GroupedMetric):
         unordered = {frozenset(pair[:2]) for pair in seen}
         assert len(unordered) == len(seen)
 

@@ -25,7 +25,7 @@ class PlainAttribute:
     labels: tuple[str, ...]
     places: tuple[Fraction, ...] | None
     own_unit: str
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    columns: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     roads: tuple[tuple[int, int, Fraction], ...] | None = None
 
 
@@ -47,7 +47,9 @@ class PlainRule:
 
     ``edges``: with an epsilon of None each edge has its own weight. ``joint``: about several attributes together:
     "together" or "largest" for those in ``change``, "partition" for all but those in ``change``. ``column``: of the
-    attribute's file, a rule inside the blocks of values that agree in it.
+    attribute's file, a rule inside the blocks of values that agree in it. ``presence``: about a record and its absence.
+    ``summed``: values are individuals, a pair of them gets the sum instead of the minimum; without values their numbers
+    are in ``column``.
     """
 
     change: tuple[str, ...] | None
@@ -56,31 +58,50 @@ class PlainRule:
     amount: Fraction = Fraction(0)
     steps: bool = False
     values: tuple[tuple[str, Fraction], ...] = ()
+    summed: bool = False
     otherwise: Fraction | None = None
     edges: PlainEdges | None = None
     joint: str = ""
     column: str = ""
+    presence: bool = False
 
 
-def text_of(attributes: list[PlainAttribute], rules: list[PlainRule]) -> str:
+def table_of(attributes: list[PlainAttribute], listed: list[tuple[int, ...]]) -> str:
+    """The file that lists these records."""
+    rows = ([attribute.labels[code] for attribute, code in zip(attributes, codes, strict=True)] for codes in listed)
+    return "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in [[a.name for a in attributes], *rows])
+
+
+def text_of(attributes: list[PlainAttribute], rules: list[PlainRule], table: str = "") -> str:
     """The policy file that says the same."""
-    lines = ["policy: random", "unconnected: allow", "universe:", "  attributes:"]
+    lines = [
+        "policy: random",
+        "unconnected: allow",
+        "universe:",
+        *([f"  table: {table}"] if table else []),
+        "  attributes:",
+    ]
     lines += [f"    {attribute.name}: {attribute.yaml}" for attribute in attributes]
     lines += ["rules:" if rules else "rules: []"]
     for rule in rules:
         selector = "between: everything" if rule.change is None else f"change: [{', '.join(rule.change)}]"
         if rule.joint == "partition":
             selector = f"secrets: {{partition: [{', '.join(rule.change or ())}]}}"
+        selector = "presence: true" if rule.presence else selector
         lines.append(f"  - {selector}")
         lines += ["    together: true"] if rule.joint in ("together", "largest") else []
         lines += ["    measure: max"] if rule.joint == "largest" else []
+        if rule.summed and rule.column:
+            lines.append(f"    individuals: {rule.column}")
+            continue
         lines += [f"    secrets: {{partition: {rule.column}}}"] if rule.column else []
         if rule.edges:
             lines.append(f"    secrets: {{edges: {rule.edges.file}}}")
             lines.append("    weight: weight" if rule.epsilon is None else f"    epsilon: {decimal(rule.epsilon)}")
             continue
         if rule.values:
-            lines.append(f"    values: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
+            key = "individuals" if rule.summed else "values"
+            lines.append(f"    {key}: {{{', '.join(f'{word!r}: {decimal(e)}' for word, e in rule.values)}}}")
             lines += [f"    otherwise: {decimal(rule.otherwise)}"] if rule.otherwise else []
             continue
         assert rule.epsilon is not None
@@ -102,9 +123,13 @@ def decimal(number: Fraction | None) -> str:
     return f"{int(digits)}e-3"
 
 
-def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[list[Exact]]:
-    """Exact distances between all record types, the last attribute running fastest."""
-    records = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+def closure(
+    attributes: list[PlainAttribute], rules: list[PlainRule], listed: list[tuple[int, ...]] | None = None
+) -> list[list[Exact]]:
+    """Exact distances between all record types, the last attribute running fastest, or between the listed ones; then
+    the absent record, if any."""
+    records: list[Any] = listed or list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
+    records = [*records, None] if any(rule.presence for rule in rules) else records
     size = len(records)
     distance: list[list[Exact]] = [
         [Fraction(0) if i == j else bound(attributes, rules, records[i], records[j]) for j in range(size)]
@@ -118,10 +143,14 @@ def closure(attributes: list[PlainAttribute], rules: list[PlainRule]) -> list[li
 
 
 def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, other: Any) -> Exact:
-    """The smallest bound that any rule states for a pair of records."""
+    """The smallest bound that any rule states for a pair of records, None being the absent one."""
+    if one is None or other is None:
+        return min((rule.epsilon for rule in rules if rule.presence and rule.epsilon is not None), default=INFINITE)
     differ = [place for place in range(len(attributes)) if one[place] != other[place]]
     stated: list[Exact] = [INFINITE]
     for rule in rules:
+        if rule.presence:
+            continue
         if rule.change is None:
             assert rule.epsilon is not None
             stated.append(rule.epsilon)
@@ -149,15 +178,33 @@ def of_records(attributes: list[PlainAttribute], rule: PlainRule, one: Any, othe
     return max(each, default=Fraction(0))
 
 
+def after_hop(attributes: list[PlainAttribute], now: tuple[int, ...], hop: Any) -> tuple[int, ...]:
+    """The record after one told step that changes some attributes of another. Labels may hold commas: all are tried."""
+    places = [place for place, one in enumerate(attributes) if one.name in (hop.attribute, *hop.together)]
+    labels = [attributes[place].labels for place in places]
+    assert ", ".join(some[now[place]] for some, place in zip(labels, places, strict=True)) == hop.start
+    (ends,) = [every for every in itertools.product(*labels) if ", ".join(every) == hop.end]
+    after = list(now)
+    for place, some, end in zip(places, labels, ends, strict=True):
+        after[place] = some.index(end)
+    return tuple(after)
+
+
 def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) -> Exact:
     if rule.edges:
         ends = {attribute.labels[one], attribute.labels[other]}
         weights = [weight for a, b, weight in rule.edges.edges if {a, b} == ends]
         return min((rule.epsilon or weight for weight in weights), default=INFINITE)
+    if rule.summed and rule.column:
+        own = dict(attribute.columns)[rule.column]
+        return own[one] + own[other]
     if rule.values:
         given = dict(rule.values)
         found = [given.get(attribute.labels[code], rule.otherwise) for code in (one, other)]
-        return min((epsilon for epsilon in found if epsilon is not None), default=INFINITE)
+        stated = [epsilon for epsilon in found if epsilon is not None]
+        if rule.summed:
+            return sum(stated, Fraction(0)) if len(stated) == 2 else INFINITE
+        return min(stated, default=INFINITE)
     assert rule.epsilon is not None
     if rule.column:
         blocks = dict(attribute.columns)[rule.column]

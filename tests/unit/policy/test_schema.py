@@ -50,10 +50,21 @@ def test_every_example_is_valid_whichever_yaml_the_editor_speaks(path, version):
         "rules: [{change: [a], epsilon: 1, within: 2 steps, beyond: linear}, {change: a, epsilon: 1, per: 5}]",
         "policy: p\nabout: x\nuniverse: {attributes: {a: {bins: [0, 1, 2]}}}\n"
         "rules: [{change: a, values: {'[0, 1)': 1}}]\nunconnected: allow",
+        "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{presence: true, epsilon: 1}]",
+        "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{presence: 'true', epsilon: 1}]",
+        "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, individuals: {x: 1}, otherwise: '2'}]",
     ],
 )
 def test_what_loads_is_valid(text):
     assert parse_policy(text).name
+    assert is_valid(as_an_editor_reads_it(text), policy_schema())
+
+
+@pytest.mark.parametrize("more", ["", ", attributes: {}", ", attributes: {y: {range: [0, 9], step: 1}}"])
+def test_a_table_of_records_that_loads_is_valid(tmp_path, more):
+    (tmp_path / "records.csv").write_text("x,y\na,1\nb,2\n")
+    text = f"policy: p\nuniverse: {{table: records.csv{more}}}\nrules: [{{between: everything, epsilon: 1}}]"
+    assert parse_policy(text, folder=tmp_path).universe.record_types == 2
     assert is_valid(as_an_editor_reads_it(text), policy_schema())
 
 
