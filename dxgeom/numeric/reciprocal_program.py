@@ -102,7 +102,7 @@ def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64]) 
 
 
 class _Programme(NamedTuple):
-    """Minimise Σ ω/w² under ``rows`` w ≤ 1, and w_k ≤ 1, which is true of all w, for columns that no row is about yet."""
+    """Minimise Σ ω/w² under ``rows`` w ≤ 1, and w_k ≤ 1, which holds anyway, for columns that no row is about yet."""
 
     rows: NDArray[np.float64]
     weights: NDArray[np.float64]
