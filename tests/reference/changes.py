@@ -20,7 +20,7 @@ def every_change(metric, matrix):
 
 def exact_largest_load(sizes, bounds, rates):
     """max_e Σ_k |Δ_e,k|·rate_k/b_e in rationals."""
-    rates = [Fraction(float(rate)) for rate in rates]
+    rates = [Fraction(rate) for rate in rates]
     loads = (
         sum((int(size) * rate for size, rate in zip(row, rates, strict=True)), Fraction(0)) / Fraction(float(bound))
         for row, bound in zip(sizes, bounds, strict=True)
