@@ -45,6 +45,19 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
     can honour the metric.
     """
+    require_same_records(metric, queries)
+    differences, bounds = generating_differences(metric.metric, queries.numerators)
+    lattice = on_lattice(queries, _of_each_query(differences, bounds))
+    if any(lattice.weight_errors):
+        differences, bounds = generating_differences(metric.metric, lattice.numerators)
+    else:
+        finer = [unit / step for unit, step in zip(queries.units, lattice.steps, strict=True)]
+        differences = differences * np.array([int(factor) for factor in finer], dtype=np.int64)
+    return Sensitivity(metric, lattice, differences, bounds)
+
+
+def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:
+    """Raises: UnsupportedCombination unless the metric is verified and on the records that the queries weigh."""
     if not isinstance(metric, VerifiedMetric):
         raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
     if metric.size != queries.size:
@@ -56,14 +69,6 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )
-    differences, bounds = generating_differences(metric.metric, queries.numerators)
-    lattice = on_lattice(queries, _of_each_query(differences, bounds))
-    if any(lattice.weight_errors):
-        differences, bounds = generating_differences(metric.metric, lattice.numerators)
-    else:
-        finer = [unit / step for unit, step in zip(queries.units, lattice.steps, strict=True)]
-        differences = differences * np.array([int(factor) for factor in finer], dtype=np.int64)
-    return Sensitivity(metric, lattice, differences, bounds)
 
 
 def _of_each_query(differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
