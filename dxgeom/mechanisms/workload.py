@@ -1,0 +1,72 @@
+"""Many linear queries as multiplicative weights need them: exact on data, fast on a model that changes step by step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.metric import Metric
+
+
+class Model(ABC):
+    """A distribution over record types that is reweighed in steps; it knows public numbers only.
+
+    Laws: ``answers`` are the queries' on the present distribution. All up to the rounding of float64.
+    """
+
+    @abstractmethod
+    def answers(self) -> NDArray[np.float64]:
+        """(K,): each query's answer per record, in its workload's unit."""
+
+    @abstractmethod
+    def reweigh(self, query: int, exponent: float) -> None:
+        """Multiply each record type i by e^(exponent·weight of i in that query), then scale the sum to 1 again."""
+
+    @abstractmethod
+    def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The present distribution (N,), and the mean of those before each step, the present one if there was none."""
+
+
+class Workload(ABC):
+    """K linear queries on N record types, with integer weights over a common unit.
+
+    ``reaches`` (K,): the largest magnitude of each query's weights. ``fingerprint``: SHA-256 of names and weights.
+    """
+
+    names: tuple[str, ...]
+    size: int
+    unit: Fraction
+    reaches: NDArray[np.int64]
+    fingerprint: str
+
+    @property
+    def count(self) -> int:
+        """The number K of queries."""
+        return len(self.names)
+
+    def exponent(self, query: int, measured: float, modelled: float) -> float:
+        """The step of multiplicative weights, per unit of weight, from two answers per record, in units.
+
+        Definition: (measured − modelled)/(2w²), w the query's reach. No true answer lies beyond ±w, so a noisy one that
+        does is moved there: it would only throw the model off.
+        """
+        reach = int(self.reaches[query])
+        return (min(max(measured, -reach), reach) - modelled) / (2 * reach**2) if reach else 0.0
+
+    @abstractmethod
+    def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(K,): the exact answers on a histogram, in units. **Not private.** Callers see to it that they fit int64."""
+
+    @abstractmethod
+    def steepness(self, metric: Metric) -> NDArray[np.float64]:
+        """(K,): the Lipschitz constant of each query's weights, in units, *rounded up*.
+
+        Raises: UnboundedLoss when a query separates records at distance 0.
+        """
+
+    @abstractmethod
+    def model(self, start: NDArray[np.float64]) -> Model:
+        """The model that begins with this distribution (N,)."""
