@@ -96,7 +96,11 @@ def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionL
 
 
 def choose(
-    scores: NDArray[np.int64], largest_change: float, spend: Fraction, law: SelectionLaw, randomness: Randomness
+    scores: NDArray[np.int64],
+    largest_change: float | Fraction,
+    spend: Fraction,
+    law: SelectionLaw,
+    randomness: Randomness,
 ) -> int:
     """The place picked by scores whose leads over each other change by at most ``largest_change``·d.
 
@@ -120,7 +124,7 @@ def require_scores_fit(largest_score: int) -> None:
         raise TooLarge("scores of so many records leave 62-bit integers: round the weights to fewer digits")
 
 
-def require_rate(largest_change: float, spend: Fraction) -> None:
+def require_rate(largest_change: float | Fraction, spend: Fraction) -> None:
     """Raises: TooLarge when spend/largest_change leaves the range that a selection can use."""
     if largest_change > 0 and not RATES[0] <= spend / Fraction(largest_change) <= RATES[1]:
         raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")

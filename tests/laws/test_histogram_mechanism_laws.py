@@ -13,6 +13,7 @@ from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.matrix_workload import matrix_workload
 from dxgeom.mechanisms.mwem import mwem
 from dxgeom.mechanisms.selection import selection
+from dxgeom.mechanisms.small_database import SmallDatabase, small_database
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
@@ -34,12 +35,15 @@ def queries(factor):
 MECHANISMS = {
     "permute-and-flip": lambda factor=1: selection(METRIC, queries(factor)),
     "exponential": lambda factor=1: selection(METRIC, queries(factor), "exponential"),
+    "small database": lambda factor=1: small_database(METRIC, queries(factor), 0.6),
     "mwem": lambda factor=1: mwem(METRIC, matrix_workload(queries(factor)), rounds=3),
 }
 
 
 def essence(answer):
     """What can be compared of an answer."""
+    if isinstance(answer, SmallDatabase):
+        return answer.record_types
     return answer if isinstance(answer, int) else answer.measurements
 
 
