@@ -50,16 +50,16 @@ def steps(rounds: int) -> None:
     metric, workload = million_cells()
     counts = np.random.default_rng(0).multinomial(10**6, np.random.default_rng(1).dirichlet(np.full(10**6, 0.1)))
     started = time.perf_counter()
-    mechanism = mwem(metric, workload, rounds=rounds)
+    mechanism = mwem(metric, workload, rounds=rounds, together=False)
     built = time.perf_counter() - started
     print(f"1,000,000 cells, {workload.count:,} cells of two-way marginals; built in {built:.1f} s")
     mechanism.draw(counts, Fraction(1), SystemRandomness())
     exact = workload.totals(counts) * mechanism.fineness
     model = workload.model(mechanism.start)
     seconds = []
-    for _ in range(rounds):
+    for number in range(rounds):
         started = time.perf_counter()
-        mechanism._round(exact, 10**6, Fraction(1, 2 * rounds), model, SystemRandomness())
+        mechanism._round(number, exact, Fraction(1, 2 * rounds), (model, 10**6), SystemRandomness())
         seconds.append(time.perf_counter() - started)
     ours = float(np.median(seconds))
     print(f"  a whole round by slices: median {1e3 * ours:.2f} ms, mean {1e3 * np.mean(seconds):.2f} ms")
@@ -78,17 +78,19 @@ def census() -> None:
     truth, records = workload.totals(counts), int(counts.sum())
     flat = np.abs(workload.model(np.ones(workload.size)).answers() * records - truth)
     print(f"adult: {records:,} records, {workload.size:,} cells, {workload.count} marginal cells; seed 1")
-    print(f"  {'':>24} {'average':>18} {'refitted':>18}")
-    print(f"  {'spend':>6} {'rounds':>7} {'':>9} {'largest':>9} {'mean':>8} {'largest':>9} {'mean':>8} {'proved':>9}")
-    print(f"  {'':>6} {0:>7} {'':>9} {flat.max():>9,.0f} {flat.mean():>8,.0f}")
-    mechanism = mwem(metric, workload)
-    for spend in (Fraction(1), Fraction(1, 4)):
-        for rounds in (5, 20, 80, mechanism.rounds_for(records, spend)):
-            answer = mwem(metric, workload, rounds=rounds).draw(counts, spend, InsecureSeededRandomness(1))
+    print(f"  {'':>32} {'average':>18} {'refitted':>18}")
+    print(f"  {'measured':>8} {'spend':>6} {'rounds':>16} " + 2 * f"{'largest':>9} {'mean':>8} " + f"{'proved':>9}")
+    print(f"  {'nothing':>8} {'':>6} {0:>16} {flat.max():>9,.0f} {flat.mean():>8,.0f}")
+    for together, spend in itertools.product((False, True), (Fraction(1), Fraction(1, 4))):
+        default = mwem(metric, workload, together=together).rounds_for(records, spend)
+        for rounds in (5, 20, default):
+            mechanism = mwem(metric, workload, rounds=rounds, together=together)
+            answer = mechanism.draw(counts, spend, InsecureSeededRandomness(1))
             errors = [np.abs(one.answers - truth) for one in (answer, answer.refitted())]
             shown = " ".join(f"{error.max():>9,.0f} {error.mean():>8,.0f}" for error in errors)
-            chosen = "(default)" if rounds == mechanism.rounds_for(records, spend) else ""
-            print(f"  {spend!s:>6} {rounds:>7} {chosen:>9} {shown} {answer.largest_error():>9,.0f}", flush=True)
+            chosen = f"default {rounds}" if rounds == default else str(rounds)
+            what = "marginal" if together else "cell"
+            print(f"  {what:>8} {spend!s:>6} {chosen:>16} {shown} {answer.largest_error():>9,.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -41,15 +41,18 @@ class BoxModel(Model):
         sums = [group.sums(table) for group, table in zip(self._groups, self._tables, strict=True)]
         return np.concatenate(sums) / self._total
 
-    def reweigh(self, query: int, exponent: float) -> None:
+    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
         self._inverse_totals += 1 / self._total
-        self._stepped, self._drift = True, self._drift + abs(exponent)
-        if self._drift > _FURTHEST:
-            self._settle()
-            self._weights[self._slices(query)] *= exp(exponent)
-            self._sum_anew()
-        else:
-            self._change(self._slices(query), exponent)
+        self._stepped, self._drift = True, self._drift + float(np.abs(exponents).max())
+        steps = list(zip(map(self._slices, queries), exponents.tolist(), strict=True))
+        if self._drift <= _FURTHEST:
+            for box, exponent in steps:
+                self._change(box, exponent)
+            return
+        self._settle()
+        for box, exponent in steps:
+            self._weights[box] *= exp(exponent)
+        self._sum_anew()
 
     def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         present = (self._weights / self._weights.sum()).ravel()

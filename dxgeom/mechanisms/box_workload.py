@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -83,6 +83,7 @@ class BoxWorkload(Workload):
     size: int
     fingerprint: str
     reaches: NDArray[np.int64] = field(repr=False)
+    blocks: NDArray[np.int64] = field(repr=False)
     unit: Fraction = Fraction(1)
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -158,7 +159,19 @@ def _workload(universe: Universe, names: tuple[str, ...], groups: tuple[BoxGroup
     for group in groups:
         digest.update(group.low.tobytes() + group.high.tobytes())
     reaches = np.ones(len(names), dtype=np.int64)
-    return BoxWorkload(names, universe.shape, groups, universe.size, digest.hexdigest(), reaches)
+    blocks = np.concatenate(list(_blocks(groups)))
+    return BoxWorkload(names, universe.shape, groups, universe.size, digest.hexdigest(), reaches, blocks)
+
+
+def _blocks(groups: tuple[BoxGroup, ...]) -> Iterator[NDArray[np.int64]]:
+    """The cells of one marginal share no record; of other boxes nothing is known."""
+    first = 0
+    for group in groups:
+        beyond = first + len(group.low)
+        each = np.arange(first, beyond)
+        ends = (np.full(len(each), first), np.full(len(each), beyond)) if group.every_cell else (each, each + 1)
+        yield np.stack(ends, axis=1)
+        first = beyond
 
 
 def _places(universe: Universe, names: Sequence[str]) -> tuple[int, ...]:

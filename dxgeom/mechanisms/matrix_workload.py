@@ -24,6 +24,7 @@ class MatrixWorkload(Workload):
     unit: Fraction
     numerators: NDArray[np.int64] = field(repr=False)
     reaches: NDArray[np.int64] = field(repr=False)
+    blocks: NDArray[np.int64] = field(repr=False)
     size: int
     fingerprint: str
 
@@ -48,10 +49,10 @@ class MatrixModel(Model):
     def answers(self) -> NDArray[np.float64]:
         return np.asarray(self._weights @ self._present)
 
-    def reweigh(self, query: int, exponent: float) -> None:
+    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
         self._sum += self._present
         self._steps += 1
-        raised = self._present * np.exp(exponent * self._weights[query])
+        raised = self._present * np.exp(exponents @ self._weights[queries.start : queries.stop])
         self._present = raised / raised.sum()
 
     def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -62,4 +63,6 @@ def matrix_workload(queries: LinearQueries) -> MatrixWorkload:
     """Linear queries over their common unit. Raises: TooLarge when their weights need too many digits."""
     numerators, unit = over_common_unit(queries)
     reaches = np.abs(numerators).max(axis=1)
-    return MatrixWorkload(queries.names, unit, numerators, reaches, queries.size, queries.fingerprint)
+    each = np.arange(queries.count)
+    alone = np.stack([each, each + 1], axis=1)
+    return MatrixWorkload(queries.names, unit, numerators, reaches, alone, queries.size, queries.fingerprint)

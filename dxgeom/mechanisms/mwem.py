@@ -34,7 +34,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     Definition: y⁰ = n·start. In round t permute-and-flip selects a query k by the scores |q_k(x) − q_k(y)|, at the cost
     of spend·d/2T; m = q_k(x) + Laplace noise of scale c_k·2T/spend costs as much; then
     y_i ← y_i·exp(q_k,i·(m − q_k(y))/(2n·w_k²)), scaled to n, with w_k = max_i |q_k,i|. The answer is the average of
-    y⁰, …, y^{T−1}.
+    y⁰, …, y^{T−1}. ``together``: a cell of a marginal is measured with all its other cells, at twice the scale of the
+    steepest, and the step goes along all of them.
 
     ``steepness`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at most max_k c_k·d.
     ``fineness``: the lattice's steps per unit. ``start`` (N,): a public distribution. ``rounds``: None for
@@ -53,11 +54,12 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
+    together: bool
 
     @cached_property
     def fingerprint(self) -> str:
-        meaning = (self.metric.fingerprint, self.name, self.workload.fingerprint, self.fineness, self.rounds)
-        digest = hashlib.sha256(repr(meaning).encode())
+        choices = (self.fineness, self.rounds, self.together)
+        digest = hashlib.sha256(repr((self.metric.fingerprint, self.workload.fingerprint, choices)).encode())
         digest.update(self.steepness.tobytes() + self.start.tobytes())
         return digest.hexdigest()
 
@@ -90,7 +92,9 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         exact = self.workload.totals(counts) * self.fineness
         model = self.workload.model(self.start)
         measured = tuple(
-            self._round(exact, records, share, model, randomness) for _ in range(self.rounds_for(records, spend))
+            measurement
+            for number in range(self.rounds_for(records, spend))
+            for measurement in self._round(number, exact, share, (model, records), randomness)
         )
         per_nat = self._largest_lead / float(share) * float(self._step)
         return SyntheticHistogram(model.distributions()[1], self.start, self.workload, records, measured, per_nat)
@@ -108,35 +112,57 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         return spend / (2 * self.rounds_for(records, spend))
 
     def _round(
-        self, exact: NDArray[np.int64], records: int, share: Fraction, model: Model, randomness: Randomness
-    ) -> Measurement:
-        """Select, measure, reweigh; the model and what it answers are public."""
+        self, number: int, exact: NDArray[np.int64], share: Fraction, view: tuple[Model, int], randomness: Randomness
+    ) -> list[Measurement]:
+        """Select, measure, reweigh; ``view``, the model and the number of records, is public."""
+        model, records = view
         modelled = model.answers()
         in_steps = np.rint(modelled * records * self.fineness).astype(np.int64)
-        query = choose(np.abs(exact - in_steps), self._largest_lead, share, "permute-and-flip", randomness)
-        scale = self.fineness * float(self.steepness[query])
-        value = int(exact[query])
+        picked = choose(np.abs(exact - in_steps), self._largest_lead, share, "permute-and-flip", randomness)
+        queries = range(*self.workload.blocks[picked].tolist()) if self.together else range(picked, picked + 1)
+        scale = self._scale(queries)
+        values = exact[queries.start : queries.stop].tolist()
         if scale > 0:
-            value += int(LaplaceNoise(np.array([scale])).draw(1, randomness, 1 / share)[0, 0])
-        guess = float(modelled[query])
-        model.reweigh(query, self.workload.exponent(query, value / self.fineness / records, guess))
-        return Measurement(
-            query,
-            self.workload.names[query],
-            value * self._step,
-            scale / float(share) * float(self._step),
-            self._step,
-            guess * records * float(self.workload.unit),
-        )
+            noise = LaplaceNoise(np.full(len(queries), scale)).draw(1, randomness, 1 / share)[0].tolist()
+            values = [value + drawn for value, drawn in zip(values, noise, strict=True)]
+        measured = np.array(values, dtype=np.float64) / self.fineness / records
+        model.reweigh(queries, self.workload.exponents(queries, measured, modelled))
+        return [
+            Measurement(
+                number,
+                query == picked,
+                query,
+                self.workload.names[query],
+                value * self._step,
+                scale / float(share) * float(self._step),
+                self._step,
+                float(modelled[query]) * records * float(self.workload.unit),
+            )
+            for query, value in zip(queries, values, strict=True)
+        ]
+
+    def _scale(self, queries: range) -> float:
+        """Of the noise of each answer at spend 1, in steps.
+
+        A replaced record leaves one query of a block and enters another, so Σ |Δ_k|/scale ≤ 2·max c_k·d/scale.
+        """
+        steepest = float(self.steepness[queries.start : queries.stop].max())
+        return self.fineness * steepest * min(len(queries), 2)
 
 
 def mwem(
-    metric: VerifiedMetric, workload: Workload, *, rounds: int | None = None, start: ArrayLike | None = None
+    metric: VerifiedMetric,
+    workload: Workload,
+    *,
+    rounds: int | None = None,
+    start: ArrayLike | None = None,
+    together: bool = True,
 ) -> Mwem:
     """Multiplicative weights for a workload under a metric.
 
     Args: ``rounds``: T, or None to have it chosen by :meth:`Mwem.rounds_for`. ``start`` (N,): positive numbers that the
-    first model is proportional to; None for all equal. It must be public: it is not protected.
+    first model is proportional to; None for all equal. It must be public: it is not protected. ``together``: measure
+    the cells of a marginal together, which a record can enter and leave but once.
     Raises: UnsupportedCombination when metric and workload are not about the same records, or for a start or rounds
     that make no sense; UnboundedLoss when a query separates records at distance 0.
     """
@@ -149,7 +175,8 @@ def mwem(
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         raise UnsupportedCombination(f"rounds are between 1 and {MOST_ROUNDS:,}, found {rounds}")
     steepness = workload.steepness(metric.metric)
-    return Mwem("mwem", metric, workload, steepness, _fineness(steepness), _public_start(start, metric.size), rounds)
+    begin = _public_start(start, metric.size)
+    return Mwem("mwem", metric, workload, steepness, _fineness(steepness), begin, rounds, together)
 
 
 def _fineness(steepness: NDArray[np.float64]) -> int:

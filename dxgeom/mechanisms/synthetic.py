@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import groupby
 from typing import final
 
 import numpy as np
@@ -21,10 +22,13 @@ from dxgeom.mechanisms.workload import Workload
 class Measurement:
     """One query that was measured.
 
+    ``round``: from 0; ``selected``: whether it is the one that the round sought out, or measured along with it.
     ``value``: its exact answer plus Laplace noise of this ``scale``, rounded to a lattice of this ``step``; 0 where no
     noise was needed. ``modelled``: what the model had answered before.
     """
 
+    round: int
+    selected: bool
     query: int
     name: str
     value: Fraction
@@ -71,12 +75,12 @@ class SyntheticHistogram:
 
     @property
     def typical_gap(self) -> float:
-        """**An estimate**: the mean of |measured − modelled| over the rounds.
+        """**An estimate**: the mean over the rounds of |measured − modelled| of the query that was selected.
 
         Each round's worst query was sought out, so this is about the largest error of the model plus one measurement's
         noise. Nothing guarantees it; :meth:`largest_error` is guaranteed.
         """
-        return sum(abs(float(one.value) - one.modelled) for one in self.measurements) / len(self.measurements)
+        return sum(abs(float(one.value) - one.modelled) for one in self._selected) / len(self._selected)
 
     def largest_error(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` no answer to the workload is further from the truth than this.
@@ -89,12 +93,12 @@ class SyntheticHistogram:
         """
         if not self.averaged:
             raise UnsupportedCombination("no bound is proved for a refitted histogram; ask the one it was made from")
-        nats = nats_of(level) + math.log(2 * len(self.measurements))
+        nats = nats_of(level) + math.log(2 * len(self._selected))
         missed = self.per_nat * (math.log(self.workload.count) + nats)
         return sum(
             abs(float(one.value) - one.modelled) + one.scale * nats + 1.5 * float(one.step) + missed
-            for one in self.measurements
-        ) / len(self.measurements)
+            for one in self._selected
+        ) / len(self._selected)
 
     def refitted(self, passes: int = 20) -> SyntheticHistogram:
         """The histogram after going over all measurements again so often, without averaging.
@@ -106,10 +110,16 @@ class SyntheticHistogram:
         if passes < 1:
             raise UnsupportedCombination(f"at least one pass over the measurements, found {passes}")
         model = self.workload.model(self.start)
-        for one in self.measurements * passes:
-            value, modelled = float(one.value / self.workload.unit), float(model.answers()[one.query])
-            model.reweigh(one.query, self.workload.exponent(one.query, value / self.records, modelled))
+        rounds = [tuple(ones) for _, ones in groupby(self.measurements, key=lambda one: one.round)]
+        for ones in rounds * passes:
+            queries = range(ones[0].query, ones[-1].query + 1)
+            values = np.array([float(one.value / self.workload.unit) for one in ones]) / self.records
+            model.reweigh(queries, self.workload.exponents(queries, values, model.answers()))
         return replace(self, distribution=model.distributions()[0], averaged=False)
+
+    @property
+    def _selected(self) -> list[Measurement]:
+        return [one for one in self.measurements if one.selected]
 
     def counts(self) -> NDArray[np.int64]:
         """(N,): whole numbers with the same sum, each within 1 of the histogram: the largest remainders go up."""

@@ -22,8 +22,11 @@ class Model(ABC):
         """(K,): each query's answer per record, in its workload's unit."""
 
     @abstractmethod
-    def reweigh(self, query: int, exponent: float) -> None:
-        """Multiply each record type i by e^(exponent·weight of i in that query), then scale the sum to 1 again."""
+    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
+        """One step: multiply each record type i by e^(Σ exponent·weight of i in its query), then scale the sum to 1.
+
+        Args: ``queries``: one, or several that share no record type; ``exponents``: one for each.
+        """
 
     @abstractmethod
     def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -33,13 +36,16 @@ class Model(ABC):
 class Workload(ABC):
     """K linear queries on N record types, with integer weights over a common unit.
 
-    ``reaches`` (K,): the largest magnitude of each query's weights. ``fingerprint``: SHA-256 of names and weights.
+    ``reaches`` (K,): the largest magnitude of each query's weights. ``blocks`` (K, 2): the first query and the one
+    beyond the last of those that can be measured together with each: no record type has a weight in two of them.
+    ``fingerprint``: SHA-256 of names and weights.
     """
 
     names: tuple[str, ...]
     size: int
     unit: Fraction
     reaches: NDArray[np.int64]
+    blocks: NDArray[np.int64]
     fingerprint: str
 
     @property
@@ -47,14 +53,18 @@ class Workload(ABC):
         """The number K of queries."""
         return len(self.names)
 
-    def exponent(self, query: int, measured: float, modelled: float) -> float:
-        """The step of multiplicative weights, per unit of weight, from two answers per record, in units.
+    def exponents(
+        self, queries: range, measured: NDArray[np.float64], modelled: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The step of multiplicative weights along each of these queries, per unit of weight.
 
         Definition: (measured − modelled)/(2w²), w the query's reach. No true answer lies beyond ±w, so a noisy one that
         does is moved there: it would only throw the model off.
+        Args: ``measured``: answers per record to these queries, ``modelled`` (K,): to all, in units.
         """
-        reach = int(self.reaches[query])
-        return (min(max(measured, -reach), reach) - modelled) / (2 * reach**2) if reach else 0.0
+        reaches = self.reaches[queries.start : queries.stop].astype(np.float64)
+        errors = np.clip(measured, -reaches, reaches) - modelled[queries.start : queries.stop]
+        return np.asarray(errors / (2 * np.maximum(reaches, 1) ** 2))
 
     @abstractmethod
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,12 +13,14 @@ from reference.selection_law import permute_and_flip_chances
 from dxgeom.errors import BudgetExceeded, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms import mwem as mwem_file
+from dxgeom.mechanisms.box_workload import marginal_workload
 from dxgeom.mechanisms.matrix_workload import matrix_workload
 from dxgeom.mechanisms.mwem import mwem
 from dxgeom.metrics.verification import verify_metric
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.histogram_release import release_from_histogram
+from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries
 
 PLACES = np.array([0, 1, 3, 4, 8])
@@ -39,6 +41,69 @@ def test_the_histogram_is_the_average_of_the_states_that_the_measurements_give()
         assert one.modelled == pytest.approx(ROWS[one.query] @ state)
     again = run(ROWS, np.ones(5), measured * 3, 150)
     assert np.allclose(answer.refitted(3).histogram, again[-1], rtol=1e-12)
+
+
+MARGINALS_POLICY = parse_policy("""
+policy: small
+universe:
+  attributes:
+    one: [a, b]
+    two: {range: [0, 3], step: 1}
+    three: [x, y, z]
+rules:
+  - {change: one, epsilon: 0.5}
+  - {change: two, epsilon: 1, per: 2}
+  - {change: three, values: {x: 0.25}, otherwise: 2}
+""")
+TABLES = marginal_workload(MARGINALS_POLICY.universe, [["one", "two"], ["two", "three"], ["three"]])
+
+
+def test_cells_measured_together_hide_every_pair_of_records():
+    """Σ_k |Δ_k|/scale_k ≤ d(i, j) for the cells of each marginal on generating pairs: all that Laplace noise needs."""
+    metric = MARGINALS_POLICY.compile()
+    mechanism = mwem(metric, TABLES)
+    places = np.stack(np.unravel_index(np.arange(24), (2, 4, 3)))
+    blocks = list(metric.metric.generating_pairs())
+    pairs = [pair for block in blocks for pair in zip(*(part.tolist() for part in block), strict=True)]
+    closest = []
+    for axes, first, beyond in (((0, 1), 0, 8), ((1, 2), 8, 20), ((2,), 20, 23)):
+        scale = Fraction(mechanism._scale(range(first, beyond))) / mechanism.fineness
+        for i, j, bound in pairs:
+            change = 2 if any(places[axis, i] != places[axis, j] for axis in axes) else 0
+            assert change / scale <= Fraction(bound)
+            closest.append(float(change / scale / Fraction(bound)))
+    assert max(closest) > 0.999
+
+
+def test_rounds_that_measure_a_marginal_at_once_follow_the_definition():
+    mechanism = mwem(MARGINALS_POLICY.compile(), TABLES, rounds=6)
+    counts = np.random.default_rng(0).integers(0, 40, 24)
+    answer = mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(8))
+    rows = as_rows()
+    n, y, states = int(counts.sum()), np.full(24, counts.sum() / 24), []
+    for number in range(6):
+        ones = [one for one in answer.measurements if one.round == number]
+        assert sum(one.selected for one in ones) == 1
+        assert [one.query for one in ones] == list(range(*TABLES.blocks[ones[0].query]))
+        states.append(y)
+        steps = [(min(max(float(one.value), -n), n) - rows[one.query] @ y) / (2 * n) for one in ones]
+        raised = y * np.exp(np.array(steps) @ rows[[one.query for one in ones]])
+        y = raised / raised.sum() * n
+    assert np.allclose(answer.histogram, np.mean(states, axis=0), rtol=1e-11)
+    assert np.allclose(answer.refitted(1).histogram, y, rtol=1e-11)
+
+
+def as_rows():
+    """(23, 24): each cell's indicator over the universe."""
+    cube = np.arange(24).reshape(2, 4, 3)
+    rows = []
+    for one, two, three in (
+        *((one, two, slice(None)) for one in range(2) for two in range(4)),
+        *((slice(None), two, three) for two in range(4) for three in range(3)),
+        *((slice(None), slice(None), three) for three in range(3)),
+    ):
+        rows.append(np.isin(np.arange(24), cube[one, two, three]))
+    return np.array(rows).astype(np.int64)
 
 
 def test_a_public_start_is_where_the_model_begins():

@@ -85,8 +85,9 @@ def test_boxes_count_what_their_rows_of_weights_count(workload, counts):
 def test_the_model_by_slices_is_the_model_by_rows(workload, steps, start):
     slices, rows = workload.model(np.array(start)), as_matrix(workload).model(np.array(start))
     for query, exponent in steps:
-        slices.reweigh(query % workload.count, exponent)
-        rows.reweigh(query % workload.count, exponent)
+        place = query % workload.count
+        slices.reweigh(range(place, place + 1), np.array([exponent]))
+        rows.reweigh(range(place, place + 1), np.array([exponent]))
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-11, atol=1e-13)
     for mine, theirs in zip(slices.distributions(), rows.distributions(), strict=True):
         assert np.allclose(mine, theirs, rtol=1e-11, atol=1e-13)
@@ -100,8 +101,8 @@ def test_steps_that_drift_hundreds_of_nats_apart_stay_accurate():
     generator = np.random.default_rng(0)
     for _ in range(400):
         query, exponent = int(generator.integers(workload.count)), float(generator.normal() * 9)
-        slices.reweigh(query, exponent)
-        rows.reweigh(query, exponent)
+        slices.reweigh(range(query, query + 1), np.array([exponent]))
+        rows.reweigh(range(query, query + 1), np.array([exponent]))
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-9, atol=1e-12)
     assert np.allclose(slices.distributions()[1], rows.distributions()[1], rtol=1e-9, atol=1e-12)
 
@@ -120,6 +121,34 @@ def test_steps_that_drift_hundreds_of_nats_apart_stay_accurate():
 @given(workload=workloads)
 def test_the_steepness_of_a_box_is_that_of_its_row(metric, workload):
     assert np.array_equal(workload.steepness(metric), as_matrix(workload).steepness(metric))
+
+
+def test_a_step_along_all_cells_of_a_marginal_is_one_step():
+    workload = marginal_workload(UNIVERSE, [["one", "two"], ["two", "three"]])
+    slices, rows = workload.model(np.ones(24)), as_matrix(workload).model(np.ones(24))
+    generator = np.random.default_rng(1)
+    for scale in (0.1, 3.0, 0.5, 9.0, 1.0):
+        for first, beyond in ((0, 8), (8, 20)):
+            exponents = generator.normal(size=beyond - first) * scale
+            slices.reweigh(range(first, beyond), exponents)
+            rows.reweigh(range(first, beyond), exponents)
+    assert np.allclose(slices.answers(), rows.answers(), rtol=1e-11, atol=1e-13)
+    assert np.allclose(slices.distributions(), rows.distributions(), rtol=1e-11, atol=1e-13)
+
+
+@given(workloads)
+def test_queries_of_one_block_share_no_record_type(workload):
+    rows = as_matrix(workload).numerators
+    for k, (first, beyond) in enumerate(workload.blocks.tolist()):
+        assert first <= k < beyond
+        assert np.all(workload.blocks[first:beyond] == (first, beyond))
+        assert rows[first:beyond].sum(axis=0).max() <= 1
+
+
+def test_the_cells_of_each_marginal_are_one_block():
+    workload = marginal_workload(UNIVERSE, [["one"], ["three"]])
+    assert workload.blocks.tolist() == [[0, 2]] * 2 + [[2, 5]] * 3
+    assert box_workload(UNIVERSE, [{"two": (0, 2)}, {"two": (1, 3)}]).blocks.tolist() == [[0, 1], [1, 2]]
 
 
 def test_marginals_have_every_cell_once_by_name():
