@@ -81,15 +81,15 @@ def census() -> None:
     print(f"  {'':>32} {'average':>18} {'refitted':>18}")
     print(f"  {'measured':>8} {'spend':>6} {'rounds':>16} " + 2 * f"{'largest':>9} {'mean':>8} " + f"{'proved':>9}")
     print(f"  {'nothing':>8} {'':>6} {0:>16} {flat.max():>9,.0f} {flat.mean():>8,.0f}")
-    for together, spend in itertools.product((False, True), (Fraction(1), Fraction(1, 4))):
-        default = mwem(metric, workload, together=together).rounds_for(records, spend)
+    ways = {"cell": (False, 0), "marginal": (True, 0), "replayed": (True, 3)}
+    for (what, (together, replays)), spend in itertools.product(ways.items(), (Fraction(1), Fraction(1, 4))):
+        default = mwem(metric, workload).rounds_for(records, spend)
         for rounds in (5, 20, default):
-            mechanism = mwem(metric, workload, rounds=rounds, together=together)
+            mechanism = mwem(metric, workload, rounds=rounds, together=together, replays=replays)
             answer = mechanism.draw(counts, spend, InsecureSeededRandomness(1))
             errors = [np.abs(one.answers - truth) for one in (answer, answer.refitted())]
             shown = " ".join(f"{error.max():>9,.0f} {error.mean():>8,.0f}" for error in errors)
             chosen = f"default {rounds}" if rounds == default else str(rounds)
-            what = "marginal" if together else "cell"
             print(f"  {what:>8} {spend!s:>6} {chosen:>16} {shown} {answer.largest_error():>9,.0f}", flush=True)
 
 

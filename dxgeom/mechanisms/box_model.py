@@ -1,5 +1,7 @@
 """The model of counts over boxes: a step touches one slice, and every marginal by the slice's own marginal.
 
+A step along all cells of a marginal touches everything, and all is summed anew.
+
 The distribution is weights/total. Its average over steps is kept lazily: with S = Σ 1/total over the steps so far, the
 sum of a weight's probabilities is settled + weight·S, and multiplying the weight by f leaves that sum as it was when
 weight·(1 − f)·S moves to settled.
@@ -34,29 +36,29 @@ class BoxModel(Model):
         self._first = np.cumsum([0, *(len(group.low) for group in groups)])
         self._weights = start.reshape(shape).copy()
         self._settled = np.zeros(shape)
-        self._inverse_totals, self._drift, self._stepped = 0.0, 0.0, False
+        self._inverse_totals, self._drift, self._counted = 0.0, 0.0, False
         self._sum_anew()
 
     def answers(self) -> NDArray[np.float64]:
         sums = [group.sums(table) for group, table in zip(self._groups, self._tables, strict=True)]
         return np.concatenate(sums) / self._total
 
-    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
-        self._inverse_totals += 1 / self._total
-        self._stepped, self._drift = True, self._drift + float(np.abs(exponents).max())
-        steps = list(zip(map(self._slices, queries), exponents.tolist(), strict=True))
-        if self._drift <= _FURTHEST:
-            for box, exponent in steps:
-                self._change(box, exponent)
+    def reweigh(self, queries: range, exponents: NDArray[np.float64], counted: bool = True) -> None:
+        if counted:
+            self._inverse_totals += 1 / self._total
+            self._counted = True
+        self._drift += float(np.abs(exponents).max())
+        if len(queries) == 1 and self._drift <= _FURTHEST:
+            self._change(self._slices(queries.start), float(exponents[0]))
             return
-        self._settle()
-        for box, exponent in steps:
-            self._weights[box] *= exp(exponent)
+        if self._inverse_totals:
+            self._settle()
+        self._multiply(queries, np.exp(exponents))
         self._sum_anew()
 
     def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         present = (self._weights / self._weights.sum()).ravel()
-        if not self._stepped:
+        if not self._counted:
             return present, present.copy()
         sums = np.maximum(self._settled + self._weights * self._inverse_totals, 0.0).ravel()
         return present, sums / sums.sum()
@@ -71,6 +73,15 @@ class BoxModel(Model):
         for group, table in zip(self._groups, self._tables, strict=True):
             others = tuple(axis for axis in range(before.ndim) if axis not in group.axes)
             table[tuple(box[axis] for axis in group.axes)] += before.sum(axis=others)
+
+    def _multiply(self, queries: range, factors: NDArray[np.float64]) -> None:
+        group = self._groups[int(self._group_of[queries.start])]
+        if group.every_cell and len(queries) == len(group.low):
+            spread_out = [size if axis in group.axes else 1 for axis, size in enumerate(self._weights.shape)]
+            self._weights *= factors.reshape(spread_out)
+            return
+        for query, factor in zip(queries, factors.tolist(), strict=True):
+            self._weights[self._slices(query)] *= factor
 
     def _slices(self, query: int) -> tuple[slice, ...]:
         place = int(self._group_of[query])

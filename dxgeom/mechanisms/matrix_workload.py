@@ -49,9 +49,10 @@ class MatrixModel(Model):
     def answers(self) -> NDArray[np.float64]:
         return np.asarray(self._weights @ self._present)
 
-    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
-        self._sum += self._present
-        self._steps += 1
+    def reweigh(self, queries: range, exponents: NDArray[np.float64], counted: bool = True) -> None:
+        if counted:
+            self._sum += self._present
+            self._steps += 1
         raised = self._present * np.exp(exponents @ self._weights[queries.start : queries.stop])
         self._present = raised / raised.sum()
 

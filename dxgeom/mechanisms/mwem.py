@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.selection import choose, require_rate, require_scores_fit
-from dxgeom.mechanisms.synthetic import Measurement, SyntheticHistogram
+from dxgeom.mechanisms.synthetic import Measurement, SyntheticHistogram, as_measured, replay
 from dxgeom.mechanisms.workload import Model, Workload
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laplace import LaplaceNoise
@@ -24,6 +24,7 @@ from dxgeom.numeric.randomness import Randomness
 STEPS_PER_SENSITIVITY = 16
 """The lattice is at most this part of the smallest sensitivity; a measurement's noise is 2T times wider still."""
 MOST_ROUNDS = 100_000
+MOST_REPLAYS = 1000
 
 
 @final
@@ -35,7 +36,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     of spend·d/2T; m = q_k(x) + Laplace noise of scale c_k·2T/spend costs as much; then
     y_i ← y_i·exp(q_k,i·(m − q_k(y))/(2n·w_k²)), scaled to n, with w_k = max_i |q_k,i|. The answer is the average of
     y⁰, …, y^{T−1}. ``together``: a cell of a marginal is measured with all its other cells, at twice the scale of the
-    steepest, and the step goes along all of them.
+    steepest, and the step goes along all of them. ``replays``: after each round the model also steps along all that was
+    measured so far, so often; that looks at nothing private, and y^t is then the model after it.
 
     ``steepness`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at most max_k c_k·d.
     ``fineness``: the lattice's steps per unit. ``start`` (N,): a public distribution. ``rounds``: None for
@@ -55,10 +57,11 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
     together: bool
+    replays: int
 
     @cached_property
     def fingerprint(self) -> str:
-        choices = (self.fineness, self.rounds, self.together)
+        choices = (self.fineness, self.rounds, self.together, self.replays)
         digest = hashlib.sha256(repr((self.metric.fingerprint, self.workload.fingerprint, choices)).encode())
         digest.update(self.steepness.tobytes() + self.start.tobytes())
         return digest.hexdigest()
@@ -91,13 +94,17 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         share = self._share(records, spend)
         exact = self.workload.totals(counts) * self.fineness
         model = self.workload.model(self.start)
-        measured = tuple(
-            measurement
-            for number in range(self.rounds_for(records, spend))
-            for measurement in self._round(number, exact, share, (model, records), randomness)
-        )
+        measured: list[Measurement] = []
+        known: list[tuple[range, NDArray[np.float64]]] = []
+        for number in range(self.rounds_for(records, spend)):
+            ones = self._round(number, exact, share, (model, records), randomness)
+            measured += ones
+            known.append(as_measured(self.workload, ones, records))
+            replay(self.workload, model, known, self.replays)
         per_nat = self._largest_lead / float(share) * float(self._step)
-        return SyntheticHistogram(model.distributions()[1], self.start, self.workload, records, measured, per_nat)
+        return SyntheticHistogram(
+            model.distributions()[1], self.start, self.workload, records, tuple(measured), per_nat
+        )
 
     @property
     def _step(self) -> Fraction:
@@ -157,12 +164,14 @@ def mwem(
     rounds: int | None = None,
     start: ArrayLike | None = None,
     together: bool = True,
+    replays: int = 0,
 ) -> Mwem:
     """Multiplicative weights for a workload under a metric.
 
     Args: ``rounds``: T, or None to have it chosen by :meth:`Mwem.rounds_for`. ``start`` (N,): positive numbers that the
     first model is proportional to; None for all equal. It must be public: it is not protected. ``together``: measure
-    the cells of a marginal together, which a record can enter and leave but once.
+    the cells of a marginal together, which a record can enter and leave but once. ``replays``: how
+    often each round goes over all earlier measurements again, so that the next selection looks for something new.
     Raises: UnsupportedCombination when metric and workload are not about the same records, or for a start or rounds
     that make no sense; UnboundedLoss when a query separates records at distance 0.
     """
@@ -174,9 +183,11 @@ def mwem(
         )
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         raise UnsupportedCombination(f"rounds are between 1 and {MOST_ROUNDS:,}, found {rounds}")
+    if not 0 <= replays <= MOST_REPLAYS:
+        raise UnsupportedCombination(f"replays are between 0 and {MOST_REPLAYS:,}, found {replays}")
     steepness = workload.steepness(metric.metric)
     begin = _public_start(start, metric.size)
-    return Mwem("mwem", metric, workload, steepness, _fineness(steepness), begin, rounds, together)
+    return Mwem("mwem", metric, workload, steepness, _fineness(steepness), begin, rounds, together, replays)
 
 
 def _fineness(steepness: NDArray[np.float64]) -> int:

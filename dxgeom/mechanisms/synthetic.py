@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection import nats_of
-from dxgeom.mechanisms.workload import Workload
+from dxgeom.mechanisms.workload import Model, Workload
 
 
 @final
@@ -110,11 +111,8 @@ class SyntheticHistogram:
         if passes < 1:
             raise UnsupportedCombination(f"at least one pass over the measurements, found {passes}")
         model = self.workload.model(self.start)
-        rounds = [tuple(ones) for _, ones in groupby(self.measurements, key=lambda one: one.round)]
-        for ones in rounds * passes:
-            queries = range(ones[0].query, ones[-1].query + 1)
-            values = np.array([float(one.value / self.workload.unit) for one in ones]) / self.records
-            model.reweigh(queries, self.workload.exponents(queries, values, model.answers()))
+        rounds = [list(ones) for _, ones in groupby(self.measurements, key=lambda one: one.round)]
+        replay(self.workload, model, [as_measured(self.workload, ones, self.records) for ones in rounds], passes)
         return replace(self, distribution=model.distributions()[0], averaged=False)
 
     @property
@@ -131,3 +129,15 @@ class SyntheticHistogram:
     def record_types(self) -> NDArray[np.int64]:
         """(records,): the index of each synthetic record, in order."""
         return np.repeat(np.arange(self.histogram.size), self.counts())
+
+
+def as_measured(workload: Workload, ones: Sequence[Measurement], records: int) -> tuple[range, NDArray[np.float64]]:
+    """The queries of one round, and their values per record in units."""
+    values = [float(one.value / workload.unit) for one in ones]
+    return range(ones[0].query, ones[-1].query + 1), np.array(values) / records
+
+
+def replay(workload: Workload, model: Model, rounds: list[tuple[range, NDArray[np.float64]]], passes: int) -> None:
+    """Step along the measurements of all these rounds again so often; none of these steps counts in the mean."""
+    for queries, values in rounds * passes:
+        model.reweigh(queries, workload.exponents(queries, values, model.answers()), counted=False)

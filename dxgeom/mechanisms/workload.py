@@ -22,15 +22,16 @@ class Model(ABC):
         """(K,): each query's answer per record, in its workload's unit."""
 
     @abstractmethod
-    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
+    def reweigh(self, queries: range, exponents: NDArray[np.float64], counted: bool = True) -> None:
         """One step: multiply each record type i by e^(Σ exponent·weight of i in its query), then scale the sum to 1.
 
-        Args: ``queries``: one, or several that share no record type; ``exponents``: one for each.
+        Args: ``queries``: one, or several that share no record type; ``exponents``: one for each. ``counted``: whether
+        the distribution before this step counts in the mean.
         """
 
     @abstractmethod
     def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The present distribution (N,), and the mean of those before each step, the present one if there was none."""
+        """The present distribution (N,), and the mean of those counted, the present one if none was."""
 
 
 class Workload(ABC):

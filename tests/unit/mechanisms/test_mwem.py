@@ -75,22 +75,33 @@ def test_cells_measured_together_hide_every_pair_of_records():
     assert max(closest) > 0.999
 
 
-def test_rounds_that_measure_a_marginal_at_once_follow_the_definition():
-    mechanism = mwem(MARGINALS_POLICY.compile(), TABLES, rounds=6)
+@pytest.mark.parametrize("replays", [0, 2])
+def test_rounds_that_measure_a_marginal_at_once_follow_the_definition(replays):
+    mechanism = mwem(MARGINALS_POLICY.compile(), TABLES, rounds=6, replays=replays)
     counts = np.random.default_rng(0).integers(0, 40, 24)
     answer = mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(8))
-    rows = as_rows()
-    n, y, states = int(counts.sum()), np.full(24, counts.sum() / 24), []
+    rows, n = as_rows(), int(counts.sum())
+
+    def stepped(y, ones):
+        steps = [(min(max(float(one.value), -n), n) - rows[one.query] @ y) / (2 * n) for one in ones]
+        raised = y * np.exp(np.array(steps) @ rows[[one.query for one in ones]])
+        return raised / raised.sum() * n
+
+    y, states, known = np.full(24, n / 24), [], []
     for number in range(6):
         ones = [one for one in answer.measurements if one.round == number]
         assert sum(one.selected for one in ones) == 1
         assert [one.query for one in ones] == list(range(*TABLES.blocks[ones[0].query]))
+        assert np.allclose([one.modelled for one in ones], rows[[one.query for one in ones]] @ y, rtol=1e-11)
         states.append(y)
-        steps = [(min(max(float(one.value), -n), n) - rows[one.query] @ y) / (2 * n) for one in ones]
-        raised = y * np.exp(np.array(steps) @ rows[[one.query for one in ones]])
-        y = raised / raised.sum() * n
+        known.append(ones)
+        for some in [ones, *(known * replays)]:
+            y = stepped(y, some)
     assert np.allclose(answer.histogram, np.mean(states, axis=0), rtol=1e-11)
-    assert np.allclose(answer.refitted(1).histogram, y, rtol=1e-11)
+    y = np.full(24, n / 24)
+    for some in known * 3:
+        y = stepped(y, some)
+    assert np.allclose(answer.refitted(3).histogram, y, rtol=1e-11)
 
 
 def as_rows():
@@ -267,6 +278,9 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
     for rounds in (0, -1, 10**6):
         with pytest.raises(UnsupportedCombination, match="rounds"):
             mwem(LINE, WORKLOAD, rounds=rounds)
+    for replays in (-1, 10**6):
+        with pytest.raises(UnsupportedCombination, match="replays"):
+            mwem(LINE, WORKLOAD, replays=replays)
     for start in ([1, 1], [0, 1, 1, 1, 1], [np.nan, 1, 1, 1, 1], [np.inf, 1, 1, 1, 1]):
         with pytest.raises(UnsupportedCombination, match="start"):
             mwem(LINE, WORKLOAD, start=start)

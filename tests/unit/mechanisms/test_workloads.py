@@ -79,15 +79,15 @@ def test_boxes_count_what_their_rows_of_weights_count(workload, counts):
 @settings(max_examples=60)
 @given(
     workloads,
-    st.lists(st.tuples(st.integers(0, 7), st.floats(-3, 3)), max_size=12),
+    st.lists(st.tuples(st.integers(0, 7), st.floats(-3, 3), st.booleans()), max_size=12),
     st.lists(st.floats(0.1, 10), min_size=24, max_size=24),
 )
 def test_the_model_by_slices_is_the_model_by_rows(workload, steps, start):
     slices, rows = workload.model(np.array(start)), as_matrix(workload).model(np.array(start))
-    for query, exponent in steps:
+    for query, exponent, counted in steps:
         place = query % workload.count
-        slices.reweigh(range(place, place + 1), np.array([exponent]))
-        rows.reweigh(range(place, place + 1), np.array([exponent]))
+        slices.reweigh(range(place, place + 1), np.array([exponent]), counted)
+        rows.reweigh(range(place, place + 1), np.array([exponent]), counted)
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-11, atol=1e-13)
     for mine, theirs in zip(slices.distributions(), rows.distributions(), strict=True):
         assert np.allclose(mine, theirs, rtol=1e-11, atol=1e-13)
@@ -129,9 +129,11 @@ def test_a_step_along_all_cells_of_a_marginal_is_one_step():
     generator = np.random.default_rng(1)
     for scale in (0.1, 3.0, 0.5, 9.0, 1.0):
         for first, beyond in ((0, 8), (8, 20)):
-            exponents = generator.normal(size=beyond - first) * scale
-            slices.reweigh(range(first, beyond), exponents)
-            rows.reweigh(range(first, beyond), exponents)
+            exponents, counted = generator.normal(size=beyond - first) * scale, scale != 0.5
+            slices.reweigh(range(first, beyond), exponents, counted)
+            rows.reweigh(range(first, beyond), exponents, counted)
+            slices.reweigh(range(first, first + 1), exponents[:1], counted)
+            rows.reweigh(range(first, first + 1), exponents[:1], counted)
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-11, atol=1e-13)
     assert np.allclose(slices.distributions(), rows.distributions(), rtol=1e-11, atol=1e-13)
 
