@@ -70,17 +70,7 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
     can honour the metric; TooLarge.
     """
-    if not isinstance(metric, VerifiedMetric):
-        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
-    if metric.size != queries.size:
-        raise UnsupportedCombination(
-            f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
-        )
-    apart = metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe)
-    if apart:
-        raise UnsupportedCombination(
-            "the metric and the queries are about different universes: load both from one policy"
-        )
+    require_same_records(metric, queries)
     absent = absent_record(metric, queries)
     if absent is not None:
         require_nothing_for_absence(queries.numerators, absent)
@@ -94,6 +84,29 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables))
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
     return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)))
+
+
+def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:
+    """Raises: UnsupportedCombination unless the metric is verified and on the records that the queries weigh."""
+    if not isinstance(metric, VerifiedMetric):
+        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
+    if metric.size != queries.size:
+        raise UnsupportedCombination(
+            f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
+        )
+    apart = metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe)
+    if apart:
+        raise UnsupportedCombination(
+            "the metric and the queries are about different universes: load both from one policy"
+        )
+
+
+def require_public_number(metric: VerifiedMetric, queries: LinearQueries) -> None:
+    """Raises: UnsupportedCombination where records may be absent: how many there are is then private."""
+    if absent_record(metric, queries) is not None:
+        raise UnsupportedCombination(
+            "this mechanism uses the number of records, which a policy with a rule about presence keeps private"
+        )
 
 
 def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:

@@ -76,3 +76,18 @@ def _varying(parts: Sequence[Metric], values: NDArray[Any], inner: int = 1) -> t
             part, values = _alone_or(MaxMetric, list(below.values())), fewer.reshape(len(values), -1)
         kept[place] = part
     return kept, values
+
+
+def on_axes(metric: Metric, shape: tuple[int, ...], axes: tuple[int, ...]) -> Metric | None:
+    """The metric on the product of these axes alone, None for a metric that is no sum over this shape.
+
+    Guarantee: a map that depends on these axes only has the same differences with the same bounds.
+    """
+    match metric:
+        case SumMetric(parts=parts) if metric.shape == shape and axes:
+            return parts[axes[0]] if len(axes) == 1 else SumMetric(tuple(parts[axis] for axis in axes))
+        case CapMetric(inner=inner, epsilon=epsilon):
+            fewer = on_axes(inner, shape, axes)
+            return None if fewer is None else CapMetric(fewer, epsilon)
+        case _:
+            return None

@@ -111,6 +111,13 @@ def test_the_noise_document_draws_what_it_shows(capsys):
     assert capsys.readouterr().out == shown
 
 
+def test_the_document_on_selection_runs(in_a_copy, capsys):
+    (code,) = blocks(ROOT / "docs" / "selection.md", "python")
+    exec(compile(code, "selection.md", "exec"), {})
+    assert "2/5 of the budget remain" in capsys.readouterr().out
+    assert Path("adult.db").is_file()
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
