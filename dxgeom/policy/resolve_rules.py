@@ -24,6 +24,7 @@ from dxgeom.policy.data_files import WrongContent
 from dxgeom.policy.individuals import epsilons_in_column
 from dxgeom.policy.joint_rules import block_numbers, splits_records
 from dxgeom.policy.lengths import Length
+from dxgeom.policy.measures import Misfit, measured
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.rule_shapes import shape_mistakes
 from dxgeom.policy.rule_words import words_of
@@ -31,11 +32,9 @@ from dxgeom.policy.secret_edges import secret_edges
 from dxgeom.policy.syntax import SyntaxTree
 from dxgeom.policy.syntax_models import RuleSyntax
 from dxgeom.policy.text import Unreadable
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
-from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 
@@ -288,53 +287,11 @@ class _Context:
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""
-        name = shown(attribute.name)
-        match attribute, length.unit:
-            case PointsAttribute(unit=own), "m" | "km":
-                return "places", length.amount * _METRES[length.unit] / _METRES[own]
-            case PointsAttribute(), _:
-                self.note(
-                    "DX135", key, f"the places of {name} are m or km apart, found {_wrote(length)}", "write '10 km'"
-                )
-            case DateAttribute(), "day":
-                return "numbers", length.amount
-            case DateAttribute(step=step), "step":
-                return "numbers", length.amount * step
-            case DateAttribute(), _:
-                self.note("DX135", key, f"{name} holds dates, found {_wrote(length)}", "write '7 days' or '2 steps'")
-            case GraphAttribute(), "step":
-                return "hops", length.amount
-            case GraphAttribute(lengths=None), _:
-                advice = "write '2 steps', or name the column of the edges' lengths: 'length'"
-                self.note("DX135", key, f"the edges of {name} are steps, found {_wrote(length)}", advice)
-            case GraphAttribute(unit=("m" | "km") as own), "m" | "km":
-                return "paths", length.amount * _METRES[length.unit] / _METRES[own]
-            case GraphAttribute(unit=""), "":
-                return "paths", length.amount
-            case GraphAttribute(unit=own), _:
-                advice = f"write '10 {own}' or '2 steps'" if own else "write a number in their own unit, or '2 steps'"
-                unit = own or "a unit of their own"
-                self.note("DX135", key, f"the lengths of {name} are in {unit}, found {_wrote(length)}", advice)
-            case RangeAttribute(step=step), "step":
-                return "numbers", length.amount * step
-            case BinnedAttribute(), "step":
-                return "steps", length.amount
-            case ((RangeAttribute() | BinnedAttribute()), ""):
-                return "numbers", length.amount
-            case ((RangeAttribute() | BinnedAttribute()), _):
-                advice = "write a bare number in the attribute's own unit, or '2 steps'"
-                self.note("DX135", key, f"{name} holds plain numbers, found {_wrote(length)}", advice)
-            case _:
-                advice = "use 'epsilon' alone, or make the attribute a range, bins, dates, points or a graph"
-                self.note("DX136", key, f"'{key}' needs distances, and {name} is a plain list of values", advice)
-        return None
-
-
-_METRES = {"m": 1, "km": 1000}
-
-
-def _wrote(length: Length) -> str:
-    return f"'{length}'" if length.unit else f"'{plain(length.amount)}' without a unit"
+        found = measured(attribute, key, length)
+        if isinstance(found, Misfit):
+            self.note(found.code, key, found.message, found.advice)
+            return None
+        return found
 
 
 def _canonical(word: str) -> str:
