@@ -10,8 +10,8 @@ from dxgeom.universe.columns import Column, TextColumn
 
 _NEVER_TOGETHER: Final = ("values", "individuals", "weight", "secrets", "within", "beyond")
 
-Noted = tuple[str, str, str, str]
-"""Code, key of the rule, message, advice."""
+Noted = tuple[str, str | None, str, str]
+"""Code, key of the rule (None for the rule as a whole), message, advice."""
 
 
 def splits_records(rule: RuleSyntax) -> bool:

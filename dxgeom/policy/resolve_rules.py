@@ -22,19 +22,19 @@ from dxgeom.policy.bounds import (
 )
 from dxgeom.policy.data_files import WrongContent
 from dxgeom.policy.individuals import epsilons_in_column
-from dxgeom.policy.joint_rules import block_numbers, joint_mistakes, splits_records
+from dxgeom.policy.joint_rules import block_numbers, splits_records
 from dxgeom.policy.lengths import Length
+from dxgeom.policy.measures import Misfit, measured
 from dxgeom.policy.mistakes import Mistakes, Span
+from dxgeom.policy.rule_shapes import shape_mistakes
 from dxgeom.policy.rule_words import words_of
 from dxgeom.policy.secret_edges import secret_edges
 from dxgeom.policy.syntax import SyntaxTree
-from dxgeom.policy.syntax_models import HERE, RuleSyntax
+from dxgeom.policy.syntax_models import RuleSyntax
 from dxgeom.policy.text import Unreadable
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
-from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 
@@ -137,76 +137,8 @@ class _Context:
         self.mistakes.add(code, span, message, advice)
 
     def check_shape(self) -> None:
-        rule = self.rule
-        selectors = [f"'{key}'" for key in ("change", "between", "presence") if getattr(rule, key) is not None]
-        if len(selectors) != 1 and not (splits_records(rule) or (rule.together and not selectors)):
-            found = " and ".join(selectors) or "none of them"
-            message = f"a rule has one of 'change', 'between: everything' and 'presence: true', found {found}"
-            self.note("DX130", None, message, HERE["rule"])
-        if rule.presence is not None:
-            self._check_presence()
-            return
-        bounds = ("epsilon", "values", "individuals", "weight")
-        stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
-        if len(stated) != 1:
-            found = " and ".join(stated) or "none of them"
-            message = f"a rule has one of 'epsilon', 'values', 'individuals' and 'weight', found {found}"
-            self.note("DX131", None, message, HERE["rule"])
-        for code, key, message, advice in joint_mistakes(rule):
+        for code, key, message, advice in shape_mistakes(self.rule):
             self.note(code, key, message, advice)
-        self._check_secrets()
-        self._check_individuals()
-        if rule.otherwise is not None and rule.values is None and not isinstance(rule.individuals, dict):
-            self.note("DX131", "otherwise", "'otherwise' goes with 'values' or a list of 'individuals'", HERE["rule"])
-        lengths = [key for key in ("per", "within") if getattr(rule, key) is not None]
-        if len(lengths) == 2:
-            self.note("DX131", "within", "a rule has 'per' or 'within', found both", "write two rules")
-        for key in lengths:
-            if rule.values is not None:
-                self.note("DX131", key, f"'{key}' goes with 'epsilon', not with 'values'", "write two rules")
-            if rule.between is not None:
-                self.note("DX131", key, f"'{key}' goes with 'change', not with 'between'", HERE["rule"])
-        if rule.beyond is not None and rule.within is None:
-            self.note(
-                "DX131", "beyond", "'beyond: linear' goes with 'within'", "say within which distance epsilon holds"
-            )
-        if rule.between is not None and rule.values is not None:
-            self.note("DX131", "values", "'values' goes with 'change', not with 'between'", HERE["rule"])
-        if rule.values is not None and rule.change is not None and len(rule.change) > 1:
-            self.note(
-                "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
-            )
-
-    def _check_presence(self) -> None:
-        for key in _NEVER_WITH_PRESENCE:
-            if getattr(self.rule, key) is not None:
-                self.note("DX131", key, f"'{key}' does not go with 'presence'", "bound it by 'epsilon' alone")
-        if self.rule.epsilon is None:
-            self.note("DX131", None, "'presence' needs an 'epsilon'", HERE["rule"])
-
-    def _check_secrets(self) -> None:
-        rule = self.rule
-        if rule.weight is not None and (rule.secrets is None or rule.secrets.edges is None):
-            self.note("DX131", "weight", "'weight' goes with 'secrets: {edges}'", HERE["rule"])
-        if rule.secrets is None:
-            return
-        if rule.secrets.edges is not None and (rule.change is None or len(rule.change) > 1):
-            self.note("DX130", "secrets", "edges go with 'change' of one attribute", "write one rule each")
-        for key in ("per", "within", "values"):
-            if getattr(rule, key) is not None:
-                advice = "give the edges an epsilon or a weight, a partition an epsilon"
-                self.note("DX131", key, f"'{key}' does not go with 'secrets'", advice)
-
-    def _check_individuals(self) -> None:
-        rule = self.rule
-        if rule.individuals is None:
-            return
-        for key in ("per", "within", "secrets"):
-            if getattr(rule, key) is not None:
-                self.note("DX131", key, f"'{key}' does not go with 'individuals'", "write two rules")
-        said = rule.secrets is not None or rule.together is not None
-        if not said and (rule.change is None or len(rule.change) > 1):
-            self.note("DX131", "individuals", "'individuals' go with 'change' of one attribute", "write one rule each")
 
     def check_names(self, known: dict[str, None]) -> None:
         self._check_listed(self.rule.change or (), known, ("change",))
@@ -355,56 +287,11 @@ class _Context:
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""
-        name = shown(attribute.name)
-        match attribute, length.unit:
-            case PointsAttribute(unit=own), "m" | "km":
-                return "places", length.amount * _METRES[length.unit] / _METRES[own]
-            case PointsAttribute(), _:
-                self.note(
-                    "DX135", key, f"the places of {name} are m or km apart, found {_wrote(length)}", "write '10 km'"
-                )
-            case DateAttribute(), "day":
-                return "numbers", length.amount
-            case DateAttribute(step=step), "step":
-                return "numbers", length.amount * step
-            case DateAttribute(), _:
-                self.note("DX135", key, f"{name} holds dates, found {_wrote(length)}", "write '7 days' or '2 steps'")
-            case GraphAttribute(), "step":
-                return "hops", length.amount
-            case GraphAttribute(lengths=None), _:
-                advice = "write '2 steps', or name the column of the edges' lengths: 'length'"
-                self.note("DX135", key, f"the edges of {name} are steps, found {_wrote(length)}", advice)
-            case GraphAttribute(unit=("m" | "km") as own), "m" | "km":
-                return "paths", length.amount * _METRES[length.unit] / _METRES[own]
-            case GraphAttribute(unit=""), "":
-                return "paths", length.amount
-            case GraphAttribute(unit=own), _:
-                advice = f"write '10 {own}' or '2 steps'" if own else "write a number in their own unit, or '2 steps'"
-                unit = own or "a unit of their own"
-                self.note("DX135", key, f"the lengths of {name} are in {unit}, found {_wrote(length)}", advice)
-            case RangeAttribute(step=step), "step":
-                return "numbers", length.amount * step
-            case BinnedAttribute(), "step":
-                return "steps", length.amount
-            case ((RangeAttribute() | BinnedAttribute()), ""):
-                return "numbers", length.amount
-            case ((RangeAttribute() | BinnedAttribute()), _):
-                advice = "write a bare number in the attribute's own unit, or '2 steps'"
-                self.note("DX135", key, f"{name} holds plain numbers, found {_wrote(length)}", advice)
-            case _:
-                advice = "use 'epsilon' alone, or make the attribute a range, bins, dates, points or a graph"
-                self.note("DX136", key, f"'{key}' needs distances, and {name} is a plain list of values", advice)
-        return None
-
-
-_METRES = {"m": 1, "km": 1000}
-_NEVER_WITH_PRESENCE = (
-    *("together", "measure", "values", "individuals", "otherwise", "per", "within", "beyond", "secrets", "weight"),
-)
-
-
-def _wrote(length: Length) -> str:
-    return f"'{length}'" if length.unit else f"'{plain(length.amount)}' without a unit"
+        found = measured(attribute, key, length)
+        if isinstance(found, Misfit):
+            self.note(found.code, key, found.message, found.advice)
+            return None
+        return found
 
 
 def _canonical(word: str) -> str:

@@ -40,7 +40,7 @@ def stars(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(stars())
 def test_it_is_the_largest_quotient_of_all_pairs_and_never_below_it(star):
     grid, own = star

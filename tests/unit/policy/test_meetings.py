@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
+from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import CertificateRefused, DataError, PolicyError
 from dxgeom.metrics.grouped import GroupedMetric
@@ -224,6 +226,29 @@ def test_reviews_name_rules_on_groups_of_listed_records_that_never_bind(folder):
     assert [rule.redundant for rule in presence.rules] == [True, False]
     assert "no record against" not in presence.rules[1].belief
     assert "there being a record against there being none" in presence.rules[1].belief
+
+
+def test_answers_about_listed_records_in_groups_are_released_with_private_numbers(folder):
+    text = HEAD + f"rules:\n{AGREE}- {{change: [region, sex], together: true, epsilon: 2}}\n"
+    (folder / "p.yaml").write_text(text + "- {presence: true, epsilon: 1}\n")
+    (folder / "q.yaml").write_text("queries:\n- count: true\n- count: region == 'n'\n- sum: age\n  where: sex == 'M'\n")
+    (folder / "data.csv").write_text("region,sex,age\n" + "n,F,20\ns,F,44\n" * 30 + "s,M,20\n")
+    files = [str(folder / name) for name in ("p.yaml", "data.csv", "q.yaml")]
+    options = ["--ledger", str(folder / "l.db"), "--spend", "1/2", "--format", "json"]
+    refused = CliRunner().invoke(app, ["release", *files, *options])
+    assert refused.exit_code == 1
+    assert "age is '44', accepted are numbers from 20 to 40" in refused.stderr
+    (folder / "data.csv").write_text("region,sex,age\n" + "n,F,20\nn,M,34\n" * 30)
+    result = CliRunner().invoke(app, ["release", *files, *options])
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert (answer["records"], len(answer["answers"])) == (None, 3)
+    told = CliRunner().invoke(app, ["explain", files[0], "absent", "region=n,sex=M,age=30"])
+    assert "no record → n, M, 30: 1 by" in told.stdout
+    check = CliRunner().invoke(app, ["check", files[0], "--explain", "--certificate", str(folder / "c.json")])
+    assert check.exit_code == 0, check.output
+    audit = CliRunner().invoke(app, ["audit", "certificate", str(folder / "c.json"), files[0]])
+    assert audit.exit_code == 0, audit.output
 
 
 some = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

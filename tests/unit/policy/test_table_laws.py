@@ -34,7 +34,7 @@ from tests.unit.policy.test_policy_laws import (
 )
 
 Listed = list[tuple[int, ...]]
-lawful = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+lawful = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
