@@ -31,7 +31,7 @@ def optimal_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     rows = np.abs(sensitivity.differences[:, noisy]) / sensitivity.bounds[:, None]
     steps = sensitivity.queries.float_steps[noisy]
     rates = minimise_reciprocal_squares(rows, (steps / steps.max()) ** 2).rates
-    return _with_scales("laplace", sensitivity, noisy, 1 / rates)
+    return with_scales("laplace", sensitivity, noisy, 1 / rates)
 
 
 def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -49,10 +49,10 @@ def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     if not np.any(varying) or not np.isfinite(epsilon):
         return AdditiveMechanism("epsilon-dp", sensitivity, None, identity_spread(noisy & False))
     spread = l1_diameter(queries.numerators[varying], 1 / ranges[varying])
-    return _with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
+    return with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
 
 
-def _with_scales(
+def with_scales(
     name: str, sensitivity: Sensitivity, noisy: NDArray[np.bool_], scales: NDArray[np.float64]
 ) -> AdditiveMechanism:
     """The mechanism with these scales, enlarged until every load is at most 1 in exact arithmetic.

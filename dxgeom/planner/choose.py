@@ -11,11 +11,11 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.plan import Candidate, Plan
-from dxgeom.planner.workshop import BUILD_ERRORS, Name, Workshop
+from dxgeom.planner.workshop import BUILD_ERRORS, Name, Strategy, Workshop
 from dxgeom.universe.queries import LinearQueries
 
 Objective: TypeAlias = Literal["mse"]
-MechanismName: TypeAlias = Literal["auto"] | Name
+MechanismName: TypeAlias = Literal["auto"] | Name | Strategy
 
 
 def plan(
@@ -29,7 +29,8 @@ def plan(
     """Choose how to answer a workload under a metric.
 
     "mse" minimises the total mean squared error over the queries. "auto" builds every candidate and takes the one with
-    the smallest exact error; naming one takes that one, and the others are still listed beside it.
+    the smallest exact error; naming one takes that one, and the others are still listed beside it. The literature's
+    ways to scale Laplace noise (:data:`Strategy`) are built when named only: the optimal scales are no worse.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -38,11 +39,11 @@ def plan(
     when the mechanism asked for cannot be built.
     """
     _check_choice("objective", objective, get_args(Objective))
-    _check_choice("mechanism", mechanism, ("auto", *get_args(Name)))
+    _check_choice("mechanism", mechanism, ("auto", *get_args(Name), *get_args(Strategy)))
     workshop = Workshop(sensitivity_of(metric, queries), hull_limits)
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
-    for name in get_args(Name):
+    for name in (*get_args(Name), *(each for each in get_args(Strategy) if each == mechanism)):
         try:
             built[name] = workshop.build(name)
         except BUILD_ERRORS as error:
