@@ -25,7 +25,7 @@ from dxgeom.cli.printing import brief, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.plan import Candidate, Plan
 
 _BASELINE = "epsilon-dp"
 
@@ -75,16 +75,26 @@ def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, An
 def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
     print_lines([f"{plan.metric.title}: {len(expected)} queries, total mean squared error at spend 1"])
     print_table(
-        ("mechanism", "total MSE", "times the chosen", "note"),
-        [_candidate_row(candidate.name, candidate.predicted_mse, plan) for candidate in plan.candidates],
+        ("mechanism", "total MSE", "times the chosen", "worst query", "set-up in s", "note"),
+        [_candidate_row(candidate, plan) for candidate in plan.candidates],
     )
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
     bound = (
         f"no additive noise that stretches to every spend has a total MSE below {brief(plan.lower_bound)}; "
         f"this plan is within a factor {plan.gap:.3g} of it"
     )
+    ratio = plan.epsilon_dp_ratio
+    ordinary = [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this total MSE"]
     print_lines(
-        [*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"]
+        [
+            *reasons,
+            "",
+            f"chosen  {plan.reason}",
+            *ordinary,
+            f"bound   {bound}",
+            "",
+            f"each answer, at spend {plain(spend)}",
+        ]
     )
     print_table(
         ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"),
@@ -92,11 +102,14 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
 
 
-def _candidate_row(name: str, mse: float | None, plan: Plan) -> tuple[str, str, str, str]:
-    if mse is None:
-        return name, "-", "-", "not built"
-    ratio = brief(mse / plan.predicted_mse) if plan.predicted_mse > 0 else "-"
-    return name, brief(mse), ratio, "chosen" if name == plan.mechanism.name else ""
+def _candidate_row(candidate: Candidate, plan: Plan) -> tuple[str, ...]:
+    worst = candidate.worst_query
+    if candidate.predicted_mse is None or worst is None:
+        return candidate.name, "-", "-", "-", "-", "not built"
+    ratio = brief(candidate.predicted_mse / plan.predicted_mse) if plan.predicted_mse > 0 else "-"
+    took = "-" if candidate.seconds is None else f"{candidate.seconds:.2g}"
+    note = "chosen" if candidate.name == plan.mechanism.name else ""
+    return candidate.name, brief(candidate.predicted_mse), ratio, brief(candidate.per_query[worst]), took, note
 
 
 def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
@@ -11,6 +12,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.plan import Candidate, Plan
+from dxgeom.planner.set_up import set_up_of, timed
 from dxgeom.planner.workshop import BUILD_ERRORS, Name, Strategy, Workshop
 from dxgeom.universe.queries import LinearQueries
 
@@ -45,14 +47,17 @@ def plan(
     candidates = []
     for name in (*get_args(Name), *(each for each in get_args(Strategy) if each == mechanism)):
         try:
-            built[name] = workshop.build(name)
+            built[name], seconds = timed(partial(workshop.build, name))
         except BUILD_ERRORS as error:
             if name == mechanism:
                 raise
             candidates.append(Candidate(name, None, reason=f"not built: {error}"))
             continue
         variances = built[name].variances()
-        candidates.append(Candidate(name, float(variances.sum()), tuple(float(v) for v in variances)))
+        errors = tuple(float(v) for v in variances)
+        candidates.append(
+            Candidate(name, float(variances.sum()), errors, set_up=set_up_of(built[name]), seconds=seconds)
+        )
     chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
     return Plan(metric, queries, objective, chosen, tuple(candidates), workshop.lower_bound())
 

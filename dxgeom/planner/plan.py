@@ -28,20 +28,30 @@ class Candidate:
     """One mechanism that was considered.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer.
+    says why not. ``per_query`` (K,): the same for each answer. ``set_up``: the size of what had to be built, the same
+    on every machine; ``seconds``: how long that took on this one, not part of the plan's JSON.
     """
 
     name: str
     predicted_mse: float | None
     per_query: tuple[float, ...] = field(default=(), repr=False)
     reason: str = ""
+    set_up: str = ""
+    seconds: float | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def worst_query(self) -> int | None:
+        """The place of the query with the largest mean squared error, None when nothing was built."""
+        return int(np.argmax(self.per_query)) if self.per_query else None
 
     def as_dict(self) -> dict[str, Any]:
         """The candidate ready for JSON."""
         return {
             "name": self.name,
             "predicted_mse": self.predicted_mse,
+            "worst_query": self.worst_query,
             "per_query": list(self.per_query),
+            "set_up": self.set_up,
             "reason": self.reason,
         }
 
@@ -74,6 +84,12 @@ class Plan:
         if self.predicted_mse == 0:
             return 1.0
         return self.predicted_mse / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    @property
+    def epsilon_dp_ratio(self) -> float | None:
+        """How many times this plan's total mean squared error ordinary ε-DP would have; None without either."""
+        ordinary = next((each.predicted_mse for each in self.candidates if each.name == "epsilon-dp"), None)
+        return None if ordinary is None or self.predicted_mse == 0 else ordinary / self.predicted_mse
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer."""
@@ -150,6 +166,7 @@ class Plan:
             "reason": self.reason,
             "predicted_mse": self.predicted_mse,
             "lower_bound": self.lower_bound,
+            "epsilon_dp_ratio": self.epsilon_dp_ratio,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
             "queries": [
                 {"name": name, "rmse": float(error), "lattice_step": str(step), "weight_error": str(weight_error)}
@@ -168,14 +185,20 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [
-            f"  {candidate.name:<12} "
-            + (candidate.reason if candidate.predicted_mse is None else f"total MSE {candidate.predicted_mse:.6g}")
-            for candidate in self.candidates
-        ]
+        table = [f"  {candidate.name:<16} {self._row(candidate)}" for candidate in self.candidates]
         foot = [
             f"no additive noise that stretches to every spend has a total MSE below {self.lower_bound:.6g}: "
             f"this plan is within a factor {self.gap:.3g} of it",
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
         ]
+        if self.epsilon_dp_ratio is not None:
+            foot.insert(0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's total MSE")
         return [head, *table, *foot]
+
+    def _row(self, candidate: Candidate) -> str:
+        worst = candidate.worst_query
+        if candidate.predicted_mse is None or worst is None:
+            return candidate.reason
+        error = f"total MSE {candidate.predicted_mse:<12.6g} worst {candidate.per_query[worst]:.4g}"
+        took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
+        return f"{error} ('{self.queries.names[worst]}'); {candidate.set_up}{took}"
