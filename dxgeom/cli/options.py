@@ -30,6 +30,9 @@ class Mechanism(StrEnum):
     hull = "hull"
     block_hulls = "block-hulls"
     epsilon_dp = "epsilon-dp"
+    laplace_equal_shares = "laplace-equal-shares"
+    laplace_one_scale = "laplace-one-scale"
+    laplace_proportional_shares = "laplace-proportional-shares"
 
 
 class Aim(StrEnum):

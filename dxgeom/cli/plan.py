@@ -27,7 +27,7 @@ from dxgeom.cli.printing import brief, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.plan import Candidate, Plan
 
 _BASELINE = "epsilon-dp"
 
@@ -80,16 +80,28 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
         [f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1"]
     )
     print_table(
-        ("mechanism", plan.objective.title, "times the chosen", "note"),
-        [_candidate_row(candidate.name, candidate.loss, plan) for candidate in plan.candidates],
+        ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
+        [_candidate_row(candidate, plan) for candidate in plan.candidates],
     )
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
     bound = (
         f"no additive noise that stretches to every spend has a {plan.objective.title} below "
         f"{brief(plan.lower_bound)}; this plan is within a factor {plan.gap:.3g} of it"
     )
+    ratio = plan.epsilon_dp_ratio
+    ordinary = (
+        [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this {plan.objective.title}"]
+    )
     print_lines(
-        [*reasons, "", f"chosen  {plan.reason}", f"bound   {bound}", "", f"each answer, at spend {plain(spend)}"]
+        [
+            *reasons,
+            "",
+            f"chosen  {plan.reason}",
+            *ordinary,
+            f"bound   {bound}",
+            "",
+            f"each answer, at spend {plain(spend)}",
+        ]
     )
     print_table(
         ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"),
@@ -97,11 +109,14 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
 
 
-def _candidate_row(name: str, loss: float | None, plan: Plan) -> tuple[str, str, str, str]:
-    if loss is None:
-        return name, "-", "-", "not built"
-    ratio = brief(loss / plan.loss) if plan.loss > 0 else "-"
-    return name, brief(loss), ratio, "chosen" if name == plan.mechanism.name else ""
+def _candidate_row(candidate: Candidate, plan: Plan) -> tuple[str, ...]:
+    worst = candidate.worst_query
+    if candidate.loss is None or worst is None:
+        return candidate.name, "-", "-", "-", "-", "not built"
+    ratio = brief(candidate.loss / plan.loss) if plan.loss > 0 else "-"
+    took = "-" if candidate.seconds is None else f"{candidate.seconds:.2g}"
+    note = "chosen" if candidate.name == plan.mechanism.name else ""
+    return candidate.name, brief(candidate.loss), ratio, brief(candidate.per_query[worst]), took, note
 
 
 def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:

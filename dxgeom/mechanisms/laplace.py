@@ -30,7 +30,7 @@ def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
         return AdditiveMechanism("laplace", sensitivity, None, OwnNoise(noisy))
     rates = tied_rates(sensitivity, _weights(sensitivity, importance))
     found = minimise_under_heaviest(rates.heaviest, rates.cost)
-    return _with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found.rates))
+    return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found.rates))
 
 
 def fairest_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> AdditiveMechanism:
@@ -45,7 +45,7 @@ def fairest_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
         return AdditiveMechanism("laplace", sensitivity, None, OwnNoise(noisy))
     rates = tied_rates(sensitivity, _weights(sensitivity, importance))
     found = largest_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))
-    return _with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found))
+    return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found))
 
 
 def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -63,7 +63,7 @@ def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     if not np.any(varying) or not np.isfinite(epsilon):
         return AdditiveMechanism("epsilon-dp", sensitivity, None, OwnNoise(varying & False))
     spread = l1_diameter_of_tables(tables, np.where(varying, 1 / np.where(varying, ranges, 1), 0.0))
-    return _with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
+    return with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
 
 
 def _weights(sensitivity: Sensitivity, importance: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -72,7 +72,7 @@ def _weights(sensitivity: Sensitivity, importance: NDArray[np.float64] | None) -
     return np.asarray((steps / steps.max()) ** 2 * (1.0 if importance is None else importance))
 
 
-def _with_scales(
+def with_scales(
     name: str, sensitivity: Sensitivity, noisy: NDArray[np.bool_], scales: NDArray[np.float64]
 ) -> AdditiveMechanism:
     """The mechanism with these scales, enlarged until every load is at most 1 in exact arithmetic.

@@ -30,7 +30,9 @@ class Candidate:
     """One mechanism that was considered.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there.
+    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``set_up``: the
+    size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part of
+    the plan's JSON.
     """
 
     name: str
@@ -38,14 +40,23 @@ class Candidate:
     per_query: tuple[float, ...] = field(default=(), repr=False)
     reason: str = ""
     loss: float | None = None
+    set_up: str = ""
+    seconds: float | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def worst_query(self) -> int | None:
+        """The place of the query with the largest mean squared error, None when nothing was built."""
+        return int(np.argmax(self.per_query)) if self.per_query else None
 
     def as_dict(self) -> dict[str, Any]:
         """The candidate ready for JSON."""
         return {
             "name": self.name,
             "predicted_mse": self.predicted_mse,
+            "worst_query": self.worst_query,
             "per_query": list(self.per_query),
             "loss": self.loss,
+            "set_up": self.set_up,
             "reason": self.reason,
         }
 
@@ -92,6 +103,12 @@ class Plan:
         """
         return self.objective.least_spend(self.mechanism)
 
+    @property
+    def epsilon_dp_ratio(self) -> float | None:
+        """How many times this plan's loss ordinary ε-DP would have; None without either."""
+        ordinary = next((each.loss for each in self.candidates if each.name == "epsilon-dp"), None)
+        return None if ordinary is None or self.loss == 0 else ordinary / self.loss
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer."""
         return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
@@ -107,7 +124,7 @@ class Plan:
         ledger: str | Ledger,
         spend: Amount,
         purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
+        outside: Literal[refuse, drop] = "refuse",
         count_column: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release:
@@ -168,6 +185,7 @@ class Plan:
             "predicted_mse": self.predicted_mse,
             "loss": self.loss,
             "lower_bound": self.lower_bound,
+            "epsilon_dp_ratio": self.epsilon_dp_ratio,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
             "queries": [
                 {"name": name, "rmse": float(error), "lattice_step": str(step), "weight_error": str(weight_error)}
@@ -186,14 +204,22 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [
-            f"  {candidate.name:<12} "
-            + (candidate.reason if candidate.loss is None else f"{self.objective.title} {candidate.loss:.6g}")
-            for candidate in self.candidates
-        ]
+        table = [f"  {candidate.name:<16} {self._row(candidate)}" for candidate in self.candidates]
         foot = [
             f"no additive noise that stretches to every spend has a {self.objective.title} below "
             f"{self.lower_bound:.6g}: this plan is within a factor {self.gap:.3g} of it",
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
         ]
+        if self.epsilon_dp_ratio is not None:
+            foot.insert(
+                0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
+            )
         return [head, *table, *foot]
+
+    def _row(self, candidate: Candidate) -> str:
+        worst = candidate.worst_query
+        if candidate.loss is None or worst is None:
+            return candidate.reason
+        error = f"{self.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
+        took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
+        return f"{error} ('{self.queries.names[worst]}'); {candidate.set_up}{took}"

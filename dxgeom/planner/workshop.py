@@ -15,6 +15,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.block_hulls import block_hulls
 from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
 from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.round_space import RoundSpace, round_space
@@ -24,6 +25,9 @@ from dxgeom.planner.objective import Objective
 
 Name: TypeAlias = Literal["laplace", "box", "ellipsoid", "rotated-laplace", "hull", "block-hulls", "epsilon-dp"]
 """Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
+
+Strategy: TypeAlias = Literal["laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"]
+"""The literature's ways to scale Laplace noise: built when asked for by name, never chosen, the optimum is no worse."""
 
 _Thing = TypeVar("_Thing")
 
@@ -45,7 +49,7 @@ class Workshop:
     aim: Objective = _TOTAL
     hull_limits: HullLimits | None = field(default=None, repr=False)
 
-    def build(self, name: Name) -> AdditiveMechanism:
+    def build(self, name: Name | Strategy) -> AdditiveMechanism:
         """The mechanism of that name.
 
         Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
@@ -59,7 +63,7 @@ class Workshop:
         return self.aim.lower_bound(self.sensitivity, hull, space)
 
     @cached_property
-    def _builders(self) -> dict[Name, Callable[[], AdditiveMechanism]]:
+    def _builders(self) -> dict[Name | Strategy, Callable[[], AdditiveMechanism]]:
         return {
             "laplace": lambda: self._laplace(self.sensitivity, self.aim.factors),
             "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),
@@ -68,6 +72,9 @@ class Workshop:
             "ellipsoid": lambda: ellipsoid_mechanism(self._room),
             "box": lambda: box_mechanism(self._room),
             "epsilon-dp": lambda: epsilon_dp_laplace(self.sensitivity),
+            "laplace-equal-shares": lambda: equal_shares(self.sensitivity),
+            "laplace-one-scale": lambda: one_scale(self.sensitivity),
+            "laplace-proportional-shares": lambda: proportional_shares(self.sensitivity),
         }
 
     @property

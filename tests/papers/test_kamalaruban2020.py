@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.paper_figures import figures_of
 
 from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
@@ -91,3 +92,20 @@ def test_the_elevation_query_on_us_cities_improves_hundreds_of_times(policies):
     sensitivity = sensitivity_of(policy.compile(), elevation)
     scales = [build(sensitivity).law.scales[0] for build in (epsilon_dp_laplace, optimal_laplace)]
     assert 100 < scales[0] / scales[1] < 1000
+
+
+@pytest.mark.slow
+def test_the_figures_are_near_those_computed_elsewhere_and_what_the_page_shows():
+    """Seconds of figures are computed again; those that take minutes are read from the page."""
+    rows, shown = figures_of("kamalaruban2020")
+    for row in rows:
+        assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
+    assert [row.line() for row in rows] == shown[: len(rows)]
+    for line in shown[len(rows) :]:
+        figure, *numbers = (part.strip() for part in line.strip("| ").split("|"))
+        computed, reference, within = map(float, numbers)
+        if "at most" in figure:
+            assert 1 <= computed <= reference
+        else:
+            assert computed == pytest.approx(reference, abs=within), figure
+    assert len(shown) == len(rows) + 42

@@ -276,3 +276,27 @@ def test_every_public_name_is_there():
         assert getattr(dx, name) is not None
     with pytest.raises(AttributeError, match="no 'nothing'"):
         _ = dx.nothing
+
+
+def test_candidates_tell_their_worst_query_and_what_they_take_to_set_up(plan):
+    for candidate in plan.candidates:
+        written = candidate.as_dict()
+        assert max(candidate.per_query) == candidate.per_query[written["worst_query"]]
+        assert "seconds" not in written
+        assert candidate.seconds > 0
+    set_ups = {candidate.name: candidate.set_up for candidate in plan.candidates}
+    differences = len(plan.mechanism.sensitivity.bounds)
+    assert set_ups["laplace"] == set_ups["epsilon-dp"] == f"3 scales from {differences} differences"
+    assert set_ups["hull"] == f"{plan.mechanism.law.body.facets} facets around {differences} differences"
+    told = "\n".join(plan.lines())
+    assert all(f"total MSE {candidate.predicted_mse:.6g}" in told for candidate in plan.candidates)
+
+
+def test_a_plan_says_what_ordinary_privacy_would_have_cost(plan):
+    ordinary = dx.plan(plan.metric, plan.queries, mechanism="epsilon-dp")
+    assert plan.epsilon_dp_ratio == pytest.approx(ordinary.predicted_mse / plan.predicted_mse)
+    assert ordinary.epsilon_dp_ratio == 1
+    assert json.loads(plan.to_json())["epsilon_dp_ratio"] == plan.epsilon_dp_ratio
+    assert f"{plan.epsilon_dp_ratio:.3g} times" in "\n".join(plan.lines())
+    nothing = dx.plan(plan.metric, dx.LinearQueries.from_matrix(["all"], [[1] * 12]))
+    assert nothing.epsilon_dp_ratio is None

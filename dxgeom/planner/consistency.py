@@ -1,0 +1,217 @@
+"""Answers that agree with each other and with what is known, made from released ones: it costs no privacy."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.numeric.exact_projection import (
+    NoSuchPointError,
+    independent_equations,
+    left_dependencies,
+    nearest_point,
+)
+from dxgeom.numeric.rows import distinct_rows
+from dxgeom.planner.amounts import Amount
+from dxgeom.universe.decimals import NotANumber, exact
+
+if TYPE_CHECKING:
+    from dxgeom.planner.release import Release
+
+LARGEST = 300
+"""More answers than this would take minutes in exact rationals."""
+_WEIGHT_BITS = 10
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConsistentAnswers:
+    """Answers made from a release without reading data again.
+
+    ``exact_values``: rationals. ``variances``: those that the answers were weighed by, the released ones rounded to ten
+    bits; 0 for an answer that was exact and stayed. ``done``: what was changed, in plain sentences.
+
+    The error bars of the release are about the released answers; these may lie outside them.
+    """
+
+    release: Release = field(repr=False)
+    exact_values: tuple[Fraction, ...] = field(repr=False)
+    variances: tuple[Fraction, ...] = field(repr=False)
+    done: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queries' names."""
+        return self.release.names
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """(K,): the answers as float64."""
+        return np.array([float(value) for value in self.exact_values])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answers ready for JSON."""
+        return {
+            "answers": [
+                {"name": name, "value": float(value), "exact": str(value), "released": str(released)}
+                for name, value, released in zip(self.names, self.exact_values, self.release.exact_values, strict=True)
+            ],
+            "done": list(self.done),
+            "plan_fingerprint": self.release.offer.plan_fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The answers as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+
+def consistent_answers(
+    release: Release, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
+) -> ConsistentAnswers:
+    """See :meth:`Release.consistent`."""
+    lattice = release.offer.mechanism.sensitivity.queries
+    if len(release.names) > LARGEST:
+        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {len(release.names):,}")
+    variances = tuple(_ten_bits(float(v)) for v in release.offer.mechanism.variances(release.spent))
+    equations = _implied(lattice.numerators, lattice.steps, release.records)
+    known = [_known(release.names, name, value) for name, value in totals.items()]
+    bounded = {k for k, row in enumerate(lattice.numerators) if nonnegative and row.min() >= 0}
+    problem = _Problem(release.exact_values, variances, (*equations, *known), frozenset(bounded))
+    try:
+        values = problem.nearest({})
+        whole = _with_integer_weights(lattice.numerators, lattice.steps) if integers else []
+        values = _rounded(problem, values, whole)
+    except NoSuchPointError as error:
+        raise UnsupportedCombination(
+            "no answers satisfy all of this at once: correct the totals, or ask for less than integers"
+        ) from error
+    done = _sentences(release, values, len(equations), tuple(totals), whole)
+    return ConsistentAnswers(release, tuple(values), variances, done)
+
+
+@final
+@dataclass(frozen=True)
+class _Problem:
+    """``equations``: pairs of a row (K,) and its right side; ``bounded``: answers that are not negative."""
+
+    point: tuple[Fraction, ...]
+    variances: tuple[Fraction, ...]
+    equations: tuple[tuple[list[Fraction], Fraction], ...]
+    bounded: frozenset[int]
+
+    def nearest(self, settled: Mapping[int, Fraction]) -> list[Fraction]:
+        """The nearest answers, where some are settled; answers without noise stay as they are.
+
+        Raises: NoSuchPointError.
+        """
+        values = list(self.point)
+        for k, value in settled.items():
+            values[k] = value
+        free = [k for k in range(len(values)) if self.variances[k] > 0 and k not in settled]
+        rows, right = [], []
+        for row, side in self.equations:
+            rows.append([row[k] for k in free])
+            right.append(side - sum((row[k] * values[k] for k in set(range(len(row))) - set(free)), Fraction(0)))
+        found = nearest_point(
+            [values[k] for k in free],
+            [self.variances[k] for k in free],
+            independent_equations(rows, right, len(free)),
+            [place for place, k in enumerate(free) if k in self.bounded],
+        )
+        for k, value in zip(free, found, strict=True):
+            values[k] = value
+        return values
+
+
+def _rounded(problem: _Problem, values: list[Fraction], whole: list[int]) -> list[Fraction]:
+    """Integers for the answers in ``whole``: one after another is settled, and the others are sought again.
+
+    An answer that no equation mentions goes to the nearest integer. Of the others, each goes to the nearer of the two
+    integers around it that leaves a solution; for tables of counts and their sums one always does.
+    Raises: NoSuchPointError.
+    """
+    mentioned = {k for row, _ in problem.equations for k, entry in enumerate(row) if entry != 0}
+    settled = {k: Fraction(math.floor(values[k] + Fraction(1, 2))) for k in whole if k not in mentioned}
+    values = [settled.get(k, value) for k, value in enumerate(values)]
+    while True:
+        settled |= {k: values[k] for k in whole if values[k].denominator == 1}
+        open_answers = [k for k in whole if k not in settled]
+        if not open_answers:
+            return values
+        values = _settling(problem, settled, open_answers[0], values[open_answers[0]])
+
+
+def _settling(problem: _Problem, settled: dict[int, Fraction], answer: int, value: Fraction) -> list[Fraction]:
+    below = Fraction(math.floor(value))
+    nearer = sorted((below, below + 1), key=lambda integer: abs(integer - value))
+    try:
+        return problem.nearest({**settled, answer: nearer[0]})
+    except NoSuchPointError:
+        return problem.nearest({**settled, answer: nearer[1]})
+
+
+def _implied(
+    numerators: NDArray[np.int64], steps: tuple[Fraction, ...], records: int
+) -> tuple[tuple[list[Fraction], Fraction], ...]:
+    """Every linear equation that the answers satisfy whatever the records are, their public number given; *exact*."""
+    columns, _ = distinct_rows(numerators.T)
+    ones = np.ones((1, len(columns)), dtype=np.int64)
+    return tuple(
+        ([share / step for share, step in zip(shares, steps, strict=True)], Fraction(-rest * records))
+        for *shares, rest in left_dependencies(np.vstack([columns.T, ones]))
+        if any(shares)
+    )
+
+
+def _known(names: tuple[str, ...], name: str, value: Amount) -> tuple[list[Fraction], Fraction]:
+    if name not in names:
+        raise UnsupportedCombination(f"no answer is called '{name}'; the release has {', '.join(names[:8])}")
+    try:
+        number = value if isinstance(value, Fraction) else exact(str(value).strip())
+    except NotANumber as error:
+        raise UnsupportedCombination(f"a known total is a number, found {value!r} for '{name}'") from error
+    return [Fraction(int(other == name)) for other in names], number
+
+
+def _with_integer_weights(numerators: NDArray[np.int64], steps: tuple[Fraction, ...]) -> list[int]:
+    return [k for k, step in enumerate(steps) if not np.any(numerators[k] * step.numerator % step.denominator)]
+
+
+def _ten_bits(variance: float) -> Fraction:
+    mantissa, exponent = math.frexp(variance)
+    return Fraction(round(mantissa * 2**_WEIGHT_BITS)) * Fraction(2) ** (exponent - _WEIGHT_BITS)
+
+
+def _sentences(
+    release: Release, values: list[Fraction], implied: int, totals: tuple[str, ...], whole: list[int]
+) -> tuple[str, ...]:
+    before = release.exact_values
+    lifted = [release.names[k] for k, value in enumerate(before) if value < 0 <= values[k]]
+    furthest = max(range(len(values)), key=lambda k: abs(values[k] - before[k]))
+    said = ["no data was read and no budget spent: all of this follows from the released answers"]
+    if implied:
+        said.append(f"{implied} equations hold exactly that the queries imply, such as parts and their sums")
+    if totals:
+        said.append(f"set to what is known: {_listed(totals)}")
+    if lifted:
+        said.append(f"{len(lifted)} answers were negative and are not any more: {_listed(lifted)}")
+    if whole:
+        said.append(f"{len(whole)} answers are integers, settled one after another")
+    if values[furthest] != before[furthest]:
+        said.append(
+            f"the largest change is {float(abs(values[furthest] - before[furthest])):.3g}, of "
+            f"'{release.names[furthest]}', whose root mean squared error was {release.rmse[furthest]:.3g}"
+        )
+    return tuple(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

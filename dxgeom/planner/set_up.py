@@ -1,0 +1,33 @@
+"""What it takes to set a mechanism up: in words that do not depend on the machine, and in seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laplace import LaplaceNoise
+
+
+def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, float]:
+    """The mechanism and the seconds that building it took; what several candidates share is paid by the first."""
+    started = time.perf_counter()
+    built = build()
+    return built, time.perf_counter() - started
+
+
+def set_up_of(mechanism: AdditiveMechanism) -> str:
+    """The size of what is set up, which decides its cost."""
+    changes = mechanism.sensitivity.changes
+    found = f"{len(changes.bounds):,} differences" if isinstance(changes, ListedChanges) else "differences in factors"
+    match mechanism.law:
+        case None:
+            return "no noise"
+        case LaplaceNoise(scales=scales):
+            return f"{len(scales):,} scales from {found}"
+        case FacetConeNoise(body=body):
+            return f"{body.facets:,} facets around {found}"
+        case law:
+            return f"{law.dimension:,} dimensions around {found}"
