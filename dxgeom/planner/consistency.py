@@ -159,15 +159,17 @@ def _settling(problem: _Problem, settled: dict[int, Fraction], answer: int, valu
 
 
 def _implied(
-    numerators: NDArray[np.int64], steps: tuple[Fraction, ...], records: int
+    numerators: NDArray[np.int64], steps: tuple[Fraction, ...], records: int | None
 ) -> tuple[tuple[list[Fraction], Fraction], ...]:
-    """Every linear equation that the answers satisfy whatever the records are, their public number given; *exact*."""
+    """Every linear equation that the answers satisfy whatever the records are, given their number where it is public;
+    *exact*."""
     columns, _ = distinct_rows(numerators.T)
+    # Where the number is private there is an absent record of weight 0, so no combination is the same for all.
     ones = np.ones((1, len(columns)), dtype=np.int64)
     return tuple(
-        ([share / step for share, step in zip(shares, steps, strict=True)], Fraction(-rest * records))
+        ([share / step for share, step in zip(shares, steps, strict=True)], Fraction(-rest * (records or 0)))
         for *shares, rest in left_dependencies(np.vstack([columns.T, ones]))
-        if any(shares)
+        if any(shares) and (records is not None or rest == 0)
     )
 
 

@@ -124,7 +124,7 @@ class Plan:
         ledger: str | Ledger,
         spend: Amount,
         purpose: str = "",
-        outside: Literal[refuse, drop] = "refuse",
+        outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release:

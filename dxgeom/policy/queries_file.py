@@ -79,8 +79,8 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
 def _stacked(workloads: list[Workload], universe: Universe, records: int | None) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
-    over_product = stacked(universe.shape, [table for workload in workloads for table in workload.tables])
-    tables = over_universe(universe, over_product)
+    over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
+    tables = over_universe(universe, over_layout)
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
     return LinearQueries(names, tables, units, universe, records, None if alike else importance)

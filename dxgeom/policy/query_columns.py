@@ -14,6 +14,7 @@ from dxgeom.policy.weights import TooFine, integers_over_unit
 from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, place_in
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.predicates import Name, parse_predicate
+from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTable, tabulated
@@ -79,7 +80,7 @@ class ColumnReader:
         except TooFine as error:
             self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
             return None
-        return tabulated((axis,), integers[None]), unit
+        return along(self.universe, axis, integers[None]), unit
 
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""

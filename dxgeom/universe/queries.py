@@ -106,7 +106,7 @@ class LinearQueries:
         """
         table = workloads.kronecker_table(universe, factors)
         units = (Fraction(unit),) * len(table.queries)
-        return cls(tuple(names), over_universe(universe, stacked(universe.shape, [table])), units, universe)
+        return cls(tuple(names), over_universe(universe, stacked(universe.layout, [table])), units, universe)
 
     @classmethod
     def marginals(
@@ -164,7 +164,7 @@ class LinearQueries:
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
-        tables = over_universe(universe, stacked(universe.shape, [one.table for one in made]))
+        tables = over_universe(universe, stacked(universe.layout, [one.table for one in made]))
         return cls(names, tables, (Fraction(1),) * len(names), universe)
 
     @cached_property

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
+from dxgeom.universe.record_weights import along
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable, products, refuse_too_many, tabulated
 from dxgeom.universe.wording import did_you_mean, shown
@@ -34,6 +35,7 @@ class NamedTable:
 class Groups:
     """A column's distinct values as words, and which of them each code of its attribute has."""
 
+    universe: Universe
     column: str
     axis: int
     words: tuple[str, ...]
@@ -42,7 +44,7 @@ class Groups:
     @property
     def cells(self) -> WeightTable:
         """One count per value."""
-        return tabulated((self.axis,), np.arange(len(self.words))[:, None] == self.codes)
+        return along(self.universe, self.axis, np.arange(len(self.words))[:, None] == self.codes)
 
     def label(self, place: int) -> str:
         """The name of one value's count."""
@@ -56,7 +58,7 @@ def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:
     cells = attribute.labels if own else _words(column)
     words = tuple(dict.fromkeys(cells))
     code_of = {word: code for code, word in enumerate(words)}
-    return Groups(column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
+    return Groups(universe, column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
 
 
 def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
@@ -75,7 +77,7 @@ def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
     first = [int(np.argmax(found.codes == place)) for place in range(len(found.words))]
     order = sorted(range(len(first)), key=lambda place: keys[first[place]])
     place_of = np.argsort(np.array(order, dtype=np.int64))
-    return Groups(found.column, axis, tuple(found.words[place] for place in order), place_of[found.codes])
+    return Groups(universe, found.column, axis, tuple(found.words[place] for place in order), place_of[found.codes])
 
 
 def marginal(groups: Sequence[Groups]) -> NamedTable:
@@ -94,7 +96,7 @@ def prefix_counts(groups: Groups) -> NamedTable:
     count = len(groups.words)
     refuse_too_many(count, count)
     names = tuple(f"{groups.column} up to {word}" for word in groups.words)
-    return NamedTable(names, tabulated((groups.axis,), groups.codes <= np.arange(count)[:, None]))
+    return NamedTable(names, along(groups.universe, groups.axis, groups.codes <= np.arange(count)[:, None]))
 
 
 def range_counts(groups: Groups) -> NamedTable:
@@ -109,7 +111,7 @@ def range_counts(groups: Groups) -> NamedTable:
         f"{groups.column} from {groups.words[a]} to {groups.words[b]}" for a, b in zip(low, high, strict=True)
     )
     inside = (groups.codes >= low[:, None]) & (groups.codes <= high[:, None])
-    return NamedTable(names, tabulated((groups.axis,), inside))
+    return NamedTable(names, along(groups.universe, groups.axis, inside))
 
 
 def groups_of(
@@ -165,7 +167,7 @@ def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> Wei
             raise UnsupportedCombination(f"the factor of {shown(name)} is integers with {size:,} per query")
         if max(int(factor.max()), -int(factor.min())) >= LARGEST_NUMERATOR:
             raise UnsupportedCombination("the integers of a factor stay below 2**52")
-        tables.append(tabulated((axis,), factor.astype(np.int64)))
+        tables.append(along(universe, axis, factor.astype(np.int64)))
     return reduce(products, tables, tabulated((), np.ones(1, dtype=np.int64)))
 
 
