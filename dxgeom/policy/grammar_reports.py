@@ -11,6 +11,7 @@ from dxgeom.policy.syntax_models import (
     ATTRIBUTE_KINDS,
     HERE,
     LATER,
+    WRITTEN,
     PolicySyntax,
     RuleSyntax,
     SecretsSyntax,
@@ -42,24 +43,24 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
             case "missing":
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
                 what = f"the key {shown(path[-1])}" if isinstance(path[-1], str) else "an entry of this list"
-                mistakes.add("DX107", where, f"{what} is missing", HERE[_place(path)])
+                mistakes.add("DX107", where, f"{what} is missing", _how_to_write(tagged, path))
             case "union_tag_not_found" | "union_tag_invalid" if path[:1] == ("universe",):
                 _report_attribute(root, path, mistakes)
             case "union_tag_not_found" | "union_tag_invalid":
                 message = f"{name}found {kind_of(node)}, expected a mapping or a column's name"
-                mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
             case "too_long" | "too_short":
                 mistakes.add("DX108", span_at(root, path), f"{name}{problem['msg'].lower()}", HERE[_place(path)])
             case "literal_error":
                 wanted = str(problem.get("ctx", {}).get("expected", ""))
                 message = f"{name}{wanted} is expected here, found {kind_of(node)}"
-                mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
             case str(code) if code.startswith("DX"):
                 message = f"{name}{problem['msg']}, found {kind_of(node)}"
                 mistakes.add(code, span_at(root, path), message, _number_advice(path, code))
             case _:
                 message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
-                mistakes.add("DX108", span_at(root, path), message, HERE[_place(path)])
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
 
 
 def _explained(holder: Node | None, missing: str, place: str) -> bool:
@@ -85,6 +86,19 @@ def _number_advice(path: Path, code: str) -> str:
     if not {"values", "individuals"}.isdisjoint(path) or (path and path[-1] in ("epsilon", "otherwise")):
         return "an epsilon is a number above 0, such as 0.5; smaller protects more"
     return "write a plain decimal such as 5 or 0.25"
+
+
+def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
+    """An example of the very thing that is wrong where there is one, else what may stand in its place."""
+    match tagged:
+        case ("universe", "attributes", str(), str(tag), _, *_) if tag.strip("<>") in WRITTEN:
+            return WRITTEN[tag.strip("<>")]
+        case ("rules", int(), str(key), *_) if key in WRITTEN:
+            return WRITTEN[key]
+        case ("universe",):
+            return HERE["universe"]
+        case _:
+            return HERE[_place(path)]
 
 
 def _place(path: Path) -> str:
@@ -121,8 +135,10 @@ def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...
     span = key_span_at(root, path)
     if word in LATER.get(place, ()):
         mistakes.add("DX106", span, f"{shown(word)} is not part of this version's language", HERE[place])
-    else:
-        mistakes.add("DX105", span, f"the key {shown(word)} is not known here", did_you_mean(word, known))
+        return
+    inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
+    advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
+    mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
 
 
 def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:

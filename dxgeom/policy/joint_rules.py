@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dxgeom.policy.syntax_models import HERE, RuleSyntax
+from dxgeom.policy.syntax_models import WRITTEN, RuleSyntax
 from dxgeom.universe.columns import Column, TextColumn
 
 _NEVER_TOGETHER: Final = ("values", "individuals", "weight", "secrets", "within", "beyond")
@@ -36,7 +36,7 @@ def joint_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
         if len(found) != 1:
             told = "both" if found else "neither"
             message = f"secrets have either 'edges' or 'partition', found {told}"
-            yield "DX130", "secrets", message, "write one rule each" if found else HERE["rule"]
+            yield "DX130", "secrets", message, "write one rule each" if found else WRITTEN["secrets"]
         elif found == ["partition"] and rule.change is not None and len(rule.change) > 1:
             yield "DX130", "secrets", "a partition by a column is of one attribute in 'change'", "write one rule each"
         elif found == ["partition"] and rule.between is not None:

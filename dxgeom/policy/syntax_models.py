@@ -56,7 +56,10 @@ def _day(value: Any) -> date:
 
 
 def _whole_days(value: Any) -> int:
-    days = _number(value)
+    try:
+        days = _number(value)
+    except PydanticCustomError:
+        days = Fraction(0)
     if days < 1 or days.denominator != 1:
         raise PydanticCustomError("DX118", "the step is a whole number of days, at least 1")
     return int(days)
@@ -264,15 +267,37 @@ LATER: Final[dict[str, tuple[str, ...]]] = {
 }
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
+SELECTS: Final = (
+    "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, by "
+    "between: everything, or by presence: true"
+)
+BOUNDS: Final = (
+    "a rule bounds by epsilon (with per, within, or within and beyond: linear; together with measure: max and per), "
+    "by values or individuals with otherwise, or, with secrets: {edges}, by weight"
+)
+
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": "an attribute is a list of values, {range, step}, {bins}, {dates, step}, "
     "{points, key, latitude, longitude}, {points, key, x, y, unit}, {graph} with length and unit, and with nodes, or "
     "{regions, key} with longitude and latitude",
-    "rule": "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, "
-    "by between: everything, or by presence: true, and bounds by epsilon (with per, within, or within and beyond: "
-    "linear; together with measure: max and per), by values or individuals with otherwise, or, with secrets: {edges}, "
-    "by weight",
+    "rule": f"{SELECTS}; {BOUNDS}",
 }
 """What this version's language has in each of these places."""
+
+WRITTEN: Final[dict[str, str]] = {
+    "range": "write {range: [0, 100], step: 5}",
+    "dates": "write {dates: [2024-01-01, 2024-12-31], step: 7}; the step counts days",
+    "points": "write {points: file.csv, key: column, latitude: column, longitude: column}, or x, y and unit",
+    "regions": "write {regions: file.geojson, key: property}",
+    "together": "write 'together: true', or leave it out",
+    "measure": "write 'measure: max', or leave it out",
+    "between": "write 'between: everything'; for some attributes only, 'change: [one, other]' with 'together: true'",
+    "presence": "write 'presence: true', and below it 'epsilon: 0.5'",
+    "beyond": "write 'beyond: linear', or leave it out",
+    "secrets": "write 'secrets: {edges: file.csv}' or 'secrets: {partition: name}'",
+    "values": "write an epsilon for each value, as in {HIV: 0.1, flu: 0.5}",
+    "individuals": "write an epsilon for each value, as in {ann: 0.1, bob: 0.5}, or the name of a column",
+}
+"""How a thing is written, by the key that begins it."""
