@@ -1,8 +1,8 @@
 """Optimal Laplace scales: 500,000 constraints on 20 queries, against cvxpy with Clarabel in the same run.
 
 cvxpy is no dependency: install it into a folder of its own and put that on the path,
-``pip install --target /tmp/cvx cvxpy``. Without it, Clarabel is called directly.
-Run: PYTHONPATH=/tmp/cvx .venv/bin/python benchmarks/scales.py
+``pip install --target cvx cvxpy``. Without it, Clarabel is called directly.
+Run: PYTHONPATH=cvx .venv/bin/python benchmarks/scales.py
 """
 
 from __future__ import annotations
