@@ -14,7 +14,10 @@ from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.queries_file import parse_queries
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "policies/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,14 +47,15 @@ def test_the_readme_policy_is_the_one_in_the_folder(policies):
     assert shown.fingerprint == dx.load_policy(policies / "us-cities.yaml").fingerprint
 
 
+def commands(document):
+    """The command lines that a document shows, without their comments."""
+    lines = [line for block in blocks(document, "") for line in block.splitlines()]
+    return [line.split("#")[0].split() for line in lines if line.startswith("dxgeom")]
+
+
 def test_the_readme_commands_run(in_a_copy):
-    lines = [
-        line.split("#")[0].split()
-        for block in blocks(ROOT / "README.md", "")
-        for line in block.splitlines()
-        if line.startswith("dxgeom")
-    ]
-    assert [words[1] for words in lines] == ["check", "plan", "release", "verify"]
+    lines = commands(ROOT / "README.md") + commands(ROOT / "policies" / "README.md")
+    assert [words[1] for words in lines] == ["check", "plan", "release", "verify", "check", "plan", "release"]
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
     for words in lines:
         result = CliRunner().invoke(app, words[1:])
@@ -118,7 +122,7 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     assert Path("adult.db").is_file()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_documents_lead_somewhere(document):
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
         assert (document.parent / target).exists(), target
