@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,4 +24,18 @@ def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechani
 
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)
-    return plan(loaded.compile(), asked, objective=objective.value, mechanism=mechanism.value)
+    with _told() as progress:
+        return plan(loaded.compile(), asked, objective=objective.value, mechanism=mechanism.value, progress=progress)
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None] | None]:
+    """A line on standard error about what is being built, if somebody is looking."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with console.status("planning") as line:
+        yield lambda what: line.update(f"planning: {what}")

@@ -57,6 +57,8 @@ class _Deadline:
         self._limits, self._started = limits, time.monotonic()
 
     def check(self, facets: int) -> None:
+        if self._limits.progress is not None:
+            self._limits.progress(facets)
         seconds = time.monotonic() - self._started
         if facets > self._limits.facets or seconds > self._limits.seconds:
             raise TooLarge(f"the hull still grew at {facets:,} facets after {seconds:.1f} s {self._stated}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,11 @@ from dxgeom.errors import TooLarge
 
 @dataclass(frozen=True)
 class HullLimits:
-    """When to give a hull up."""
+    """When to give a hull up. ``progress`` is told the facets so far while one grows; it may raise to end the work."""
 
     facets: int = 60_000
     seconds: float = 20.0
+    progress: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
@@ -20,6 +21,7 @@ from dxgeom.planner.workshop import BUILD_ERRORS, Name, Strategy, Workshop
 from dxgeom.universe.queries import LinearQueries
 
 MechanismName: TypeAlias = Literal["auto"] | Name | Strategy
+Progress: TypeAlias = Callable[[str], None]
 
 
 def plan(
@@ -31,6 +33,7 @@ def plan(
     errors: Sequence[Amount] | None = None,
     mechanism: MechanismName = "auto",
     hull_limits: HullLimits | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """Choose how to answer a workload under a metric.
 
@@ -40,7 +43,8 @@ def plan(
     the plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every
     candidate and takes the one with the smallest exact error; naming one takes that one, and the others are still
     listed beside it. The literature's ways to scale Laplace noise (:data:`Strategy`) are built when named only: the
-    optimal scales are no worse.
+    optimal scales are no worse. ``progress``: told in words what is being built; it may raise to end the work, and
+    nothing is lost.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -50,10 +54,12 @@ def plan(
     """
     _check_choice("mechanism", mechanism, ("auto", *get_args(Name), *get_args(Strategy)))
     aim = objective_of(objective, queries.count, queries.importance, importance, errors)
-    workshop = Workshop(sensitivity_of(metric, queries), aim, hull_limits)
+    workshop = Workshop(sensitivity_of(metric, queries), aim, _watched(hull_limits, progress))
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
     for name in (*get_args(Name), *(each for each in get_args(Strategy) if each == mechanism)):
+        if progress is not None:
+            progress(name)
         try:
             built[name], seconds = timed(partial(workshop.build, name))
         except BUILD_ERRORS as error:
@@ -68,6 +74,13 @@ def plan(
         candidates.append(Candidate(name, total, each, loss=loss, set_up=set_up, seconds=seconds))
     chosen = built[mechanism] if mechanism != "auto" else _best(built, candidates)
     return Plan(metric, queries, aim, chosen, tuple(candidates), workshop.lower_bound())
+
+
+def _watched(limits: HullLimits | None, progress: Progress | None) -> HullLimits | None:
+    """The same limits, with a hull's facets told as they grow."""
+    if progress is None:
+        return limits
+    return replace(limits or HullLimits(), progress=lambda facets: progress(f"hull: {facets:,} facets so far"))
 
 
 def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> AdditiveMechanism:

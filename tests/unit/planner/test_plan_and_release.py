@@ -79,6 +79,24 @@ def test_unknown_choices_are_refused_with_the_known_ones(choice):
         dx.plan(dx.verify_metric(distances(5)), random_queries(1, 5), **choice)
 
 
+def test_planning_tells_what_it_builds_and_can_be_ended_there():
+    metric, queries = dx.verify_metric(distances(40)), random_queries(4, 40)
+    told = []
+    chosen = choose(metric, queries, progress=told.append)
+    assert [what for what in told if what in get_args(Name)] == list(get_args(Name))
+    facets = [what for what in told if what.startswith("hull: ")]
+    assert facets
+    assert all(what.endswith(" facets so far") for what in facets)
+    assert chosen.fingerprint == choose(metric, queries).fingerprint
+
+    def interrupted(what):
+        if what in facets:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        choose(metric, queries, progress=interrupted)
+
+
 def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():
     metric, queries = dx.verify_metric(distances(40)), random_queries(5, 40)
     limits = HullLimits(facets=10)
