@@ -16,7 +16,7 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.product import SumMetric, distances_of_parts
 from dxgeom.numeric.rounding import round_down, sum_round_down
 
 
@@ -57,12 +57,11 @@ class GroupedMetric(Metric):
         return math.prod(self.shape)
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        codes = zip(np.unravel_index(first, self.shape), np.unravel_index(second, self.shape), strict=True)
-        apart = [part.distance(one, other) for part, (one, other) in zip(self.parts, codes, strict=True)]
-        shortest = np.full(first.shape, np.inf)
+        apart = distances_of_parts(self.parts, i, j)
+        shape = np.broadcast_shapes(np.shape(i), np.shape(j))
+        shortest = np.full(shape, np.inf)
         for covered, epsilon in self._choices.items():
-            total = np.full(first.shape, round_down(epsilon))
+            total = np.full(shape, round_down(epsilon))
             for place, distance in enumerate(apart):
                 total = total if place in covered else sum_round_down(total, distance)
             shortest = np.minimum(shortest, total)

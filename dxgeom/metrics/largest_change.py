@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
+from dxgeom.metrics.product import distances_of_parts
 from dxgeom.numeric.rounding import round_down
 
 
@@ -40,10 +41,7 @@ class MaxMetric(Metric):
         return math.prod(self.shape)
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        codes = zip(np.unravel_index(first, self.shape), np.unravel_index(second, self.shape), strict=True)
-        each = [part.distance(one, other) for part, (one, other) in zip(self.parts, codes, strict=True)]
-        return np.asarray(np.maximum.reduce(each), dtype=np.float64)
+        return np.asarray(np.maximum.reduce(distances_of_parts(self.parts, i, j)), dtype=np.float64)
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         if self.step is None:

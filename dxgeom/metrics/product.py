@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -35,13 +35,19 @@ class SumMetric(Metric):
         return math.prod(self.shape)
 
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        total = np.zeros(first.shape)
-        codes = zip(np.unravel_index(first, self.shape), np.unravel_index(second, self.shape), strict=True)
-        for part, (one, other) in zip(self.parts, codes, strict=True):
-            total = sum_round_down(total, part.distance(one, other))
+        total = np.zeros(np.broadcast_shapes(np.shape(i), np.shape(j)))
+        for distance in distances_of_parts(self.parts, i, j):
+            total = sum_round_down(total, distance)
         return total
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         for axis, part in enumerate(self.parts):
             yield from pairs_in_fibres(self.shape, (axis,), part)
+
+
+def distances_of_parts(parts: Sequence[Metric], i: ArrayLike, j: ArrayLike) -> list[NDArray[np.float64]]:
+    """d_k(i_k, j_k) for each part k, elementwise over broadcast indices of a product whose last part runs fastest."""
+    shape = tuple(part.size for part in parts)
+    first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
+    codes = zip(np.unravel_index(first, shape), np.unravel_index(second, shape), strict=True)
+    return [part.distance(one, other) for part, (one, other) in zip(parts, codes, strict=True)]
