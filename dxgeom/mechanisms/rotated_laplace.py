@@ -10,7 +10,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.round_space import RoundSpace
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
-from dxgeom.numeric.strategy_program import improved_strategy, longest_first, principal_axes
+from dxgeom.numeric.strategy_program import improved_strategy, longest_first, principal_axes, spread_of
 
 
 def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMechanism:
@@ -38,9 +38,9 @@ def best_strategy(space: RoundSpace) -> NDArray[np.float64]:
     scaled = [found for start in starts if (found := _optimally_scaled(space.points, start)) is not None]
     if not scaled:
         raise CertificateRefused("no basis of this workload has optimal scales within float64")
-    best = improved_strategy(space.points, min(scaled, key=_spread))
+    best = improved_strategy(space.points, min(scaled, key=spread_of))
     again = _optimally_scaled(space.points, best)
-    return min([best, *([] if again is None else [again])], key=_spread)
+    return min([best, *([] if again is None else [again])], key=spread_of)
 
 
 def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -51,7 +51,3 @@ def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -
     except CertificateRefused:
         return None
     return np.asarray(rates[:, None] * basis)
-
-
-def _spread(strategy: NDArray[np.float64]) -> float:
-    return float(np.sum(np.linalg.inv(strategy) ** 2))

@@ -54,11 +54,11 @@ def improved_strategy(points: NDArray[np.float64], strategy: NDArray[np.float64]
     Returns: scaled such that max_e ‖B p_e‖₁ is 1 up to rounding. Deterministic.
     """
     best = strategy / _largest_load(points, strategy)
-    best_value = _spread(best)
+    best_value = spread_of(best)
     for sharpness in _SHARPNESS:
         fresh = _quasi_newton(_heavy(points, best), best, sharpness)
         fresh = fresh / _largest_load(points, fresh)
-        value = _spread(fresh)
+        value = spread_of(fresh)
         if np.isfinite(value) and value < best_value:
             best, best_value = fresh, value
     return best
@@ -68,7 +68,8 @@ def _largest_load(points: NDArray[np.float64], strategy: NDArray[np.float64]) ->
     return float(np.abs(points @ strategy.T).sum(axis=1).max())
 
 
-def _spread(strategy: NDArray[np.float64]) -> float:
+def spread_of(strategy: NDArray[np.float64]) -> float:
+    """‖B⁻¹‖² (Frobenius), half the total squared error of Laplace noise at scale 1 in this basis; ∞ if singular."""
     try:
         return float(np.sum(np.linalg.inv(strategy) ** 2))
     except np.linalg.LinAlgError:
