@@ -68,7 +68,7 @@ def release_a_line() -> None:
     x = generator.uniform(-1, 1, 10_000)
     table = np.stack([x, 0.2 + 0.5 * x + generator.normal(0, 0.1, x.size)], axis=1)
     mechanism = statistic_mechanism(regression_statistic([X], Y))
-    noisy = [float(value) for value in mechanism.answer(table, SystemRandomness(), Fraction(1))]
+    noisy = [float(value) for value in mechanism.draw(table, Fraction(1), SystemRandomness())]
     for name, values in (("private", noisy), ("exact", [float(value) for value in mechanism.statistic.exact(table)])):
         sum_x, sum_y, sum_xx, sum_xy = values
         slope = (len(x) * sum_xy - sum_x * sum_y) / (len(x) * sum_xx - sum_x**2)

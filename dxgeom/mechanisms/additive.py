@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,8 +11,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.sensitivity import Sensitivity
 from dxgeom.mechanisms.spread import OwnNoise
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
@@ -19,7 +22,7 @@ from dxgeom.numeric.randomness import Randomness
 
 @final
 @dataclass(frozen=True, eq=False)
-class AdditiveMechanism:
+class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     """Answer k is released as ``steps[k]·(y_k + Σ_j spread[k, j]·Z_j)`` with y_k an exact integer, Z = round(V).
 
     ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: the spread (K, m) as rationals; a unit row for an
@@ -35,8 +38,18 @@ class AdditiveMechanism:
     law: NoiseLaw | None = field(repr=False)
     mixing: NDArray[Any] | OwnNoise = field(repr=False)
 
-    def __str__(self) -> str:
-        return self.name
+    @property
+    def metric(self) -> VerifiedMetric:
+        """The metric whose generating differences the noise hides."""
+        return self.sensitivity.metric
+
+    @cached_property
+    def fingerprint(self) -> str:
+        lattice = self.sensitivity.queries
+        meaning = (self.metric.fingerprint, self.name, lattice.names, [str(step) for step in lattice.steps])
+        digest = hashlib.sha256(repr((meaning, lattice.tables.digest)).encode())
+        digest.update(self.variances().tobytes())
+        return digest.hexdigest()
 
     @property
     def spread(self) -> NDArray[Any]:
@@ -94,25 +107,26 @@ class AdditiveMechanism:
         total = float(self.variances().sum())
         return 0.0 if total == 0 else float(self.rounding_variances.sum()) / total
 
-    def check_spend(self, spend: Fraction) -> None:
-        """Refuse a spend so small that the noise could leave 64-bit integers, before anything is charged.
-
-        Raises: TooLarge.
-        """
+    def check_size(self, records: int, spend: Fraction) -> None:
         if self.law is not None:
             self.law.check_size(1 / spend)
 
-    def answer(
-        self, counts: NDArray[np.int64], randomness: Randomness, spend: Fraction = Fraction(1)
-    ) -> tuple[Fraction, ...]:
-        """One noisy answer per query, as exact rationals. Charges no ledger: that is the plan's work."""
-        exact = self.sensitivity.queries.integer_answers(counts)
-        steps = self.sensitivity.queries.steps
-        noise = [] if self.law is None else [int(z) for z in self.law.draw(1, randomness, 1 / spend)[0]]
-        return tuple(
-            step * (integer + added)
-            for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
-        )
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
+        """One noisy answer per query, as exact rationals."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(
+        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        exact, steps = self.sensitivity.queries.integer_answers(data), self.sensitivity.queries.steps
+        rows = [[]] * count if self.law is None else self.law.draw(count, randomness, 1 / spend).tolist()
+        return [
+            tuple(
+                step * (integer + added)
+                for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
+            )
+            for noise in rows
+        ]
 
 
 def _noise_of_each(mixing: NDArray[Any] | OwnNoise, noise: list[int]) -> list[Fraction]:

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.engines.exact_sums import exact_sum
+from dxgeom.errors import DataError
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.randomness import Randomness
-
-Answer = TypeVar("Answer", covariant=True)
 
 
-class HistogramMechanism(ABC, Generic[Answer]):
+class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
     """A randomised map from histograms over metric.size record types to answers.
 
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
-    number of records is public.
+    number of records is public, but where the metric has an absent record.
     """
 
-    name: str
-    metric: VerifiedMetric
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
-    def __str__(self) -> str:
-        return self.name
+        @property
+        def metric(self) -> VerifiedMetric:
+            """The metric that it honours."""
 
     @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
+    def account(self) -> Account:
+        return account_of(self.metric)
+
+    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
+        if data.shape != (self.metric.size,) or data.dtype != np.int64 or data.min(initial=0) < 0:
+            raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
+        self.check_size(exact_sum(data), spend)
 
     @abstractmethod
-    def check(self, records: int, spend: Fraction) -> None:
+    def check_size(self, records: int, spend: Fraction) -> None:
         """Refuse, before anything is charged, what could not be drawn for so many records at this spend.
 
         Raises: TooLarge, UnsupportedCombination.
         """
-
-    @abstractmethod
-    def draw(self, counts: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> Answer:
-        """An answer, exactly by the law. Charges no ledger: that is the release's work."""

@@ -80,7 +80,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         best = math.pow(records * math.sqrt(math.log(max(self.workload.size, 2))) / cost, 2 / 3)
         return max(1, min(round(best), self.workload.count, MOST_ROUNDS))
 
-    def check(self, records: int, spend: Fraction) -> None:
+    def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a synthetic histogram needs at least one record")
         require_scores_fit(2 * int(self.workload.reaches.max()) * records * self.fineness)
@@ -89,10 +89,10 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         if self._largest_lead > 0:
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / share)
 
-    def draw(self, counts: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
-        records = int(counts.sum())
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
+        records = int(data.sum())
         share = self._share(records, spend)
-        exact = self.workload.totals(counts) * self.fineness
+        exact = self.workload.totals(data) * self.fineness
         model = self.workload.model(self.start)
         measured: list[Measurement] = []
         known: list[tuple[range, NDArray[np.float64]]] = []

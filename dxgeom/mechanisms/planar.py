@@ -38,6 +38,8 @@ class PlanarLaplace(SecretMechanism[Place]):
     ``places`` (N, 2): int64, in steps of the lattice; ``step``: its width. ``scale``: the largest ‖place_i −
     place_j‖₂/d(i, j) in steps, *rounded up*: 1/ε for the metric ε·(Euclidean distance). Only :func:`planar_laplace`
     makes one.
+
+    Guarantee: replacing place i by j changes the odds of any report by at most e^(spend·d(i, j)).
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -62,12 +64,14 @@ class PlanarLaplace(SecretMechanism[Place]):
         meaning = f"{self.metric.fingerprint} {self.name} {self.step} {self.scale.hex()} {self.spend} "
         return hashlib.sha256(meaning.encode() + np.ascontiguousarray(self.places).tobytes()).hexdigest()
 
-    def draw(self, secret: int, randomness: Randomness) -> Place:
+    def report(self, secret: int, randomness: Randomness) -> Place:
+        return self.reports(secret, 1, randomness)[0]
+
+    def reports(self, secret: int, count: int, randomness: Randomness) -> list[Place]:
         if not 0 <= secret < len(self.places):
             raise IndexError(f"places run from 0 to {len(self.places) - 1}")
-        noise = self.law.draw(1, randomness, 1 / self.spend)[0]
-        x, y = (self.places[secret] + noise).tolist()
-        return x * self.step, y * self.step
+        noise = self.law.draw(count, randomness, 1 / self.spend)
+        return [(x * self.step, y * self.step) for x, y in (self.places[secret] + noise).tolist()]
 
     def simulate(self, secret: int, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         """(count, 2): unrounded float draws for predictions and plots. **Never release these.**"""

@@ -54,7 +54,7 @@ class PrivateTable(SecretMechanism[int]):
         law = self.law.followed_by(bayes_remap(self.law, prior, losses), len(losses[0]))
         return honouring(self.metric, law, f"{self.name}, remapped", self.spend)
 
-    def draw(self, secret: int, randomness: Randomness) -> int:
+    def report(self, secret: int, randomness: Randomness) -> int:
         return self.law.draw(secret, randomness)
 
     @cached_property

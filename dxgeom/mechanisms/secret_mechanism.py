@@ -2,37 +2,57 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Generic, TypeVar
 
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
-Answer = TypeVar("Answer", covariant=True)
 
-
-class SecretMechanism(ABC, Generic[Answer]):
-    """A randomised map from the secrets 0..metric.size−1 to answers.
+class SecretMechanism(Mechanism[int, Answer]):
+    """A randomised map from the secrets 0..metric.size−1 to answers, made for one spend.
 
     Guarantee: replacing the secret i by j changes the odds of any set of answers by at most e^(spend·d(i, j)).
     """
 
-    name: str
     metric: VerifiedMetric
     spend: Fraction
 
-    def __str__(self) -> str:
-        return self.name
+    @property
+    def account(self) -> Account:
+        return account_of(self.metric)
 
     @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
+    def only_spend(self) -> Fraction:
+        """The spend that it was made for."""
+        return self.spend
+
+    def check(self, data: int, spend: Fraction) -> None:
+        if not 0 <= data < self.metric.size:
+            raise DataError(f"secrets run from 0 to {self.metric.size - 1:,}; this one is none of them")
+        if spend != self.spend:
+            raise UnsupportedCombination(
+                f"this {self.name} was made for a spend of {self.spend}, not {spend}: make another one"
+            )
+
+    def draw(self, data: int, spend: Fraction, randomness: Randomness) -> Answer:
+        self.check(data, spend)
+        return self.report(data, randomness)
+
+    def draws(self, data: int, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        self.check(data, spend)
+        return self.reports(data, count, randomness)
 
     @abstractmethod
-    def draw(self, secret: int, randomness: Randomness) -> Answer:
-        """An answer, exactly by the law. Charges no ledger: that is the release's work.
+    def report(self, secret: int, randomness: Randomness) -> Answer:
+        """An answer at the spend that it was made for, exactly by the law. Charges no ledger.
 
         Raises: IndexError when there is no such secret.
         """
+
+    def reports(self, secret: int, count: int, randomness: Randomness) -> list[Answer]:
+        """Many independent answers, for audits."""
+        return [self.report(secret, randomness) for _ in range(count)]

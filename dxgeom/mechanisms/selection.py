@@ -71,12 +71,12 @@ class Selection(HistogramMechanism[int]):
         """
         return self._per_nat(spend) * math.log(self.candidates.count)
 
-    def check(self, records: int, spend: Fraction) -> None:
+    def check_size(self, records: int, spend: Fraction) -> None:
         require_scores_fit(int(np.abs(self.numerators).max()) * records)
         require_rate(self.spread, spend)
 
-    def draw(self, counts: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> int:
-        scores = np.array(integer_totals(self.numerators, counts), dtype=np.int64)
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> int:
+        scores = np.array(integer_totals(self.numerators, data), dtype=np.int64)
         return choose(scores, self.spread, spend, self.name, randomness)
 
     def _per_nat(self, spend: Fraction) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations_with_replacement
-from typing import final, get_args
+from typing import Any, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,15 @@ class SmallDatabase:
     def histogram(self) -> NDArray[np.float64]:
         """(N,): the database scaled to all records."""
         return np.asarray(self._counts * (self.records / len(self.record_types)), dtype=np.float64)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The database ready for JSON."""
+        answers = zip(self.queries.names, self.exact_answers, strict=True)
+        return {
+            "record_types": list(self.record_types),
+            "records": self.records,
+            "answers": [{"name": name, "value": float(answer), "exact": str(answer)} for name, answer in answers],
+        }
 
     @property
     def _counts(self) -> NDArray[np.int64]:
@@ -112,16 +121,16 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         per_nat = 2 * float(self.unit) * self.steepest / float(spend)
         return reached + per_nat * (math.log(self.databases) + nats_of(level))
 
-    def check(self, records: int, spend: Fraction) -> None:
+    def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a small database stands for at least one record")
         require_scores_fit(2 * self.size * records * int(np.abs(self.numerators).max()))
         require_rate(self._largest_lead, spend)
 
-    def draw(self, counts: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SmallDatabase:
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SmallDatabase:
         databases = self._every_database()
-        place = choose(self._scores(counts, databases), self._largest_lead, spend, self.law, randomness)
-        return SmallDatabase(tuple(databases[place].tolist()), int(counts.sum()), self.queries)
+        place = choose(self._scores(data, databases), self._largest_lead, spend, self.law, randomness)
+        return SmallDatabase(tuple(databases[place].tolist()), int(data.sum()), self.queries)
 
     @property
     def _largest_lead(self) -> Fraction:

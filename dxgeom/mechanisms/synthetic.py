@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,21 @@ class SyntheticHistogram:
     @property
     def _selected(self) -> list[Measurement]:
         return [one for one in self.measurements if one.selected]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answers and what was measured, ready for JSON; the histogram itself may be large: see ``counts``."""
+        return {
+            "records": self.records,
+            "averaged": self.averaged,
+            "answers": [
+                {"name": name, "value": value}
+                for name, value in zip(self.workload.names, self.answers.tolist(), strict=True)
+            ],
+            "measurements": [
+                {"round": one.round, "name": one.name, "exact": str(one.value), "scale": one.scale}
+                for one in self.measurements
+            ],
+        }
 
     def counts(self) -> NDArray[np.int64]:
         """(N,): whole numbers with the same sum, each within 1 of the histogram: the largest remainders go up."""

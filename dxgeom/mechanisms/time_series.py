@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +12,14 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.errors import DxgeomError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Box
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.usefulness import series_root_mean_square
+from dxgeom.metrics.largest_change import MaxMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.box import BoxNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
@@ -24,21 +30,30 @@ LARGEST_SERIES = 150
 
 @final
 @dataclass(frozen=True)
-class SeriesMechanism:
+class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
     """n readings + round(V), V of density ∝ e^(−epsilon·max_t |v_t|), on a lattice of width ``step``.
 
-    ``epsilon``: nats per unit of a reading. Guarantee: exchanging the series x of lattice readings for y changes the
+    ``account``: whose budget a release spends. ``epsilon``: nats per unit of a reading. The data are each reading in
+    steps of the lattice, integers. Made by :func:`series_mechanism` or :func:`series_mechanism_under`.
+
+    Guarantee: exchanging the series x of lattice readings for y changes the
     odds of any output by at most e^(spend·epsilon·max_t |x_t − y_t|), however many readings differ.
     Source: Chatzikokolakis et al. 2013, §6.1; corrected: independent noise for each reading needs n times the scale.
     """
 
+    account: Account
     readings: int
     epsilon: Fraction
     step: Fraction
+    name: str = "series"
 
     def __post_init__(self) -> None:
         if not (1 <= self.readings <= LARGEST_SERIES and self.epsilon > 0 and self.step > 0):
-            raise DxgeomError(f"a series has 1 to {LARGEST_SERIES} readings, epsilon > 0 and step > 0")
+            raise UnsupportedCombination(f"a series has 1 to {LARGEST_SERIES} readings, epsilon > 0 and step > 0")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return _digest(self.account.policy_fingerprint, self.name, self.readings, self.epsilon, self.step)
 
     @cached_property
     def law(self) -> BoxNoise:
@@ -56,17 +71,54 @@ class SeriesMechanism:
         ideal, _ = series_root_mean_square(self.readings, float(self.epsilon))
         return math.hypot(ideal, float(self.step) / math.sqrt(12))
 
-    def answer(
-        self, series: Sequence[int], randomness: Randomness, spend: Fraction = Fraction(1)
-    ) -> tuple[Fraction, ...]:
-        """The noisy readings. Charges no ledger: whoever releases them has to.
-
-        Args: ``series``: each reading in steps of the lattice, an integer.
-        Raises: DxgeomError when the series does not fit; TooLarge when the noise leaves 64-bit integers.
-        """
-        if len(series) != self.readings or any(int(reading) != reading for reading in series):
-            raise DxgeomError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
+    def check(self, data: Sequence[int], spend: Fraction) -> None:
+        if len(data) != self.readings or any(int(reading) != reading for reading in data):
+            raise DataError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
         if not spend > 0:
-            raise DxgeomError(f"a spend is positive, found {spend}")
-        noise = self.law.draw(1, randomness, 1 / spend)[0].tolist()
-        return tuple((int(reading) + z) * self.step for reading, z in zip(series, noise, strict=True))
+            raise UnsupportedCombination(f"a spend is positive, found {spend}")
+        self.law.check_size(1 / spend)
+
+    def draw(self, data: Sequence[int], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
+        """The noisy readings."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(
+        self, data: Sequence[int], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        self.check(data, spend)
+        return [
+            tuple((int(reading) + z) * self.step for reading, z in zip(data, noise, strict=True))
+            for noise in self.law.draw(count, randomness, 1 / spend).tolist()
+        ]
+
+
+def series_mechanism(
+    title: str, readings: int, epsilon: Fraction, step: Fraction, budget: Fraction = Fraction(1)
+) -> SeriesMechanism:
+    """Noise for series that no policy speaks of; all series of this title, epsilon and budget share an account.
+
+    Raises: UnsupportedCombination for numbers that make no series.
+    """
+    return SeriesMechanism(Account(title, _digest("series", title, epsilon), budget), readings, epsilon, step)
+
+
+def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
+    """Noise for the series of a policy that measures several numbers by their largest change.
+
+    The answers lie on the lattice of the policy's own numbers, and are not held within its bounds.
+    Raises: UnsupportedCombination unless all numbers have one rate and one step, and are multiples of that step.
+    """
+    inner = metric.metric
+    lines = [part for part in inner.parts if isinstance(part, LineMetric)] if isinstance(inner, MaxMetric) else []
+    rates = {line.rate for line in lines}
+    if not isinstance(inner, MaxMetric) or len(lines) < len(inner.parts) or inner.step is None or len(rates) != 1:
+        raise UnsupportedCombination("a series is of numbers measured by their largest change, with one rate and step")
+    epsilon = rates.pop()
+    step = inner.step / epsilon
+    if any((line.positions[0] / step).denominator != 1 for line in lines):
+        raise UnsupportedCombination(f"the readings of a series are multiples of their step, here {step}")
+    return SeriesMechanism(account_of(metric), len(lines), epsilon, step)
+
+
+def _digest(*meaning: object) -> str:
+    return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dxgeom.errors import LedgerError
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
 
 
-def charge(
-    metric: VerifiedMetric, ledger: str | Ledger, spend: Fraction, *, purpose: str, plan_fingerprint: str
-) -> Fraction:
-    """Spend a multiple of the metric in its ledger; what remains afterwards.
+class Charge(NamedTuple):
+    """What is written into the ledger. ``ledger``: path (created when new), ``":memory:"``, or an open Ledger."""
 
-    Args: ``ledger``: path (created when new), ``":memory:"``, or an open Ledger.
-    Raises: BudgetExceeded, LedgerError without anything charged.
+    ledger: str | Ledger
+    spend: Fraction
+    purpose: str
+    plan_fingerprint: str
+
+
+def charged_answer(
+    mechanism: Mechanism[Data, Answer], data: Data, due: Charge, insecure_test_seed: int | None
+) -> tuple[Answer, Fraction]:
+    """One answer, and what then remains of the budget.
+
+    Raises: what the mechanism refuses, BudgetExceeded, LedgerError, each without anything charged.
     """
+    mechanism.check(data, due.spend)
+    remaining = _charge(mechanism.account, due)
+    return mechanism.draw(data, due.spend, _randomness_of(insecure_test_seed)), remaining
+
+
+def _charge(account: Account, due: Charge) -> Fraction:
     from dxgeom.ledger.ledger import Ledger
 
-    if isinstance(ledger, Ledger):
-        promised = (metric.fingerprint, metric.budget)
-        if (ledger.account.policy_fingerprint, ledger.account.budget) != promised:
+    entry = {"purpose": due.purpose, "plan_fingerprint": due.plan_fingerprint}
+    if isinstance(due.ledger, Ledger):
+        kept = due.ledger.account
+        if (kept.policy_fingerprint, kept.budget) != (account.policy_fingerprint, account.budget):
             raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
-        return ledger.charge(spend, purpose=purpose, plan_fingerprint=plan_fingerprint).remaining
+        return due.ledger.charge(due.spend, **entry).remaining
     with Ledger.open(
-        ledger, policy_fingerprint=metric.fingerprint, policy_name=metric.title, budget=metric.budget
-    ) as account:
-        return account.charge(spend, purpose=purpose, plan_fingerprint=plan_fingerprint).remaining
+        due.ledger,
+        policy_fingerprint=account.policy_fingerprint,
+        policy_name=account.policy_name,
+        budget=account.budget,
+    ) as ledger:
+        return ledger.charge(due.spend, **entry).remaining
 
 
-def randomness_of(insecure_test_seed: int | None) -> Randomness:
+def _randomness_of(insecure_test_seed: int | None) -> Randomness:
     """The operating system's source, unless a test asks for another by name."""
     return SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.mechanisms.sensitivity import absent_record
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.charging import charge, randomness_of
+from dxgeom.planner.charging import Charge, charged_answer
 from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.universe.queries import LinearQueries
 
@@ -155,15 +155,9 @@ def release_answers(
             f"the queries were written for {offer.queries.records:,} records, the table has {histogram.total:,}; "
             "a mean divides by that public number: correct 'records' in the queries"
         )
-    offer.mechanism.check_spend(spend)
-    remaining = charge(
-        offer.metric,
-        ledger,
-        spend,
-        purpose=purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}",
-        plan_fingerprint=offer.plan_fingerprint,
-    )
-    answers = offer.mechanism.answer(histogram.counts, randomness_of(insecure_test_seed), spend)
+    purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
+    due = Charge(ledger, spend, purpose, offer.plan_fingerprint)
+    answers, remaining = charged_answer(offer.mechanism, histogram.counts, due, insecure_test_seed)
     return Release(
         offer=offer,
         exact_values=answers,

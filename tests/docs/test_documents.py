@@ -136,9 +136,19 @@ def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     assert Path("a.db").stat().st_size > 0
 
 
-def test_the_document_on_bodies_releases_what_it_shows(capsys):
+def test_the_document_on_bodies_releases_what_it_shows(in_a_copy, capsys):
     (code,) = blocks(ROOT / "docs" / "bodies.md", "python")
     names: dict[str, object] = {}
     exec(compile(code, "bodies.md", "exec"), names)
-    assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nhull 0.00")
+    assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nstatistic, hull 0.00")
     assert len(names["noisy"]) == 4
+
+
+def test_the_document_on_the_family_of_mechanisms_prints_what_it_shows(in_a_copy, capsys):
+    document = ROOT / "docs" / "mechanisms.md"
+    names = {}
+    for code in blocks(document, "python"):
+        exec(compile(code, "mechanisms.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines(keepends=True)
+    assert re.fullmatch("(young|middle|old) 1/2\n", printed[0])
+    assert printed[1:] == blocks(document, "text")

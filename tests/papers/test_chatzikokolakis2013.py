@@ -11,7 +11,7 @@ from reference.paper_figures import figures_of
 from dxgeom.mechanisms.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.optimal_table import optimal_table
 from dxgeom.mechanisms.planar import planar_laplace
-from dxgeom.mechanisms.time_series import SeriesMechanism
+from dxgeom.mechanisms.time_series import series_mechanism
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
@@ -56,6 +56,6 @@ def test_guesses_from_the_report_itself_lose_less_than_from_the_nearest_place():
 
 
 def test_a_series_of_thirty_readings_errs_as_the_table_says():
-    mechanism = SeriesMechanism(30, Fraction(1), Fraction(1, 100))
+    mechanism = series_mechanism("meter", 30, Fraction(1), Fraction(1, 100))
     assert mechanism.mean_absolute == 15.5
     assert mechanism.root_mean_square == pytest.approx(18.18, abs=5e-3)

@@ -219,7 +219,7 @@ def test_the_tuned_width_is_the_best_of_those_offered():
     for width in widths:
         other = tuned_composed_table(space, Fraction(1), [width], prior, space.losses)
         assert best.expected_loss(prior, space.losses) <= other.expected_loss(prior, space.losses)
-    assert 0 <= best.draw(3, InsecureSeededRandomness(1)) < 5
+    assert 0 <= best.report(3, InsecureSeededRandomness(1)) < 5
     with pytest.raises(DxgeomError, match="at least one width"):
         tuned_composed_table(space, Fraction(1), [], prior, space.losses)
 

@@ -143,7 +143,7 @@ def test_an_answer_is_the_exact_answer_plus_noise_on_the_lattice():
     counts = np.arange(10)
     exact = sensitivity.queries.integer_answers(counts)
     mechanism = hull_mechanism(sensitivity, sensitivity_hull(sensitivity))
-    answers = mechanism.answer(counts, InsecureSeededRandomness(1), Fraction(1, 2))
+    answers = mechanism.draw(counts, Fraction(1, 2), InsecureSeededRandomness(1))
     noise = mechanism.law.draw(1, InsecureSeededRandomness(1), Fraction(2))[0]
     for answer, step, integer, z in zip(answers, sensitivity.queries.steps, exact, noise, strict=True):
         assert answer == step * (integer + int(z))
@@ -159,7 +159,7 @@ def test_answers_that_follow_from_others_follow_after_the_release_too():
     mechanism = hull_mechanism(sensitivity, hull)
     counts = np.array([5, 0, 3, 1, 9, 2])
     for seed in range(20):
-        a, b, c, both, total = mechanism.answer(counts, InsecureSeededRandomness(seed))
+        a, b, c, both, total = mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(seed))
         assert a + b == both
         assert a + b + c == total == 20
 
@@ -169,7 +169,7 @@ def test_a_query_nobody_can_influence_is_answered_exactly():
     sensitivity = sensitivity_of(metric, queries([[1, 1, 0, 0], [1, 0, 0, 0]]))
     counts = np.array([4, 5, 6, 7])
     for mechanism in (optimal_laplace(sensitivity), hull_mechanism(sensitivity, sensitivity_hull(sensitivity))):
-        assert mechanism.answer(counts, InsecureSeededRandomness(2))[0] == 9
+        assert mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(2))[0] == 9
         assert mechanism.variances()[0] == 0 < mechanism.variances()[1]
 
 

@@ -19,7 +19,7 @@ from dxgeom.mechanisms.mwem import mwem
 from dxgeom.metrics.verification import verify_metric
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.histogram_release import release_from_histogram
+from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries
 
@@ -286,8 +286,8 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
             mwem(LINE, WORKLOAD, start=start)
     mechanism = mwem(LINE, WORKLOAD, rounds=3)
     with pytest.raises(UnsupportedCombination, match="at least one record"):
-        mechanism.check(0, Fraction(1))
+        mechanism.check_size(0, Fraction(1))
     with pytest.raises(TooLarge):
-        mechanism.check(2**58, Fraction(1))
+        mechanism.check_size(2**58, Fraction(1))
     with pytest.raises(TooLarge):
-        mechanism.check(10, Fraction(1, 10**30))
+        mechanism.check_size(10, Fraction(1, 10**30))

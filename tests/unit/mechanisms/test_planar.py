@@ -17,7 +17,7 @@ from dxgeom.mechanisms.usefulness import laplace_usefulness, planar_usefulness, 
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.secret_release import release_secret
+from dxgeom.planner.mechanism_release import release_answer
 
 PLACES = np.array([[0, 0], [30, 40], [-7, 11], [100, 0]])
 
@@ -57,7 +57,7 @@ def test_the_scale_of_geo_indistinguishability_is_one_over_epsilon():
 def test_reports_lie_on_the_lattice_and_err_as_predicted():
     """Six standard errors: a correct sampler fails with a chance of about 2e-9."""
     mechanism = planar_laplace(metric_of(PLACES * 4), PLACES * 4, Fraction(1, 4), Fraction(1, 2))
-    reports = [mechanism.draw(1, InsecureSeededRandomness(seed)) for seed in range(2000)]
+    reports = [mechanism.report(1, InsecureSeededRandomness(seed)) for seed in range(2000)]
     assert all((part * 4).denominator == 1 for report in reports for part in report)
     squares = np.array([(float(x) - 30) ** 2 + (float(y) - 40) ** 2 for x, y in reports])
     assert abs(squares.mean() - mechanism.mean_squared_error) < 6 * squares.std() / math.sqrt(2000)
@@ -75,10 +75,10 @@ def test_simulated_reports_have_the_stated_moments():
 
 def test_a_release_charges_its_ledger(tmp_path):
     mechanism = planar_laplace(metric_of(), PLACES, Fraction(1), Fraction(3, 4))
-    release = release_secret(mechanism, 2, ledger=str(tmp_path / "a.db"))
+    release = release_answer(mechanism, 2, ledger=str(tmp_path / "a.db"))
     assert release.remaining == Fraction(1, 4)
     with pytest.raises(BudgetExceeded):
-        release_secret(mechanism, 2, ledger=str(tmp_path / "a.db"))
+        release_answer(mechanism, 2, ledger=str(tmp_path / "a.db"))
     with Ledger.open(tmp_path / "a.db", policy_fingerprint="places", policy_name="places", budget=Fraction(1)) as book:
         assert book.entries()[0].purpose == "one answer by planar Laplace"
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_hidden_or_does_not_fit_is_refused():
     with pytest.raises(DxgeomError, match="never by hand"):
         PlanarLaplace(metric, PLACES, one, 1e-9, one)
     with pytest.raises(IndexError):
-        planar_laplace(metric, PLACES, one).draw(4, InsecureSeededRandomness(1))
+        planar_laplace(metric, PLACES, one).report(4, InsecureSeededRandomness(1))
 
 
 def test_usefulness_without_a_chance_is_refused():

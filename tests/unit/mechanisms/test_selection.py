@@ -17,7 +17,7 @@ from dxgeom.mechanisms.selection import selection
 from dxgeom.mechanisms.steepness import over_common_unit, spread, steepness
 from dxgeom.metrics.closure import repair_metric
 from dxgeom.metrics.verification import verify_metric
-from dxgeom.planner.histogram_release import release_from_histogram
+from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.universe.queries import LinearQueries
 
 LAWS = sorted(CHANCES)

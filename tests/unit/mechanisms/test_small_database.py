@@ -159,6 +159,6 @@ def test_what_is_beyond_enumeration_is_refused_by_name():
         small_database(verify_metric([[0, 0], [0, 0]]), queries([[1, 0]]), 0.5)
     mechanism = small_database(LINE, queries(ROWS), 0.5)
     with pytest.raises(UnsupportedCombination, match="at least one record"):
-        mechanism.check(0, Fraction(1))
+        mechanism.check_size(0, Fraction(1))
     with pytest.raises(TooLarge):
-        mechanism.check(2**60, Fraction(1))
+        mechanism.check_size(2**60, Fraction(1))

@@ -167,7 +167,7 @@ def test_errors_have_the_stated_covariance(body):
     products = noise[:, :, None] * noise[:, None, :]
     error = products.std(axis=0) / np.sqrt(len(noise))
     assert np.all(np.abs(products.mean(axis=0) - mechanism.covariance(half)) <= SIX * error)
-    answers = [mechanism.answer(table, InsecureSeededRandomness(seed), half) for seed in range(200)]
+    answers = [mechanism.draw(table, half, InsecureSeededRandomness(seed)) for seed in range(200)]
     centred = np.array([[float(v) for v in answer] for answer in answers]) - truth
     deviations = np.sqrt(np.diagonal(mechanism.covariance(half)))
     assert np.all(np.abs(centred.mean(axis=0)) <= SIX * deviations / np.sqrt(len(answers)))
@@ -176,7 +176,7 @@ def test_errors_have_the_stated_covariance(body):
 def test_answers_lie_on_the_lattice():
     mechanism = statistic_mechanism(moments([bounded_column("x", 0, 10, 1)]))
     for seed in range(20):
-        answer = mechanism.answer([[3], [7.2]], InsecureSeededRandomness(seed))
+        answer = mechanism.draw([[3], [7.2]], Fraction(1), InsecureSeededRandomness(seed))
         assert all(entry.denominator == 1 for entry in answer)
 
 
@@ -197,8 +197,8 @@ def test_every_body_hides_every_change_of_a_record():
 
 
 def test_the_mechanism_of_least_relative_error_is_chosen():
-    assert statistic_mechanism(CURVE).name == "hull"
-    assert statistic_mechanism(regression_statistic([X, bounded_column("z", 0, 1)], Y)).name == "box"
+    assert statistic_mechanism(CURVE).name == "statistic, hull"
+    assert statistic_mechanism(regression_statistic([X, bounded_column("z", 0, 1)], Y)).name == "statistic, box"
     for name in ("hull", "box", "laplace"):
         assert np.trace(statistic_mechanism(CURVE).covariance()) <= np.trace(
             statistic_mechanism(CURVE, name).covariance()
@@ -210,11 +210,11 @@ def test_what_cannot_be_released_is_refused():
     source = InsecureSeededRandomness(0)
     for epsilon in (0, 0.5, Fraction(0), Fraction(-1)):
         with pytest.raises(UnsupportedCombination, match="positive Fraction"):
-            mechanism.answer([[0.0]], source, epsilon)
+            mechanism.draw([[0.0]], epsilon, source)
     with pytest.raises(TooLarge, match="64-bit"):
-        mechanism.answer([[0.0]], source, Fraction(1, 10**12))
+        mechanism.draw([[0.0]], Fraction(1, 10**12), source)
     with pytest.raises(DataError):
-        mechanism.answer([[np.nan]], source)
+        mechanism.draw([[np.nan]], Fraction(1), source)
     with pytest.raises(TooLarge, match="coarser"):
         statistic_mechanism(moments([UNIT], 3))
     with pytest.raises(TooLarge, match="at most 6"):
@@ -252,7 +252,7 @@ def test_a_statistic_of_many_columns_has_a_box():
     predictors = [bounded_column(f"x{k}", -1, 1) for k in range(12)]
     statistic = regression_statistic(predictors[:9], predictors[9])
     mechanism = statistic_mechanism(statistic)
-    assert mechanism.name == "box"
+    assert mechanism.name == "statistic, box"
     widths = mechanism.law.body.half_widths * [float(step) for step in statistic.steps]
     squares = [name.split("·")[0] == name.split("·")[-1] and "·" in name for name in statistic.names]
     assert widths.tolist() == [1.0 if square else 2.0 for square in squares]

@@ -98,7 +98,7 @@ def test_released_answers_are_the_exact_ones_plus_the_same_noise(name):
     metric, queries = loaded(POLICY, name)
     counts = np.random.default_rng(0).multinomial(50, np.full(queries.size, 1 / queries.size))
     chosen = dx.plan(metric, queries, mechanism="laplace").mechanism
-    answers = chosen.answer(counts, InsecureSeededRandomness(1))
+    answers = chosen.draw(counts, Fraction(1), InsecureSeededRandomness(1))
     noise = iter(chosen.law.draw(1, InsecureSeededRandomness(1), Fraction(1))[0].tolist())
     for answer, exact, noisy, step in zip(
         answers, queries.answers(counts), chosen.mixing.noisy, chosen.sensitivity.queries.steps, strict=True
@@ -116,7 +116,7 @@ def test_noise_of_its_own_is_the_matrix_of_zeros_and_ones(name):
     counts = np.arange(sensitivity.metric.size)
     for spend in (Fraction(1), Fraction(1, 7)):
         assert own.variances(spend) == pytest.approx(mixed.variances(spend), rel=1e-12)
-        draws = [one.answer(counts, InsecureSeededRandomness(3), spend) for one in (own, mixed)]
+        draws = [one.draw(counts, spend, InsecureSeededRandomness(3)) for one in (own, mixed)]
         assert draws[0] == draws[1]
     assert own.reach_of_each == pytest.approx(mixed.reach_of_each)
     assert own.rounding_share == pytest.approx(mixed.rounding_share)
@@ -177,7 +177,7 @@ def test_all_two_way_marginals_of_ten_million_record_types_are_planned_and_answe
     assert chosen.mechanism.ideal_variances == pytest.approx(2 * 12**2, rel=1e-8)
     counts = np.zeros(queries.size, dtype=np.int64)
     counts[[0, 1_234_567, 9_999_999]] = [5, 1, 2]
-    answers = chosen.mechanism.answer(counts, InsecureSeededRandomness(0))
+    answers = chosen.mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(0))
     errors = np.array([float(a - e) for a, e in zip(answers, queries.answers(counts), strict=True)])
     # 2,100 squared Laplace errors: their mean is within six standard errors, √(5/2,100) of it, but for 1 in 10⁸ runs.
     assert np.mean(errors**2) == pytest.approx(288, rel=6 * np.sqrt(5 / 2100))

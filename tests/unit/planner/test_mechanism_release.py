@@ -9,7 +9,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.finite_laplace import truncated_geometric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.planner.secret_release import release_secret
+from dxgeom.planner.mechanism_release import release_answer
 
 
 def mechanism(spend=Fraction(1, 4), fingerprint="a"):
@@ -19,8 +19,8 @@ def mechanism(spend=Fraction(1, 4), fingerprint="a"):
 
 def test_the_ledger_is_charged_with_the_mechanisms_spend(tmp_path):
     place = tmp_path / "a.db"
-    first = release_secret(mechanism(), 2, ledger=str(place), insecure_test_seed=1)
-    second = release_secret(mechanism(), 2, ledger=str(place))
+    first = release_answer(mechanism(), 2, ledger=str(place), insecure_test_seed=1)
+    second = release_answer(mechanism(), 2, ledger=str(place))
     assert (first.spent, first.remaining, first.secure) == (Fraction(1, 4), Fraction(3, 4), False)
     assert (second.remaining, second.secure) == (Fraction(1, 2), True)
     assert 0 <= first.answer < 6
@@ -33,10 +33,10 @@ def test_the_ledger_is_charged_with_the_mechanisms_spend(tmp_path):
 def test_nothing_is_drawn_when_the_budget_is_gone(tmp_path):
     table = mechanism(Fraction(3, 4))
     place = str(tmp_path / "a.db")
-    release_secret(table, 0, ledger=place)
+    release_answer(table, 0, ledger=place)
     object.__setattr__(table, "law", None)
     with pytest.raises(BudgetExceeded):
-        release_secret(table, 0, ledger=place)
+        release_answer(table, 0, ledger=place)
 
 
 def test_an_unknown_secret_is_refused_before_anything_is_charged():
@@ -44,7 +44,7 @@ def test_an_unknown_secret_is_refused_before_anything_is_charged():
     with Ledger.open(":memory:", policy_fingerprint="a", policy_name="line", budget=Fraction(1)) as ledger:
         for secret in (-1, 6):
             with pytest.raises(DataError):
-                release_secret(table, secret, ledger=ledger)
+                release_answer(table, secret, ledger=ledger)
         assert ledger.spent() == 0
 
 
@@ -53,4 +53,4 @@ def test_another_policys_ledger_is_refused():
         Ledger.open(":memory:", policy_fingerprint="b", policy_name="line", budget=Fraction(1)) as ledger,
         pytest.raises(LedgerError, match="another policy"),
     ):
-        release_secret(mechanism(), 0, ledger=ledger)
+        release_answer(mechanism(), 0, ledger=ledger)

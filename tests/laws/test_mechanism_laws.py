@@ -1,0 +1,163 @@
+"""What every mechanism promises; one that is missing among the cases fails the last tests."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dxgeom.audit.observed_loss import observed_loss
+from dxgeom.errors import BudgetExceeded, DataError, DxgeomError, UnsupportedCombination
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.mechanism_release import release_answer
+from tests.reference.mechanisms import CASES, every_mechanism
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+DRAWS = 3000
+ERROR = 1e-10
+pytestmark = pytest.mark.parametrize("name", CASES)
+
+
+def plain(answer):
+    """What can be compared of an answer."""
+    return answer.as_dict() if hasattr(answer, "as_dict") else answer
+
+
+def opened(mechanism):
+    account = mechanism.account
+    return Ledger.open(
+        ":memory:",
+        policy_fingerprint=account.policy_fingerprint,
+        policy_name=account.policy_name,
+        budget=account.budget,
+    )
+
+
+def audited(case, spend, factor=1):
+    """What an audit finds at ``factor`` times the spend for each of the other data, and what the spend allows."""
+    mechanism = case.make()
+    answers = [
+        mechanism.draws(data, spend * factor, DRAWS, InsecureSeededRandomness(seed))
+        for seed, data in enumerate([case.data, *(other for other, _ in case.others)])
+    ]
+    for there, (other, distance) in zip(answers[1:], case.others, strict=True):
+        views = [case.view(mechanism, sample, case.data, other) for sample in (answers[0], there)]
+        yield observed_loss(*views, ERROR).nats, float(spend * distance)
+
+
+def test_it_knows_its_name_and_has_a_fingerprint_of_its_own(name):
+    mechanism = CASES[name].make()
+    assert str(mechanism) == name
+    assert mechanism.fingerprint == CASES[name].make().fingerprint
+    assert [other for other in CASES if CASES[other].make().fingerprint == mechanism.fingerprint] == [name]
+
+
+def test_a_release_charges_the_spend_and_then_draws_by_the_law(name):
+    case = CASES[name]
+    mechanism = case.make()
+    with opened(mechanism) as ledger:
+        release = release_answer(mechanism, case.data, ledger=ledger, spend=case.spend, insecure_test_seed=5)
+        assert (release.spent, release.remaining, release.secure) == (Fraction(1, 2), Fraction(1, 2), False)
+        drawn = mechanism.draw(case.data, case.spend, InsecureSeededRandomness(5))
+        assert plain(release.answer) == plain(drawn)
+        (entry,) = ledger.entries()
+        assert (entry.purpose, entry.plan_fingerprint) == (f"one answer by {name}", mechanism.fingerprint)
+        release_answer(mechanism, case.data, ledger=ledger, spend=case.spend)
+        with pytest.raises(BudgetExceeded):
+            release_answer(mechanism, case.data, ledger=ledger, spend=case.spend)
+
+
+def test_only_what_was_made_for_one_spend_knows_its_spend(name):
+    case = CASES[name]
+    mechanism = case.make()
+    if mechanism.only_spend is None:
+        with pytest.raises(UnsupportedCombination, match="say how much"):
+            release_answer(mechanism, case.data, ledger=":memory:")
+    else:
+        assert release_answer(mechanism, case.data, ledger=":memory:").spent == case.spend
+        with pytest.raises(UnsupportedCombination, match="made for a spend of 1/2"):
+            release_answer(mechanism, case.data, ledger=":memory:", spend=1)
+
+
+def test_what_is_no_data_costs_nothing(name):
+    case = CASES[name]
+    mechanism = case.make()
+    with opened(mechanism) as ledger:
+        for wrong in case.wrong:
+            with pytest.raises(DataError):
+                release_answer(mechanism, wrong, ledger=ledger, spend=case.spend)
+        assert ledger.spent() == 0
+
+
+def test_a_tiny_spend_is_served_or_costs_nothing(name):
+    case = CASES[name]
+    mechanism = case.make()
+    with opened(mechanism) as ledger:
+        try:
+            served = release_answer(mechanism, case.data, ledger=ledger, spend="1e-29").spent
+        except DxgeomError:
+            served = 0
+        assert ledger.spent() == served
+
+
+def test_a_copy_in_another_process_would_draw_the_same(name):
+    case = CASES[name]
+    mechanism = case.make()
+    copy = pickle.loads(pickle.dumps(mechanism))
+    assert copy.fingerprint == mechanism.fingerprint
+    draws = [one.draw(case.data, case.spend, InsecureSeededRandomness(9)) for one in (mechanism, copy)]
+    assert plain(draws[0]) == plain(draws[1])
+
+
+def test_a_release_can_be_written_as_json(name):
+    case = CASES[name]
+    mechanism = case.make()
+    release = release_answer(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=1)
+    written = json.loads(release.to_json())
+    assert (written["mechanism"], written["spent"], written["secure_randomness"]) == (name, "1/2", False)
+    assert written["policy"]["title"] == mechanism.account.policy_name
+    assert written["answer"] is not None
+
+
+@pytest.mark.slow
+def test_no_audit_finds_more_than_was_promised(name):
+    """A mechanism that keeps its promise fails with a chance of at most 1e-10 for each pair of data."""
+    for found, allowed in audited(CASES[name], CASES[name].spend):
+        assert found <= allowed
+
+
+@pytest.mark.slow
+def test_an_audit_would_notice_eight_times_the_loss(name):
+    """So that the test before can fail. What serves one spend only is checked in exact rationals when it is made."""
+    if CASES[name].make().only_spend is None:
+        assert any(found > allowed for found, allowed in audited(CASES[name], CASES[name].spend, 8))
+
+
+@pytest.mark.slow
+def test_its_error_is_the_stated_one(name):
+    """Six standard errors, or never above the stated bound: a correct mechanism fails with a chance of about 2e-9."""
+    case = CASES[name]
+    mechanism = case.make()
+    answers = mechanism.draws(case.data, case.spend, DRAWS, InsecureSeededRandomness(11))
+    losses = np.array([case.loss(answer) for answer in answers])
+    stated, spread = case.stated(mechanism, case.spend), 6 * losses.std() / np.sqrt(len(losses))
+    if case.exact:
+        assert abs(losses.mean() - stated) <= spread
+    else:
+        assert losses.mean() - spread <= stated
+
+
+def test_its_guarantee_and_its_page_are_written(name):
+    kind = type(CASES[name].make())
+    assert "Guarantee:" in kind.__doc__
+    assert f"`{kind.__name__}`" in DOCUMENT.read_text()
+
+
+def test_it_is_there_because_no_mechanism_is_forgotten(name):
+    kinds = {type(case.make()) for case in CASES.values()}
+    assert type(CASES[name].make()) in kinds == every_mechanism()

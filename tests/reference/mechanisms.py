@@ -1,0 +1,281 @@
+"""Every kind of mechanism, small enough to be looked at from all sides; one that is missing fails a test."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import dxgeom.mechanisms
+from dxgeom.mechanisms.composition import followed_by, in_parallel, in_sequence
+from dxgeom.mechanisms.finite_laplace import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.matrix_workload import matrix_workload
+from dxgeom.mechanisms.mechanism import Mechanism
+from dxgeom.mechanisms.mwem import mwem
+from dxgeom.mechanisms.optimal_table import optimal_table
+from dxgeom.mechanisms.planar import planar_laplace
+from dxgeom.mechanisms.polynomial_statistic import moments
+from dxgeom.mechanisms.selection import selection
+from dxgeom.mechanisms.small_database import small_database
+from dxgeom.mechanisms.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.time_series import series_mechanism
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.partition import PartitionMetric
+from dxgeom.metrics.verification import verify
+from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.ellipsoid import EllipsoidNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.planner.choose import plan
+from dxgeom.universe.bounded_columns import bounded_column
+from dxgeom.universe.queries import LinearQueries
+
+SIZE = 4
+RATE = Fraction(3, 4)
+LINE = verify(LineMetric(tuple(map(Fraction, range(SIZE))), RATE), title="line", fingerprint="line", budget=Fraction(1))
+HALVES = verify(PartitionMetric(np.array([0, 0, 1, 1]), RATE), title="halves", fingerprint="halves", budget=Fraction(1))
+PLACES = np.array([[9 * x, 0] for x in range(SIZE)])
+LOSSES = [[Fraction(abs(x - w)) for w in range(SIZE)] for x in range(SIZE)]
+ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
+FIRST_AND_LAST = np.array([[1, 0, 0, 0], [0, 0, 0, 1]])
+COUNTS = np.array([3, 1, 4, 2])
+COLUMN = bounded_column("x", 0, 4, 1)
+
+
+def queries(rows=ROWS):
+    return LinearQueries.from_matrix([f"q{k}" for k in range(len(rows))], np.array(rows))
+
+
+def moved(counts, i, j, times=1):
+    """The histogram after records of type i were replaced by j."""
+    after = counts.copy()
+    after[i] -= times
+    after[j] += times
+    return after
+
+
+@dataclass(frozen=True)
+class Case:
+    """``others``: other data, each so far from ``data`` in nats at spend 1. ``view(mechanism, answers, here, there)``:
+    each answer as one number, mostly its log-likelihood under ``here`` less that under ``there``. ``stated``: the mean
+    of ``loss(answer)`` at ``spend``, or a bound on it where that is not ``exact``. ``wrong``: what is no data."""
+
+    make: Callable[[], Mechanism[Any, Any]]
+    data: Any
+    others: tuple[tuple[Any, Fraction], ...]
+    view: Callable[[Any, list[Any], Any, Any], Any]
+    wrong: tuple[Any, ...]
+    loss: Callable[[Any], float]
+    stated: Callable[[Any, Fraction], float]
+    exact: bool = True
+    spend: Fraction = Fraction(1, 2)
+
+
+WRONG_COUNTS = (np.array([1, 2]), np.array([1, 2, 3, -4]), np.array([0.5, 1, 1, 1]))
+REPLACED = tuple((moved(COUNTS, 0, j), RATE * j) for j in (1, 2, 3))
+
+
+def gauge(law, places):
+    """The norm behind a law, in float64."""
+    match law:
+        case LaplaceNoise(scales=scales):
+            return (np.abs(places) / scales).sum(axis=1)
+        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body):
+            return body.gauge(places)
+
+
+def nearer(law, answers, here, there):
+    """By how much the norm of the noise is smaller if ``here`` is true."""
+    drawn = np.array(answers, dtype=np.float64)
+    return gauge(law, drawn - np.array(there, dtype=float)) - gauge(law, drawn - np.array(here, dtype=float))
+
+
+def additive_view(mechanism, answers, here, there):
+    lattice = mechanism.sensitivity.queries
+    steps = np.array(answers, dtype=np.float64) / lattice.float_steps
+    return nearer(mechanism.law, steps, lattice.integer_answers(here), lattice.integer_answers(there))
+
+
+def series_view(mechanism, answers, here, there):
+    steps = np.array(answers, dtype=np.float64) / float(mechanism.step)
+    return nearer(mechanism.law, steps, here, there)
+
+
+def statistic_view(mechanism, answers, here, there):
+    scale = np.array([float(step) for step in mechanism.statistic.steps])
+    exact = [np.array(mechanism.statistic.exact(table), dtype=float) / scale for table in (here, there)]
+    return nearer(mechanism.law, np.array(answers, dtype=np.float64) / scale, *exact)
+
+
+def planar_view(mechanism, answers, here, there):
+    return nearer(mechanism.law, np.array(answers, dtype=np.float64) * 9, PLACES[here], PLACES[there])
+
+
+def itself(mechanism, answers, here, there):
+    """An answer that is a number already."""
+    del mechanism, here, there
+    return np.array(answers, dtype=np.float64)
+
+
+def additive(name):
+    return Case(
+        make=lambda: plan(LINE, queries(), mechanism=name).mechanism,
+        data=COUNTS,
+        others=REPLACED,
+        view=additive_view,
+        wrong=WRONG_COUNTS,
+        loss=lambda answer: sum(float(a - t) ** 2 for a, t in zip(answer, ROWS @ COUNTS, strict=True)),
+        stated=lambda mechanism, spend: float(mechanism.variances(spend).sum()),
+    )
+
+
+def secret(make, spend=Fraction(1, 2)):
+    return Case(
+        make=lambda: make(spend),
+        data=0,
+        others=tuple((j, RATE * j) for j in (1, 2, 3)),
+        view=itself,
+        wrong=(-1, SIZE),
+        loss=lambda answer: float(LOSSES[0][answer]),
+        stated=lambda mechanism, _: float(mechanism.law.expected_losses(LOSSES)[0]),
+        spend=spend,
+    )
+
+
+def histogram(make, view, loss, stated, exact=False):
+    return Case(make, COUNTS, REPLACED, view, WRONG_COUNTS, loss, stated, exact)
+
+
+def shortfall(answer):
+    scores = FIRST_AND_LAST @ COUNTS
+    return float(scores.max() - scores[answer])
+
+
+def off(answers):
+    return float(np.abs(np.array(answers, dtype=float) - ROWS @ COUNTS).max())
+
+
+def first_entry(answer):
+    """A function that looks at nothing private, by name, so that it can be pickled."""
+    return answer[0]
+
+
+def parallel_view(mechanism, answers, here, there):
+    """One block alone differs, and the others' noise would only hide that from the audit."""
+    block = int(
+        np.argmax([not np.array_equal(a, b) for a, b in zip(*map(mechanism.blocks.cut, (here, there)), strict=True)])
+    )
+    cut = [mechanism.blocks.cut(counts)[block] for counts in (here, there)]
+    return additive_view(mechanism.parts[block], [answer[block] for answer in answers], *cut)
+
+
+def counted_in_half(metric, members):
+    del members
+    return plan(metric, queries([[1, 0]]), mechanism="laplace").mechanism
+
+
+CASES = {
+    "laplace": additive("laplace"),
+    "hull": additive("hull"),
+    "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
+    "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
+    "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),
+    "optimal table": secret(lambda spend: optimal_table(LINE, [Fraction(1, SIZE)] * SIZE, LOSSES, spend)),
+    "planar Laplace": Case(
+        make=lambda: planar_laplace(LINE, PLACES, Fraction(1, 9), Fraction(1, 2)),
+        data=0,
+        others=tuple((j, RATE * j) for j in (1, 2, 3)),
+        view=planar_view,
+        wrong=(-1, SIZE),
+        loss=lambda place: float(place[0] ** 2 + place[1] ** 2),
+        stated=lambda mechanism, _: mechanism.mean_squared_error,
+    ),
+    "series": Case(
+        make=lambda: series_mechanism("meter", 3, RATE, Fraction(1, 8)),
+        data=[8, 16, 8],
+        others=tuple(([8 - 8 * j, 16 - 8 * j, 8 - 8 * j], RATE * j) for j in (1, 2)),
+        view=series_view,
+        wrong=([8, 16], [8, 16, 0.5]),
+        loss=lambda series: float((series[0] - 1) ** 2),
+        stated=lambda mechanism, spend: (mechanism.root_mean_square**2 - 1 / 768) / float(spend) ** 2 + 1 / 768,
+    ),
+    "statistic, hull": Case(
+        make=lambda: statistic_mechanism(moments([COLUMN]), "hull", title="ages"),
+        data=[[0], [3], [4]],
+        others=tuple(([[x], [3], [4]], Fraction(1)) for x in (2, 4)),
+        view=statistic_view,
+        wrong=([[math.nan]], [[1, 2]]),
+        loss=lambda entries: float((entries[0] - 7) ** 2),
+        stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
+    ),
+    "permute-and-flip": histogram(
+        lambda: selection(LINE, queries(FIRST_AND_LAST)),
+        itself,
+        shortfall,
+        lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
+    "exponential": histogram(
+        lambda: selection(LINE, queries(FIRST_AND_LAST), "exponential"),
+        itself,
+        shortfall,
+        lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
+    "small database": histogram(
+        lambda: small_database(LINE, queries(), 0.6),
+        lambda mechanism, answers, *_: np.array([sum(4**k for k in one.record_types) for one in answers], dtype=float),
+        lambda answer: off(answer.answers),
+        lambda mechanism, spend: mechanism.error_bound(10, 0.9999, spend),
+    ),
+    "mwem": histogram(
+        lambda: mwem(LINE, matrix_workload(queries()), rounds=2),
+        lambda mechanism, answers, *_: np.array([float(one.measurements[0].value) for one in answers]),
+        lambda answer: off(answer.answers) - answer.largest_error(0.9999),
+        lambda mechanism, spend: 0.0,
+    ),
+    "sequence": Case(
+        make=lambda: in_sequence([additive("laplace").make(), selection(LINE, queries(FIRST_AND_LAST))]),
+        data=COUNTS,
+        others=REPLACED,
+        view=lambda mechanism, answers, *both: additive_view(mechanism.parts[0], [one for one, _ in answers], *both),
+        wrong=WRONG_COUNTS,
+        loss=lambda answer: additive("laplace").loss(answer[0]),
+        stated=lambda mechanism, spend: float(mechanism.parts[0].variances(spend / 2).sum()),
+    ),
+    "parallel": Case(
+        make=lambda: in_parallel(HALVES, [0, 0, 1, 1], counted_in_half),
+        data=COUNTS,
+        others=((moved(COUNTS, 0, 1), RATE), (moved(COUNTS, 2, 3), RATE)),
+        view=parallel_view,
+        wrong=WRONG_COUNTS,
+        loss=lambda answer: float((answer[0][0] - 3) ** 2 + (answer[1][0] - 4) ** 2),
+        stated=lambda mechanism, spend: sum(float(part.variances(spend).sum()) for part in mechanism.parts),
+    ),
+    "first answer": Case(
+        make=lambda: followed_by(additive("laplace").make(), first_entry, "first answer"),
+        data=COUNTS,
+        others=REPLACED,
+        view=itself,
+        wrong=WRONG_COUNTS,
+        loss=lambda answer: float((answer - 3) ** 2),
+        stated=lambda mechanism, spend: float(mechanism.inner.variances(spend)[0]),
+    ),
+}
+
+
+def every_mechanism() -> set[type]:
+    """All concrete subclasses, after every file of the room was read."""
+    for module in pkgutil.iter_modules(dxgeom.mechanisms.__path__):
+        importlib.import_module(f"dxgeom.mechanisms.{module.name}")
+    found, left = set(), [Mechanism]
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        if not kind.__subclasses__():
+            found.add(kind)
+    return found
