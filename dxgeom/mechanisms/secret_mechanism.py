@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 
+import numpy as np
+
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.mechanism import Answer, Mechanism, account_of
@@ -31,8 +33,8 @@ class SecretMechanism(Mechanism[int, Answer]):
         return self.spend
 
     def check(self, data: int, spend: Fraction) -> None:
-        if not 0 <= data < self.metric.size:
-            raise DataError(f"secrets run from 0 to {self.metric.size - 1:,}; this one is none of them")
+        if not (isinstance(data, (int, np.integer)) and 0 <= data < self.metric.size):
+            raise DataError(f"secrets are integers from 0 to {self.metric.size - 1:,}; this one is none of them")
         if spend != self.spend:
             raise UnsupportedCombination(
                 f"this {self.name} was made for a spend of {self.spend}, not {spend}: make another one"

@@ -72,7 +72,7 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
         return math.hypot(ideal, float(self.step) / math.sqrt(12))
 
     def check(self, data: Sequence[int], spend: Fraction) -> None:
-        if len(data) != self.readings or any(int(reading) != reading for reading in data):
+        if len(data) != self.readings or not all(isinstance(reading, (int, np.integer)) for reading in data):
             raise DataError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
         if not spend > 0:
             raise UnsupportedCombination(f"a spend is positive, found {spend}")

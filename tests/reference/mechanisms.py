@@ -77,7 +77,7 @@ class Case:
     spend: Fraction = Fraction(1, 2)
 
 
-WRONG_COUNTS = (np.array([1, 2]), np.array([1, 2, 3, -4]), np.array([0.5, 1, 1, 1]))
+WRONG_COUNTS = ([3, 1, 4, 2], np.array([1, 2]), np.array([1, 2, 3, -4]), np.array([0.5, 1, 1, 1]))
 REPLACED = tuple((moved(COUNTS, 0, j), RATE * j) for j in (1, 2, 3))
 
 
@@ -141,7 +141,7 @@ def secret(make, spend=Fraction(1, 2)):
         data=0,
         others=tuple((j, RATE * j) for j in (1, 2, 3)),
         view=itself,
-        wrong=(-1, SIZE),
+        wrong=(-1, SIZE, 1.5, math.nan),
         loss=lambda answer: float(LOSSES[0][answer]),
         stated=lambda mechanism, _: float(mechanism.law.expected_losses(LOSSES)[0]),
         spend=spend,
@@ -192,7 +192,7 @@ CASES = {
         data=0,
         others=tuple((j, RATE * j) for j in (1, 2, 3)),
         view=planar_view,
-        wrong=(-1, SIZE),
+        wrong=(-1, SIZE, 1.5, math.nan),
         loss=lambda place: float(place[0] ** 2 + place[1] ** 2),
         stated=lambda mechanism, _: mechanism.mean_squared_error,
     ),
@@ -201,7 +201,7 @@ CASES = {
         data=[8, 16, 8],
         others=tuple(([8 - 8 * j, 16 - 8 * j, 8 - 8 * j], RATE * j) for j in (1, 2)),
         view=series_view,
-        wrong=([8, 16], [8, 16, 0.5]),
+        wrong=([8, 16], [8, 16, 0.5], [8, 16, math.nan]),
         loss=lambda series: float((series[0] - 1) ** 2),
         stated=lambda mechanism, spend: (mechanism.root_mean_square**2 - 1 / 768) / float(spend) ** 2 + 1 / 768,
     ),
