@@ -34,8 +34,7 @@ def one_scale(sensitivity: Sensitivity) -> AdditiveMechanism:
     Source: Kamalaruban et al. 2020, §4.2, strategy 2; corrected: constant queries are answered exactly.
     """
     noisy, steps = sensitivity.of_each_query > 0, sensitivity.queries.float_steps
-    changes = np.abs(sensitivity.differences) @ steps / sensitivity.bounds
-    return _with("laplace-one-scale", sensitivity, changes.max(initial=0.0) / steps[noisy])
+    return _with("laplace-one-scale", sensitivity, sensitivity.changes.largest_load(steps) / steps[noisy])
 
 
 def proportional_shares(sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -45,6 +44,7 @@ def proportional_shares(sensitivity: Sensitivity) -> AdditiveMechanism:
     not finished and the load l_e = Σ_k |Δ_e,k|/c'_k, and adds to w_k the least r_e/(l_e·c'_k) of the e that k changes;
     what that uses of r_e is taken off. A query is finished when a difference of its own has nothing left; each round
     finishes one at least. In the end c_k = 1/w_k.
+    Raises: TooLarge where differences are too many to list.
     Guarantee: feasibility re-established with all rounding errors counted against it; at most K rounds.
     Source: Kamalaruban et al. 2020, Algorithm 3; corrected: as printed it divides 0 by 0 where a budget is used up and
     then overspends; here it runs on generating pairs, which hold every finite bound, and finished queries are left out.

@@ -11,15 +11,16 @@ import numpy as np
 from dxgeom.errors import PredicateError
 from dxgeom.policy.mistakes import Mistakes, Span
 from dxgeom.policy.weights import TooFine, integers_over_unit
-from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, place_in
+from dxgeom.policy.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
 from dxgeom.universe.columns import Column, TextColumn
-from dxgeom.universe.predicates import Name, parse_predicate
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTable, tabulated
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads import Groups, groups_of_column
+from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
 
 
 @final
@@ -86,6 +87,28 @@ class ColumnReader:
         """A column's distinct values."""
         found = self.column(node)
         return None if found is None else groups_of_column(self.universe, *found)
+
+    def intervals(self, node: Node, bounds: Sequence) -> Groups | None:
+        """A column's values put together between bounds."""
+        found = self.column(node)
+        if found is None:
+            return None
+        axis, column = found
+        name = Name(column.name, self.universe.attributes[axis].name, 0)
+        literals = []
+        for place, bound in enumerate(bounds.items):
+            text = bound.text if isinstance(bound, Scalar) else ""
+            try:
+                literals.append(Literal(text if isinstance(column, TextColumn) else exact(text), place))
+            except NotANumber:
+                self.note("DX202", bound.span, f"a bound of {shown(column.name)} is a number", "write -82.5, or 65")
+                return None
+        words = [bound.text for bound in bounds.items if isinstance(bound, Scalar)]
+        try:
+            return cut_groups(self.universe, name, literals, words)
+        except PredicateError as error:
+            self.note("DX202", bounds.items[error.offset].span, error.message, error.advice)
+            return None
 
     def note(self, code: str, span: Span, message: str, advice: str = "") -> None:
         """Remember a mistake."""

@@ -32,6 +32,8 @@ from dxgeom.universe.workloads import (
 
 KINDS: Final = ("count", "sum", "mean", "marginal", "marginals", "prefixes", "ranges", "matrix")
 WITH_WHERE: Final = ("sum", "marginal", "marginals", "prefixes", "ranges")
+ORDERED: Final = ("prefixes", "ranges")
+"""Kinds that go along a column of numbers or dates, and may go by bounds instead of by values."""
 SEVERAL: Final = ("marginal", "marginals", "prefixes", "ranges", "matrix")
 """Kinds that ask many questions at once, and whose names are therefore a beginning."""
 _SINGLE_WORDS: Final = ("name", "where", "importance", "count", "sum", "mean", "matrix", "prefixes", "ranges")
@@ -82,7 +84,7 @@ class QueryReader:
             case "marginals":
                 return self._counts(node, self._marginals(value))
             case _:
-                return self._counts(node, [self._along(kind, value)])
+                return self._counts(node, [self._along(kind, node, value)])
 
     def _kind(self, node: Mapping) -> str | None:
         found = [key.text for key, _ in node.entries if key.text in KINDS]
@@ -90,14 +92,14 @@ class QueryReader:
             return found[0]
         what = f"found {' and '.join(found)}" if found else "found none of them"
         advice = "write each as a query of its own" if found else ""
-        strangers = [key for key, _ in node.entries if key.text not in ("name", "where", "importance")]
+        strangers = [key for key, _ in node.entries if key.text not in ("name", "where", "at", "importance")]
         if not found and strangers:
             advice = did_you_mean(strangers[0].text, KINDS)
         self._note("DX200", node.span, f"a query asks for one of {', '.join(KINDS)}; {what}", advice)
         return None
 
     def _check_keys(self, node: Mapping, kind: str | None) -> None:
-        known = ("name", "where", "importance", *KINDS)
+        known = ("name", "where", "at", "importance", *KINDS)
         for key, value in node.entries:
             if key.text not in known:
                 if kind is not None:
@@ -119,6 +121,11 @@ class QueryReader:
         elif where is not None and kind not in (None, *WITH_WHERE):
             goes = f"{', '.join(WITH_WHERE[:-1])} and {WITH_WHERE[-1]}"
             self._note("DX200", where[0].span, f"'where' goes with {goes}, not with {kind}")
+        bounds = node.entry("at")
+        if bounds is not None and kind not in (None, *ORDERED):
+            self._note("DX200", bounds[0].span, f"'at' goes with {' and '.join(ORDERED)}, not with {kind}")
+        elif bounds is not None and not (isinstance(bounds[1], Sequence) and bounds[1].items):
+            self._note("DX108", bounds[1].span, "'at' is a list of bounds, such as [18, 40, 65]")
 
     def _named(self, node: Mapping, made: Workload) -> Workload:
         name = node.entry("name")
@@ -235,14 +242,18 @@ class QueryReader:
         self._note("DX210", span, f"'ways' says how many columns each table has: a whole number from 1 to {most}")
         return None
 
-    def _along(self, kind: str, value: Node) -> NamedTable | None:
-        found = self.columns.column(value)
+    def _along(self, kind: str, node: Mapping, value: Node) -> NamedTable | None:
+        found, bounds = self.columns.column(value), node.entry("at")
         if found is None:
             return None
         try:
-            groups = ordered_groups(self.columns.universe, *found)
+            groups: Groups | None = ordered_groups(self.columns.universe, *found)
         except UnsupportedCombination as error:
             self._note("DX201", value.span, str(error), f"{kind} are along numbers or dates")
+            return None
+        if bounds is not None and isinstance(bounds[1], Sequence):
+            groups = self.columns.intervals(value, bounds[1])
+        if groups is None:
             return None
         return prefix_counts(groups) if kind == "prefixes" else range_counts(groups)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dxgeom.policy.query_kinds import KINDS, WITH_WHERE
+from dxgeom.policy.query_kinds import KINDS, ORDERED, WITH_WHERE
 from dxgeom.policy.syntax_models import PolicySyntax
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -116,6 +116,7 @@ _QUERY_WORDS: Final[dict[str, str]] = {
     "marginals": "Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some columns.",
     "prefixes": "For each value of a column of numbers or dates: how many records have it or a lower one.",
     "ranges": "For each two values of a column of numbers or dates: how many records lie between, both included.",
+    "at": "Bounds that rise: counts then go below each, or from each to below another, instead of by single values.",
     "matrix": "A CSV file of weights beside the queries file: a column per query, a row per record type.",
     "name": "What the answer is called; names are distinct.",
     "where": "Only records that satisfy this condition.",
@@ -173,6 +174,8 @@ def _query(kind: str) -> dict[str, Any]:
     keys = {kind: forms.get(kind, word), "name": word, "importance": amount}
     if kind in WITH_WHERE:
         keys["where"] = word
+    if kind in ORDERED:
+        keys["at"] = {"type": "array", "items": word, "minItems": 1}
     return {
         "title": kind,
         "type": "object",

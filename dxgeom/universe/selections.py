@@ -104,18 +104,26 @@ def _compared(universe: Universe, left: Term, sign: str, right: Term) -> Selecti
     if not isinstance(left, Name) or not isinstance(right, Literal):
         what = "two columns" if isinstance(left, Name) else "two values"
         raise PredicateError(f"a column is compared with a value, found {what}", right.offset, "put text in quotes")
-    place, column = find_column(universe, left)
+    place, _ = find_column(universe, left)
+    return _by_code(universe, place, codes_where(universe, left, sign, right))
+
+
+def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
+    """Of which codes of its attribute a comparison of a column with a value is true.
+
+    Raises: PredicateError as :func:`evaluate`.
+    """
+    place, column = find_column(universe, name)
     if isinstance(column, TextColumn):
-        return _by_code(universe, place, _text_mask(column, left, sign, right))
-    number = right.value
+        return _text_mask(column, name, sign, literal)
+    number = literal.value
     if isinstance(number, str):
-        raise PredicateError(f"{shown(str(left))} holds numbers, found a text", right.offset, "remove the quotes")
+        raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, "remove the quotes")
     if column.cells is not None:
-        return _by_code(universe, place, _cell_mask(column, sign, number, right.offset))
+        return _cell_mask(column, sign, number, literal.offset)
     if isinstance(universe.attributes[place], RangeAttribute) or sign in ("==", "!="):
-        _check_grid(column, sign, number, right.offset)
-    mask = np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
-    return _by_code(universe, place, mask)
+        _check_grid(column, sign, number, literal.offset)
+    return np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
 
 
 def _by_code(universe: Universe, place: int, mask: NDArray[np.bool_]) -> Selection:

@@ -13,9 +13,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
+from dxgeom.universe.predicates import Literal, Name
 from dxgeom.universe.record_weights import along
+from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable, products, refuse_too_many, tabulated
 from dxgeom.universe.wording import did_you_mean, shown
@@ -33,13 +35,17 @@ class NamedTable:
 @final
 @dataclass(frozen=True)
 class Groups:
-    """A column's distinct values as words, and which of them each code of its attribute has."""
+    """A column's distinct values as words, and which of them each code of its attribute has.
+
+    Where the values are put together by ``cuts``, group k lies from cuts[k−1] to below cuts[k].
+    """
 
     universe: Universe
     column: str
     axis: int
     words: tuple[str, ...]
     codes: NDArray[np.int64]
+    cuts: tuple[str, ...] = ()
 
     @property
     def cells(self) -> WeightTable:
@@ -80,6 +86,29 @@ def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
     return Groups(universe, found.column, axis, tuple(found.words[place] for place in order), place_of[found.codes])
 
 
+def cut_groups(universe: Universe, name: Name, bounds: Sequence[Literal], words: Sequence[str]) -> Groups:
+    """A column's values put together by what lies below each bound but not below the one before.
+
+    Args: ``words``: the bounds as they were written.
+    Raises: PredicateError, with the place of the bound in ``offset``, for a bound that does not fit the column, or
+    where no value lies between it and its neighbour.
+    """
+    axis, column = find_column(universe, name)
+    below = np.array([codes_where(universe, name, "<", bound) for bound in bounds])
+    codes = len(bounds) - below.sum(axis=0)
+    for place, bound in enumerate(bounds):
+        if place and not np.all(below[place - 1] <= below[place]):
+            raise PredicateError("the bounds of intervals rise", bound.offset, "list them from the lowest")
+        empty = [side for side in (place, place + 1) if not np.any(codes == side)]
+        if empty:
+            between = f"below {words[0]}" if empty[0] == 0 else f"from {words[empty[0] - 1]} up"
+            between = f"from {words[empty[0] - 1]} to below {words[empty[0]]}" if 0 < empty[0] < len(words) else between
+            raise PredicateError(
+                f"no value of {shown(column.name)} lies {between}", bound.offset, "leave that bound out"
+            )
+    return Groups(universe, column.name, axis, ("", *words), np.asarray(codes, dtype=np.int64), tuple(words))
+
+
 def marginal(groups: Sequence[Groups]) -> NamedTable:
     """A count for every combination of the values of columns of different attributes, the last one's running fastest.
 
@@ -92,26 +121,40 @@ def marginal(groups: Sequence[Groups]) -> NamedTable:
 
 
 def prefix_counts(groups: Groups) -> NamedTable:
-    """How many records have each value or a lower one."""
-    count = len(groups.words)
+    """How many records have each value or a lower one, or lie below each cut."""
+    count = len(groups.cuts or groups.words)
     refuse_too_many(count, count)
-    names = tuple(f"{groups.column} up to {word}" for word in groups.words)
+    names = tuple(f"{groups.column} below {word}" for word in groups.cuts) or tuple(
+        f"{groups.column} up to {word}" for word in groups.words
+    )
     return NamedTable(names, along(groups.universe, groups.axis, groups.codes <= np.arange(count)[:, None]))
 
 
 def range_counts(groups: Groups) -> NamedTable:
-    """How many records lie between each two values, both included; the upper value runs fastest.
+    """How many records lie between each two values, both included, or from one cut to below another; the upper value
+    runs fastest.
 
     Raises: TooLarge.
     """
     count = len(groups.words)
     refuse_too_many(count * (count + 1) // 2, count)
     low, high = np.triu_indices(count)
-    names = tuple(
-        f"{groups.column} from {groups.words[a]} to {groups.words[b]}" for a, b in zip(low, high, strict=True)
-    )
+    names = tuple(_between(groups, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True))
     inside = (groups.codes >= low[:, None]) & (groups.codes <= high[:, None])
     return NamedTable(names, along(groups.universe, groups.axis, inside))
+
+
+def _between(groups: Groups, first: int, last: int) -> str:
+    if not groups.cuts:
+        return f"{groups.column} from {groups.words[first]} to {groups.words[last]}"
+    start = f" from {groups.cuts[first - 1]}" if first else ""
+    if last == len(groups.cuts):
+        return f"{groups.column}{start} up" if start else f"{groups.column} anywhere"
+    return (
+        f"{groups.column}{start} to below {groups.cuts[last]}"
+        if start
+        else f"{groups.column} below {groups.cuts[last]}"
+    )
 
 
 def groups_of(

@@ -292,3 +292,33 @@ def test_twenty_conditions_on_ten_million_record_types_stay_small():
     )
     assert queries.size == 10**7
     assert sum(table.weights.size for table in queries.tables.tables) == 80
+
+
+def test_bounds_put_values_together(clinic):
+    asked = "queries:\n  - ranges: age\n    at: [18, 65]\n  - prefixes: dose\n    at: [0.25]\n    where: sex == 'F'\n"
+    queries = parse_queries(asked, clinic)
+    assert queries.names == (
+        "age below 18",
+        "age below 65",
+        "age anywhere",
+        "age from 18 to below 65",
+        "age from 18 up",
+        "age from 65 up",
+        "dose below 0.25 where sex == 'F'",
+    )
+    found = coefficients(queries)
+    assert found[1] == by_record(clinic, lambda r: r["age"] in ("[0, 18)", "[18, 65)"))
+    assert found[2] == by_record(clinic, lambda r: 1)
+    assert found[4] == by_record(clinic, lambda r: r["age"] != "[0, 18)")
+    assert found[6] == by_record(clinic, lambda r: Fraction(r["dose"]) < Fraction(1, 4) and r["sex"] == "F")
+
+
+def test_bounds_at_every_value_ask_for_the_same_ranges_as_none():
+    policy = parse_policy(
+        "policy: p\nuniverse: {attributes: {day: {dates: [2024-03-01, 2024-03-04], step: 1}}}\n"
+        "rules: [{change: day, epsilon: 1}]\n"
+    )
+    asked = "queries: [{ranges: day, at: [2024-03-02, 2024-03-03, 2024-03-04]}]\n"
+    assert np.array_equal(
+        parse_queries(asked, policy).numerators, parse_queries("queries: [{ranges: day}]\n", policy).numerators
+    )
