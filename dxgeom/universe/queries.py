@@ -119,20 +119,24 @@ class LinearQueries:
         return cls._of(universe, workloads.marginals(universe, workloads.groups_of(universe, groups, ways)))
 
     @classmethod
-    def prefixes(cls, universe: Universe, attribute: str) -> LinearQueries:
+    def prefixes(cls, universe: Universe, attribute: str, *, at: Sequence[object] | None = None) -> LinearQueries:
         """For each value of an ordered attribute: how many records have it or a lower one.
 
-        Raises: UnsupportedCombination when the attribute is unknown or has no order.
+        Args: ``at``: rising numbers or days; then how many lie below each of these instead.
+        Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit.
         """
-        return cls._of(universe, [workloads.prefixes(universe, attribute)])
+        return cls._of(universe, [workloads.prefixes(universe, attribute, at)])
 
     @classmethod
-    def ranges(cls, universe: Universe, attribute: str) -> LinearQueries:
+    def ranges(cls, universe: Universe, attribute: str, *, at: Sequence[object] | None = None) -> LinearQueries:
         """For each two values of an ordered attribute: how many records lie between them, both included.
 
-        Raises: UnsupportedCombination when the attribute is unknown or has no order; TooLarge.
+        Args: ``at``: rising numbers or days; then how many lie from each of these, or the lowest value, to below
+        another, or to the highest.
+        Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit;
+        TooLarge.
         """
-        return cls._of(universe, [workloads.ranges(universe, attribute)])
+        return cls._of(universe, [workloads.ranges(universe, attribute, at)])
 
     @classmethod
     def stack(cls, parts: Sequence[LinearQueries]) -> LinearQueries:

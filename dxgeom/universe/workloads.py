@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
+from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
 from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import codes_where, find_column
@@ -186,14 +187,32 @@ def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[Named
     return made
 
 
-def prefixes(universe: Universe, attribute: str) -> NamedTable:
+def prefixes(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> NamedTable:
     """See :func:`prefix_counts`."""
-    return prefix_counts(ordered_groups(universe, *_attribute(universe, attribute)))
+    return prefix_counts(_ordered(universe, attribute, bounds))
 
 
-def ranges(universe: Universe, attribute: str) -> NamedTable:
+def ranges(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> NamedTable:
     """See :func:`range_counts`."""
-    return range_counts(ordered_groups(universe, *_attribute(universe, attribute)))
+    return range_counts(_ordered(universe, attribute, bounds))
+
+
+def _ordered(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> Groups:
+    axis, column = _attribute(universe, attribute)
+    groups = ordered_groups(universe, axis, column)
+    if bounds is None:
+        return groups
+    words = [str(bound) for bound in bounds]
+    if not words:
+        raise UnsupportedCombination("at least one bound to go by")
+    numbers = isinstance(column, NumberColumn)
+    try:
+        literals = [Literal(exact(word) if numbers else word, 0) for word in words]
+        return cut_groups(universe, Name(column.name, attribute, 0), literals, words)
+    except NotANumber as error:
+        raise UnsupportedCombination(f"the bounds of {shown(attribute)} are numbers, found {words}") from error
+    except PredicateError as error:
+        raise UnsupportedCombination(error.message + (f"; {error.advice}" if error.advice else "")) from error
 
 
 def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> WeightTable:

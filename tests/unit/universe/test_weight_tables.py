@@ -115,6 +115,15 @@ def test_prefixes_and_ranges_count_between_values():
     assert np.array_equal(ranges.numerators, [(low <= age) & (age <= high) for low, high in ends])
 
 
+def test_prefixes_and_ranges_may_go_by_bounds():
+    age = column_by_record(lambda record: True) * [int(record["age"]) for record in RECORDS]
+    prefixes = dx.LinearQueries.prefixes(UNIVERSE, "age", at=[5, 15])
+    assert prefixes.names == ("age below 5", "age below 15")
+    assert np.array_equal(prefixes.numerators, [age < 5, age < 15])
+    ranges = dx.LinearQueries.ranges(UNIVERSE, "age", at=[15])
+    assert np.array_equal(ranges.numerators, [age < 15, age >= 0, age >= 15])
+
+
 def test_kronecker_products_multiply_the_weights_of_each_value():
     factors = {"sex": [[0, 1], [2, -1]], "race": [1, 5, 0]}
     queries = dx.LinearQueries.kronecker(["x", "y"], UNIVERSE, factors, Fraction(1, 4))
@@ -162,6 +171,10 @@ def test_seven_conditions_over_ten_million_records_are_a_small_table():
         lambda: dx.LinearQueries.marginals(UNIVERSE, [["sexe"]]),
         lambda: dx.LinearQueries.prefixes(UNIVERSE, "race"),
         lambda: dx.LinearQueries.ranges(UNIVERSE, "nothing"),
+        lambda: dx.LinearQueries.ranges(UNIVERSE, "age", at=[5, 3]),
+        lambda: dx.LinearQueries.ranges(UNIVERSE, "age", at=[5, 6]),
+        lambda: dx.LinearQueries.prefixes(UNIVERSE, "age", at=["young"]),
+        lambda: dx.LinearQueries.prefixes(UNIVERSE, "age", at=[]),
         lambda: dx.LinearQueries.kronecker(["q"], UNIVERSE, {"sex": [1, 2, 3]}),
         lambda: dx.LinearQueries.kronecker(["q"], UNIVERSE, {"sex": [0.5, 1]}),
         lambda: dx.LinearQueries.kronecker(["q"], UNIVERSE, {"sex": [0, 2**60]}),
