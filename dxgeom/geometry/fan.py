@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.geometry.cones import cones_around
 from dxgeom.numeric.integer_solve import solve_exactly
 
 
@@ -47,10 +48,11 @@ def certify_fan(vertices: NDArray[np.int64], simplices: NDArray[np.int64]) -> Fa
     used, renumbered = np.unique(simplices, return_inverse=True)
     vertices = vertices[used]
     simplices = np.sort(renumbered.reshape(simplices.shape), axis=1)
-    determinants, normals, inside = _planes(vertices, simplices)
+    determinants, normals = _planes(vertices, simplices)
     if np.any(determinants == 0):
         raise CertificateRefused("a simplex of the hull is flat")
-    if np.count_nonzero(inside) != 1:
+    corners = vertices[simplices]
+    if cones_around(corners, corners[0].astype(object).sum(axis=0)) != 1:
         raise CertificateRefused("the simplices of the hull cover some direction more than once")
     _check_symmetry(vertices)
     fan = Fan(vertices, simplices, normals, np.abs(determinants))
@@ -58,19 +60,10 @@ def certify_fan(vertices: NDArray[np.int64], simplices: NDArray[np.int64]) -> Fa
     return fan
 
 
-def _planes(
-    vertices: NDArray[np.int64], simplices: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """Signed determinants, outward normals, and which closed cones hold the first simplex' barycentre."""
-    corners = vertices[simplices].astype(object)
-    ones = np.ones((*simplices.shape, 1), dtype=object)
-    determinants, normals = solve_exactly(corners, ones)
-    signs = np.where(determinants < 0, -1, 1)
-    barycentre = corners[0].sum(axis=0)
-    points = np.broadcast_to(barycentre[None, :, None], (len(simplices), simplices.shape[1], 1))
-    _, coordinates = solve_exactly(corners.transpose(0, 2, 1), points)
-    inside = np.all(coordinates[:, :, 0] * signs[:, None] >= 0, axis=1)
-    return determinants, normals[:, :, 0] * signs[:, None], inside
+def _planes(vertices: NDArray[np.int64], simplices: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Signed determinants and outward normals."""
+    determinants, normals = solve_exactly(vertices[simplices], np.ones((*simplices.shape, 1), dtype=object))
+    return determinants, normals[:, :, 0] * np.where(determinants < 0, -1, 1)[:, None]
 
 
 def _check_symmetry(vertices: NDArray[np.int64]) -> None:

@@ -17,7 +17,7 @@ _QHULL = 2e-6
 """Seconds per facet and squared dimension, for all the hulls on the way to the last."""
 _SCAN = 5e-10
 """Seconds per facet, point and dimension, to look for points beyond a facet."""
-_PROOF = 1.4e-6
+_PROOF = 3e-7
 """Seconds per facet and cubed dimension, for the certificate in exact integers."""
 
 

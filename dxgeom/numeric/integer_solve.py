@@ -1,10 +1,11 @@
-"""Many small integer linear systems at once, solved exactly by fraction-free elimination."""
+"""Many small integer linear systems, solved exactly."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 
@@ -15,32 +16,18 @@ def solve_exactly(matrices: NDArray[Any], sides: NDArray[Any]) -> tuple[NDArray[
     Returns: signed determinants (F,) and numerators (F, m, r), Python integers, with ``x = numerators / determinant``;
     numerators are 0 where the determinant is.
     Guarantee: *exact*.
-    Source: E. H. Bareiss, Sylvester's identity and multistep integer-preserving Gaussian elimination, 1968.
     """
-    work = np.concatenate([matrices, sides], axis=2).astype(object)
-    count, size = work.shape[0], work.shape[1]
-    sign = np.ones(count, dtype=object)
-    previous = np.ones(count, dtype=object)
-    regular = np.ones(count, dtype=object)
-    for step in range(size):
-        _pivot(work, sign, step)
-        pivot = work[:, step, step].copy()
-        multipliers = work[:, :, step].copy()
-        row = work[:, step, :].copy()
-        work = pivot[:, None, None] * work - multipliers[:, :, None] * row[:, None, :]
-        work = work // np.where(previous == 0, 1, previous)[:, None, None]
-        work[:, step, :] = row
-        previous = pivot
-        regular[pivot == 0] = 0
-    sign = sign * regular
-    return sign * previous, sign[:, None, None] * work[:, :, size:]
-
-
-def _pivot(work: NDArray[Any], sign: NDArray[Any], step: int) -> None:
-    """Bring a non-zero entry to the diagonal; a singular system keeps a zero there."""
-    for system in np.flatnonzero(work[:, step, step] == 0):
-        below = np.flatnonzero(work[system, step:, step] != 0)
-        if below.size:
-            other = step + int(below[0])
-            work[system, [step, other]] = work[system, [other, step]]
-            sign[system] = -sign[system]
+    count, size, columns = sides.shape
+    determinants = np.zeros(count, dtype=object)
+    numerators = np.zeros((count, size * columns), dtype=object)
+    systems = np.concatenate([matrices.astype(object), sides.astype(object)], axis=2).tolist()
+    for place, (matrix, system) in enumerate(zip(matrices.tolist(), systems, strict=True)):
+        determinant = fmpz_mat(matrix).det()
+        if determinant == 0:
+            continue
+        reduced, common, _ = fmpz_mat(system).rref()
+        # The reduced system is common·[1 | x]; by Cramer's rule determinant·x is whole.
+        solution = (entry * determinant // common for row in reduced.tolist() for entry in row[size:])
+        determinants[place] = int(determinant)
+        numerators[place] = [int(entry) for entry in solution]
+    return determinants, numerators.reshape(sides.shape)
