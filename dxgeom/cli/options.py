@@ -28,6 +28,7 @@ class Mechanism(StrEnum):
     ellipsoid = "ellipsoid"
     rotated_laplace = "rotated-laplace"
     hull = "hull"
+    coarse_hull = "coarse-hull"
     block_hulls = "block-hulls"
     epsilon_dp = "epsilon-dp"
     laplace_equal_shares = "laplace-equal-shares"
@@ -80,6 +81,15 @@ FormatOption: TypeAlias = Annotated[
 ]
 MechanismOption: TypeAlias = Annotated[
     Mechanism, typer.Option("--mechanism", help="'auto' takes the one with the smallest predicted error.")
+]
+CoarseFacetsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--coarse-facets",
+        min=4,
+        metavar="N",
+        help="How many facets the coarsened hull may have, 8,000 when left out: more for less error, later.",
+    ),
 ]
 ObjectiveOption: TypeAlias = Annotated[
     Aim, typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer.")

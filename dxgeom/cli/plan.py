@@ -11,6 +11,7 @@ import typer
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import (
     Aim,
+    CoarseFacetsOption,
     Format,
     FormatOption,
     LevelOption,
@@ -41,6 +42,7 @@ def plan(
     ] = Fraction(1),
     mechanism: MechanismOption = Mechanism.auto,
     objective: ObjectiveOption = Aim.mse,
+    coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     output: FormatOption = Format.text,
 ) -> None:
@@ -54,7 +56,7 @@ def plan(
       dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective)
+        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets)
         expected = expectations(chosen, spend, level)
         if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}

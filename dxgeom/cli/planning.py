@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
 
 
-def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechanism, objective: Aim) -> Plan:
+def planned(
+    policy: Path,
+    queries: Path,
+    records: int | None,
+    mechanism: Mechanism,
+    objective: Aim,
+    coarse_facets: int | None,
+) -> Plan:
     """The plan for a queries file under a policy file.
 
     Raises: PolicyError, QueryError, and what planning raises.
     """
+    from dxgeom.mechanisms.coarse_hull import FACETS
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
     from dxgeom.policy.queries_file import load_queries
@@ -25,7 +33,14 @@ def planned(policy: Path, queries: Path, records: int | None, mechanism: Mechani
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)
     with _told() as progress:
-        return plan(loaded.compile(), asked, objective=objective.value, mechanism=mechanism.value, progress=progress)
+        return plan(
+            loaded.compile(),
+            asked,
+            objective=objective.value,
+            mechanism=mechanism.value,
+            coarse_facets=FACETS if coarse_facets is None else coarse_facets,
+            progress=progress,
+        )
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import typer
 from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import (
     Aim,
+    CoarseFacetsOption,
     Format,
     FormatOption,
     LevelOption,
@@ -61,6 +62,7 @@ def release(
     records: RecordsOption = None,
     mechanism: MechanismOption = Mechanism.auto,
     objective: ObjectiveOption = Aim.mse,
+    coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: FormatOption = Format.text,
@@ -76,7 +78,7 @@ def release(
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective)
+        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets)
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, spend)
         released = chosen.release(

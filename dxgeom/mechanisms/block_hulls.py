@@ -7,17 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.coarse_polytope import coarse_polytope
+from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.round_space import RoundSpace
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
 
 BLOCK = 4
 """Dimensions of a block: larger hulls hold more of what is gained, and take much longer."""
-LIMITS = HullLimits(facets=2_000, seconds=20.0)
+FACETS = 2_000
+"""Of a block; where its hull has more, it is coarsened."""
 _GRID = 2.0**40
 _SHARE = 1e-12
 """A difference that asks a smaller share of its bound from a block does not shape that block."""
@@ -34,8 +35,8 @@ def block_hulls(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMec
     """K-norm noise of a sum of blocks: density ∝ exp(−Σ_b ‖(Bv)_b‖_b), each ‖·‖_b the norm of a small hull.
 
     The bound of every difference is shared out among the blocks in proportion to what independent Laplace noise in the
-    same basis would use. Each block's body is the hull of its part of the differences over their shares, and the
-    blocks' sizes are then balanced by the programme of optimal Laplace scales.
+    same basis would use. Each block's body is the hull, coarsened if need be, of its part of the differences over their
+    shares, and the blocks' sizes are then balanced by the programme of optimal Laplace scales.
 
     Args: ``strategy`` B in round coordinates, from ``best_strategy``.
     Guarantee: every generating difference is hidden, with all rounding errors counted against it.
@@ -74,8 +75,9 @@ def _block(places: NDArray[np.float64], group: list[int], shares: NDArray[np.flo
     asked = shares > _SHARE
     points = places[asked][:, group] / shares[asked, None]
     fineness = float(_GRID / np.abs(points).max())
-    whole = np.unique(np.rint(points * fineness).astype(np.int64), axis=0)
-    return _Block(group, hull_of_differences(whole, np.full(len(whole), fineness), LIMITS))
+    distinct = np.unique(np.rint(points * fineness), axis=0) / fineness
+    # A difference over its share is as long in all blocks as in the whole basis: within the unit cross-polytope.
+    return _Block(group, coarse_polytope(distinct, np.eye(len(group)), FACETS))
 
 
 def _error(block: _Block, back: NDArray[np.float64]) -> float:

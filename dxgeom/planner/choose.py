@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.coarse_hull import FACETS
 from dxgeom.mechanisms.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
@@ -33,6 +34,7 @@ def plan(
     errors: Sequence[Amount] | None = None,
     mechanism: MechanismName = "auto",
     hull_limits: HullLimits | None = None,
+    coarse_facets: int = FACETS,
     progress: Progress | None = None,
 ) -> Plan:
     """Choose how to answer a workload under a metric.
@@ -43,8 +45,9 @@ def plan(
     the plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every
     candidate and takes the one with the smallest exact error; naming one takes that one, and the others are still
     listed beside it. The literature's ways to scale Laplace noise (:data:`Strategy`) are built when named only: the
-    optimal scales are no worse. ``progress``: told in words what is being built; it may raise to end the work, and
-    nothing is lost.
+    optimal scales are no worse. ``hull_limits``: when to give the exact hull up. ``coarse_facets``: how many facets the
+    coarsened hull may have; more make its error smaller and its set-up longer. ``progress``: told in words what is
+    being built; it may raise to end the work, and nothing is lost.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -54,7 +57,7 @@ def plan(
     """
     _check_choice("mechanism", mechanism, ("auto", *get_args(Name), *get_args(Strategy)))
     aim = objective_of(objective, queries.count, queries.importance, importance, errors)
-    workshop = Workshop(sensitivity_of(metric, queries), aim, _watched(hull_limits, progress))
+    workshop = Workshop(sensitivity_of(metric, queries), aim, _watched(hull_limits, progress), coarse_facets)
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
     for name in (*get_args(Name), *(each for each in get_args(Strategy) if each == mechanism)):

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.metrics.changes import ListedChanges
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.law import NoiseLaw
 
 
 def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, float]:
@@ -27,7 +29,19 @@ def set_up_of(mechanism: AdditiveMechanism) -> str:
             return "no noise"
         case LaplaceNoise(scales=scales):
             return f"{len(scales):,} scales from {found}"
-        case FacetConeNoise(body=body):
-            return f"{body.facets:,} facets around {found}"
         case law:
-            return f"{law.dimension:,} dimensions around {found}"
+            facets = _facets(law)
+            return f"{facets:,} facets around {found}" if facets else f"{law.dimension:,} dimensions around {found}"
+
+
+def _facets(law: NoiseLaw) -> int:
+    """Of all the polytopes in it together."""
+    match law:
+        case FacetConeNoise(body=body):
+            return body.facets
+        case LinearImageNoise(inner=inner):
+            return _facets(inner)
+        case ProductNoise(parts=parts):
+            return sum(_facets(part) for part in parts)
+        case _:
+            return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar, final
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.block_hulls import block_hulls
+from dxgeom.mechanisms.coarse_hull import FACETS, coarse_hull
 from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
 from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
@@ -23,7 +24,9 @@ from dxgeom.mechanisms.sensitivity import Sensitivity
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.objective import Objective
 
-Name: TypeAlias = Literal["laplace", "box", "ellipsoid", "rotated-laplace", "hull", "block-hulls", "epsilon-dp"]
+Name: TypeAlias = Literal[
+    "laplace", "box", "ellipsoid", "rotated-laplace", "hull", "coarse-hull", "block-hulls", "epsilon-dp"
+]
 """Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
 
 Strategy: TypeAlias = Literal["laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"]
@@ -48,6 +51,7 @@ class Workshop:
     sensitivity: Sensitivity
     aim: Objective = _TOTAL
     hull_limits: HullLimits | None = field(default=None, repr=False)
+    coarse_facets: int = FACETS
 
     def build(self, name: Name | Strategy) -> AdditiveMechanism:
         """The mechanism of that name.
@@ -67,6 +71,7 @@ class Workshop:
         return {
             "laplace": lambda: self._laplace(self.sensitivity, self.aim.factors),
             "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),
+            "coarse-hull": self._coarse_hull,
             "rotated-laplace": lambda: rotated_laplace(self._room, _made(self._strategy)),
             "block-hulls": lambda: block_hulls(self._room, _made(self._strategy)),
             "ellipsoid": lambda: ellipsoid_mechanism(self._room),
@@ -80,6 +85,13 @@ class Workshop:
     @property
     def _laplace(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
         return optimal_laplace if self.aim.name == "mse" else fairest_laplace
+
+    def _coarse_hull(self) -> AdditiveMechanism:
+        hull = self._hull
+        if isinstance(hull, SensitivityHull) and hull.body.facets <= self.coarse_facets:
+            return replace(hull_mechanism(self.sensitivity, hull), name="coarse-hull")
+        progress = self.hull_limits.progress if self.hull_limits else None
+        return coarse_hull(self._room, _made(self._strategy), self.coarse_facets, progress)
 
     @property
     def _room(self) -> RoundSpace:

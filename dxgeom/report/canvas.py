@@ -26,6 +26,7 @@ WORDS: Final = {
     "ellipsoid": "ellipsoid",
     "rotated-laplace": "rotated Laplace",
     "hull": "sensitivity hull",
+    "coarse-hull": "coarsened hull",
     "block-hulls": "hulls of blocks",
     "epsilon-dp": "ordinary ε-DP",
 }
