@@ -33,3 +33,13 @@ def gauge_of_box(place):
 
 def gauge_squared_of_ball(place):
     return sum(entry**2 for entry in place)
+
+
+def exact_gauge_of_polytope(body, place):
+    """The largest of the facets' planes at the point, from the proved fan's integers."""
+    scales = [Fraction(float(unit)) * Fraction(body.inflation) for unit in body.units]
+    steps = [Fraction(entry) / scale for entry, scale in zip(place, scales, strict=True)]
+    return max(
+        sum(int(entry) * step for entry, step in zip(normal, steps, strict=True)) / int(volume)
+        for normal, volume in zip(body.fan.normals, body.fan.volumes, strict=True)
+    )

@@ -57,6 +57,13 @@ def test_a_mechanism_that_cannot_be_built_is_listed_with_the_reason(tmp_path: Pa
     assert refused.stderr.startswith("error: ")
 
 
+def test_the_facets_of_a_coarsened_hull_can_be_chosen() -> None:
+    arguments = ["plan", POLICY, QUERIES, "--mechanism", "coarse-hull", "--format", "json", "--coarse-facets"]
+    found = [json.loads(CliRunner().invoke(app, [*arguments, facets]).stdout) for facets in ("8", "8000")]
+    errors = [next(row for row in each["candidates"] if row["name"] == "coarse-hull") for each in found]
+    assert errors[1]["predicted_mse"] < errors[0]["predicted_mse"]
+
+
 def test_mistakes_in_queries_are_reported_with_their_places(tmp_path: Path) -> None:
     queries = tmp_path / "queries.yaml"
     queries.write_text("queries:\n  - count: natve == 'No'\n  - count: gender == 'X'\n", encoding="utf-8")
@@ -84,6 +91,7 @@ def test_a_mean_takes_the_number_of_records_from_the_command_line(tmp_path: Path
         ["--level", "nan"],
         ["--mechanism", "magic"],
         ["--records", "0"],
+        ["--coarse-facets", "3"],
         ["--format", "xml"],
     ],
 )

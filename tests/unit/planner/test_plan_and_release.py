@@ -67,6 +67,36 @@ def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, 
     assert chosen.lower_bound <= chosen.predicted_mse * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("count", [8, 9])
+def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
+    chosen = dx.plan(dx.verify_metric(distances(30, count)), random_queries(count, 30, count))
+    losses = {candidate.name: candidate.loss for candidate in chosen.candidates}
+    assert losses["hull"] is None
+    assert chosen.mechanism.name == "coarse-hull"
+    assert chosen.lower_bound < chosen.loss == losses["coarse-hull"] == min(filter(None, losses.values()))
+
+
+def test_facets_are_given_for_error_as_the_caller_likes():
+    metric, queries = dx.verify_metric(distances(30, 8)), random_queries(8, 30, 8)
+    coarse, fine = (choose(metric, queries, mechanism="coarse-hull", coarse_facets=facets) for facets in (400, 3_000))
+    assert fine.predicted_mse < coarse.predicted_mse
+    rows = [next(row for row in each.candidates if row.name == "coarse-hull") for each in (coarse, fine)]
+    facets = [int(row.set_up.split()[0].replace(",", "")) for row in rows]
+    assert facets[0] <= 400 < facets[1] <= 3_000
+    assert f"coarse-hull      total MSE {fine.predicted_mse:<12.6g}" in "\n".join(fine.lines())
+    assert json.loads(fine.to_json())["mechanism"] == "coarse-hull"
+    assert fine.fingerprint != coarse.fingerprint
+    with pytest.raises(TooLarge, match="at least 256 facets"):
+        choose(metric, queries, mechanism="coarse-hull", coarse_facets=255)
+
+
+def test_a_release_of_a_coarsened_hull_is_near_the_truth():
+    queries = random_queries(8, 30, 8)
+    chosen = choose(dx.verify_metric(distances(30, 8)), queries, mechanism="coarse-hull", coarse_facets=400)
+    release = chosen.release(np.arange(30), ledger=":memory:", spend="1/2")
+    assert np.all(np.abs(release.values - queries.matrix @ np.arange(30)) < 60 * release.rmse)
+
+
 @pytest.mark.parametrize("name", get_args(Name))
 def test_a_named_mechanism_is_taken_whatever_its_error(name):
     chosen = dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12), mechanism=name)
@@ -112,7 +142,7 @@ def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():
 
 def test_more_than_seven_dimensions_are_left_to_other_shapes_than_the_hull():
     chosen = dx.plan(dx.verify_metric(distances(12)), random_queries(8, 12))
-    assert chosen.mechanism.name in ("rotated-laplace", "block-hulls")
+    assert chosen.mechanism.name in ("rotated-laplace", "coarse-hull", "block-hulls")
     assert any("7 dimensions" in candidate.reason for candidate in chosen.candidates)
 
 
