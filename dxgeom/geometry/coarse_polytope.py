@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
+from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_corners
 from dxgeom.numeric.hull_growth import extreme_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
@@ -46,7 +46,7 @@ def coarse_polytope(
             f"every hull in {dimension} dimensions has at least {2**dimension:,} facets; {limits.facets:,} are allowed"
         )
     lengths = np.abs(points @ np.linalg.inv(corners)).sum(axis=1)
-    return hull_of_points(_least_shrunk(points, corners, lengths, limits), limits)
+    return hull_of_corners(_least_shrunk(points, corners, lengths, limits), limits)
 
 
 def _least_shrunk(

@@ -37,7 +37,7 @@ class SymmetricPolytope(ConvexBody):
 
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
-    Only :func:`hull_of_differences`, :func:`hull_of_points` and
+    Only :func:`hull_of_differences`, :func:`hull_of_points`, :func:`hull_of_corners` and
     :func:`dxgeom.geometry.enclosing.enclosing_polytope` make one.
     """
 
@@ -147,6 +147,22 @@ def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None
         if np.linalg.matrix_rank(points) < points.shape[1]:
             raise NotANormBall("the differences lie in a subspace: reduce to their span first") from error
         raise
+    return _proved(corners, points, units, limits)
+
+
+def hull_of_corners(corners: NDArray[np.float64], limits: HullLimits | None = None) -> SymmetricPolytope:
+    """The same for points (E, m) of which hardly any is superfluous: they are not sifted first.
+
+    Raises: as :func:`hull_of_differences`.
+    """
+    points, units = _scaled_points(corners)
+    return _proved(points, points, units, limits or HullLimits())
+
+
+def _proved(
+    corners: NDArray[np.float64], points: NDArray[np.float64], units: NDArray[np.float64], limits: HullLimits
+) -> SymmetricPolytope:
+    """The hull of the corners, inflated to hold all points."""
     refusal: CertificateRefused | TooLarge | None = None
     for shift in SHIFT_BITS:
         try:

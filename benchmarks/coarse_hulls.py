@@ -1,0 +1,82 @@
+"""Facets against error: the coarsened hull at several sizes, next to the hull itself and what else plans choose from.
+
+Errors are total mean squared errors over the lower bound; seconds are of one processor.
+Run: .venv/bin/python benchmarks/coarse_hulls.py [K ...]     (3 to 10 when left out; five minutes)
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from planner import on_places
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.coarse_hull import coarse_hull
+from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.round_space import round_space
+from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.workshop import Workshop
+
+FACETS = (250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
+LIMITS = HullLimits(facets=60_000, seconds=60.0)
+
+
+def main() -> None:
+    """One block per workload."""
+    for count in [int(word) for word in sys.argv[1:]] or range(3, 11):
+        for kind in ("uniform", "binary"):
+            show(f"{count} {kind} queries on 100 places", sensitivity_of(*on_places(count, kind)))
+
+
+def show(title: str, sensitivity: Sensitivity) -> None:
+    space = round_space(sensitivity)
+    if space is None:
+        return
+    strategy = best_strategy(space)
+    shapes = Workshop(sensitivity)
+    bound = shapes.lower_bound()
+    blocks = shapes.build("block-hulls")
+    print(f"\n{title}: lower bound {bound:.4g}; error over it:")
+    row("rotated-laplace", rotated_laplace(space, strategy), bound)
+    row("block-hulls", blocks, bound)
+    facets_of_last = 0
+    for facets in FACETS:
+        started = time.process_time()
+        try:
+            coarse = coarse_hull(space, strategy, facets)
+        except (TooLarge, CertificateRefused):
+            continue
+        seconds = time.process_time() - started
+        if facets_of(coarse) > facets_of_last:
+            facets_of_last = facets_of(coarse)
+            row("coarse-hull", coarse, bound, seconds)
+    started = time.process_time()
+    try:
+        hull = sensitivity_hull(sensitivity, LIMITS)
+    except (TooLarge, CertificateRefused) as error:
+        print(f"{'hull':>16} {error}", flush=True)
+        return
+    row("hull", hull_mechanism(sensitivity, hull), bound, time.process_time() - started)
+
+
+def row(name: str, mechanism: AdditiveMechanism, bound: float, seconds: float | None = None) -> None:
+    took = "" if seconds is None else f"{seconds:>7.2f} s"
+    over = float(np.sum(mechanism.variances())) / bound
+    print(f"{name:>16} {facets_of(mechanism) or '':>7} {over:>7.3f} {took}", flush=True)
+
+
+def facets_of(mechanism: AdditiveMechanism) -> int:
+    law = mechanism.law
+    inner = law.inner if isinstance(law, LinearImageNoise) else law
+    return inner.body.facets if isinstance(inner, FacetConeNoise) else 0
+
+
+if __name__ == "__main__":
+    main()
