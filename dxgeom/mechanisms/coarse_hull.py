@@ -13,7 +13,7 @@ from dxgeom.mechanisms.round_space import RoundSpace
 from dxgeom.noise.facet_cones import FacetConeNoise
 
 FACETS = 8_000
-"""As many facets as are proved in a second or two; see ``benchmarks/coarse_hulls.py`` for what more of them save."""
+"""Set up in two or three seconds; ``benchmarks/coarse_hulls.py`` shows what more of them save."""
 
 
 def coarse_hull(

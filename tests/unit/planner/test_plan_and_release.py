@@ -69,11 +69,12 @@ def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, 
 
 @pytest.mark.parametrize("count", [8, 9])
 def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
-    chosen = dx.plan(dx.verify_metric(distances(30, count)), random_queries(count, 30, count))
+    metric = dx.verify_metric(distances(30, count))
+    chosen = choose(metric, random_queries(count, 30, count), coarse_facets=2_500)
     losses = {candidate.name: candidate.loss for candidate in chosen.candidates}
     assert losses["hull"] is None
-    assert chosen.mechanism.name == "coarse-hull"
-    assert chosen.lower_bound < chosen.loss == losses["coarse-hull"] == min(filter(None, losses.values()))
+    assert losses["coarse-hull"] is not None
+    assert chosen.lower_bound < chosen.loss == min(filter(None, losses.values()))
 
 
 def test_facets_are_given_for_error_as_the_caller_likes():
