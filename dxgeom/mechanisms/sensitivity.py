@@ -78,9 +78,10 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
     changes = _changes(metric.metric, queries.tables)
     lattice = on_lattice(queries, changes.of_each_query)
-    if any(lattice.weight_errors):
-        if absent is not None:
-            _refuse_rounding(lattice)
+    if absent is not None and any(lattice.weight_errors):
+        _refuse_rounding(lattice)
+    if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
+        # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
         return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables))
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
     return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)))

@@ -252,3 +252,14 @@ def test_the_baseline_is_the_textbook_laplace_mechanism():
     mechanism = epsilon_dp_laplace(sensitivity)
     assert isinstance(mechanism.law, LaplaceNoise)
     assert mechanism.law.scales * sensitivity.queries.float_steps == pytest.approx([4, 4], rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[0, 10**12, 5 * 10**11], [0, 2**45, 2**44], [-(10**12), 10**12, 0]])
+def test_weights_that_a_coarser_lattice_holds_exactly_are_hidden_like_others(weights):
+    """Many weights end in zeros: on a coarser lattice nothing is rounded away, and every difference still counts."""
+    metric = verify(DiscreteMetric(3, Fraction(1, 2)), title="m", fingerprint="m", budget=Fraction(1))
+    sensitivity = sensitivity_of(metric, LinearQueries.from_matrix(["q"], [weights]))
+    assert sensitivity.queries.steps[0] > 1
+    assert sensitivity.queries.weight_errors == (0,)
+    scale = optimal_laplace(sensitivity).law.scales[0] * float(sensitivity.queries.steps[0])
+    assert scale == pytest.approx(2 * (max(weights) - min(weights)), rel=1e-9)
