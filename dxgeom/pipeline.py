@@ -34,13 +34,14 @@ def compile_and_release(
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
     Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects;
-    ``records`` is the public number of records, needed by means in a query file that does not state it.
+    ``records`` is the public number of records, needed by means in a query file that does not state it, and by a plan
+    that may answer changed queries.
     Raises: PolicyError, QueryError, DataError, LedgerError, BudgetExceeded; nothing is spent when one is raised before
     the noise is drawn.
     """
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
-    chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism)
+    chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)
     return chosen.release(
         table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose
     )

@@ -31,6 +31,7 @@ class Mechanism(StrEnum):
     coarse_hull = "coarse-hull"
     block_hulls = "block-hulls"
     epsilon_dp = "epsilon-dp"
+    changed_queries = "changed-queries"
     laplace_equal_shares = "laplace-equal-shares"
     laplace_one_scale = "laplace-one-scale"
     laplace_proportional_shares = "laplace-proportional-shares"
@@ -99,5 +100,5 @@ LevelOption: TypeAlias = Annotated[
 ]
 RecordsOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--records", min=1, help="The public number of records, for means in a queries file without it."),
+    typer.Option("--records", min=1, help="The public number of records, where the queries file does not state it."),
 ]

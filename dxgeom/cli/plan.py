@@ -86,10 +86,6 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
         [_candidate_row(candidate, plan) for candidate in plan.candidates],
     )
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
-    bound = (
-        f"no additive noise that stretches to every spend has a {plan.objective.title} below "
-        f"{brief(plan.lower_bound)}; this plan is within a factor {plan.gap:.3g} of it"
-    )
     ratio = plan.epsilon_dp_ratio
     ordinary = (
         [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this {plan.objective.title}"]
@@ -100,7 +96,8 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             "",
             f"chosen  {plan.reason}",
             *ordinary,
-            f"bound   {bound}",
+            f"bound   {plan.bound_in_words}",
+            *([] if plan.bias_in_words is None else [f"bias    {plan.bias_in_words}"]),
             "",
             f"each answer, at spend {plain(spend)}",
         ]

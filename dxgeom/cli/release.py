@@ -105,10 +105,13 @@ def _print(released: Release, level: float, ledger: Path) -> None:
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
+    worst = int(released.biases.argmax())
+    bias = f"bias       at most {brief(released.biases[worst])} ('{released.names[worst]}'), within the error bars"
     print_lines(
         [
             "",
             f"mechanism  {released.offer.mechanism.name}",
+            *([] if released.offer.mechanism.change is None else [bias]),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.offer.metric.budget)}",
             f"ledger     {ledger}",

@@ -11,7 +11,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import DataError
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.known_bias import QueryChange
 from dxgeom.mechanisms.sensitivity import Sensitivity
 from dxgeom.mechanisms.spread import OwnNoise
 from dxgeom.metrics.verification import VerifiedMetric
@@ -27,7 +29,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: the spread (K, m) as rationals; a unit row for an
     answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
-    influence. Or :class:`OwnNoise` where no answer follows from others.
+    influence. Or :class:`OwnNoise` where no answer follows from others. ``change``: what was asked, where the
+    sensitivity is that of other queries which are answered in its place; else None.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
     e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Both round(V) and the combinations are post-processing.
@@ -37,6 +40,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     sensitivity: Sensitivity = field(repr=False)
     law: NoiseLaw | None = field(repr=False)
     mixing: NDArray[Any] | OwnNoise = field(repr=False)
+    change: QueryChange | None = field(default=None, repr=False)
 
     @property
     def metric(self) -> VerifiedMetric:
@@ -85,6 +89,16 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
                 return np.asarray(np.einsum("kj,kj->k", spread @ law.second_moment, spread))
 
     @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far the mean of an answer can be from the truth, by a choice made before any data was read."""
+        return np.zeros(len(self.sensitivity.queries.names)) if self.change is None else self.change.biases
+
+    @property
+    def lasting_errors(self) -> NDArray[np.float64]:
+        """(K,): the part of each mean squared error that no spend makes smaller: rounding to the lattice, and bias."""
+        return np.asarray(self.rounding_variances + self.biases**2)
+
+    @cached_property
     def rounding_variances(self) -> NDArray[np.float64]:
         """(K,): what rounding to the lattice adds, about g²/12 per noisy coordinate."""
         if self.law is None:
@@ -97,9 +111,10 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         """(K,): mean squared error of each answer in its own unit squared.
 
         The ideal noise's moment is exact. Rounding to the lattice adds about g²/12 per noisy coordinate, less when a
-        large spend makes the noise hardly wider than a step. Rounded weights are not in here: see ``weight_errors``.
+        large spend makes the noise hardly wider than a step. Where changed queries are answered, it is the worst over
+        all data: the square of the bias is added. Rounded weights are not in here: see ``weight_errors``.
         """
-        return np.asarray(self.ideal_variances / float(spend) ** 2 + self.rounding_variances)
+        return np.asarray(self.ideal_variances / float(spend) ** 2 + self.lasting_errors)
 
     @property
     def rounding_share(self) -> float:
@@ -108,6 +123,11 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         return 0.0 if total == 0 else float(self.rounding_variances.sum()) / total
 
     def check_size(self, records: int, spend: Fraction) -> None:
+        if self.change is not None and self.change.records != records:
+            raise DataError(
+                f"the queries were changed for {self.change.records:,} records, these are {records:,}; the bias grows "
+                "with that public number: plan for it"
+            )
         if self.law is not None:
             self.law.check_size(1 / spend)
 

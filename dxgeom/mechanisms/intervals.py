@@ -17,6 +17,7 @@ from dxgeom.noise.laplace import LaplaceNoise
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""
 _ENTRIES = 1 << 25
+_ROUNDING = 1e-12
 _MISSED = 5.2
 """Standard deviations of caution: the chance that a simulated quantile is too small is below 1e-7."""
 
@@ -28,14 +29,36 @@ def half_widths(
 
     Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
     small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding
-    the weights can have changed.
+    the weights can have changed. A known bias is counted at its worst: exactly for Laplace noise from level ½ on, else
+    by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     if not 0 < level < 1:
         raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
     half_steps = mechanism.reach_of_each / 2
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
-    return np.asarray(_noise_quantiles(mechanism, level) / float(spend) + half_steps + drift)
+    return np.asarray(_error_quantiles(mechanism, level, spend) + half_steps + drift)
+
+
+def _error_quantiles(mechanism: AdditiveMechanism, level: float, spend: Fraction) -> NDArray[np.float64]:
+    """(K,): what noise and bias together exceed with probability 1 − level at most.
+
+    For Laplace noise of scale c and a bias β the chance of more than w ≥ β is e^(−w/c)·cosh(β/c), rising with |β|; from
+    level ½ on, the w with that chance 1 − level is at least β.
+    """
+    noise = _noise_quantiles(mechanism, level) / float(spend)
+    if mechanism.change is None:
+        return noise
+    widened = noise + mechanism.biases
+    if not isinstance(mechanism.law, LaplaceNoise) or level < 0.5:
+        return np.asarray(widened)
+    scales = np.sqrt(mechanism.ideal_variances / 2) / float(spend)
+    noisy = scales > 0
+    share = mechanism.biases[noisy] / scales[noisy]
+    # ln cosh x = x + ln(1 + e^−2x) − ln 2, which does not overflow.
+    exact = share + np.log1p(np.exp(-2 * share)) - math.log(2) - math.log1p(-level)
+    widened[noisy] = np.minimum(widened[noisy], scales[noisy] * exact * (1 + _ROUNDING))
+    return np.asarray(widened)
 
 
 @lru_cache(maxsize=16)

@@ -100,3 +100,19 @@ def largest_changes(grid: Grid, first: Places, second: Places) -> Grid:
                 widest = max(widest, abs(grid[o, one, i] - grid[o, other, i]))
             largest[p] = widest
     return largest
+
+
+@numba.njit(cache=True)
+def lowest_along_line(grid: Grid, steps: NDArray[np.float64]) -> Grid:
+    """The largest grid below this one whose entries k and k + 1 of a fibre differ by at most steps[k]; *exact* for
+    integers."""
+    lowered = grid.copy()
+    outer, size, inner = grid.shape
+    for o in range(outer):
+        for k in range(1, size):
+            for i in range(inner):
+                lowered[o, k, i] = min(lowered[o, k, i], lowered[o, k - 1, i] + steps[k - 1])
+        for k in range(size - 2, -1, -1):
+            for i in range(inner):
+                lowered[o, k, i] = min(lowered[o, k, i], lowered[o, k + 1, i] + steps[k])
+    return lowered

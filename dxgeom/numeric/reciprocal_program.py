@@ -45,11 +45,13 @@ class ReciprocalSolution:
         return self.value / self.dual_bound - 1
 
 
-def minimise_reciprocal_squares(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> ReciprocalSolution:
+def minimise_reciprocal_squares(
+    rows: NDArray[np.float64], weights: NDArray[np.float64], gap: float = GAP
+) -> ReciprocalSolution:
     """The programme above, with all rows listed.
 
     Args: ``rows`` A (E, K), non-negative, every column with a positive entry; ``weights`` ω (K,), positive.
-    Guarantee: duality gap *at most* 1e-9 relative; feasible up to rounding (the caller rescales exactly).
+    Guarantee: duality gap *at most* ``gap``, relative; feasible up to rounding (the caller rescales exactly).
     Raises: CertificateRefused when the gap is not reached.
     """
     largest = rows.max(axis=0)
@@ -60,22 +62,22 @@ def minimise_reciprocal_squares(rows: NDArray[np.float64], weights: NDArray[np.f
         worst = np.argpartition(loads, len(loads) - most)[-most:] if len(loads) > most else np.arange(len(loads))
         return loads[worst], scaled[worst]
 
-    solution = minimise_under_heaviest(heaviest, weights * largest**2)
+    solution = minimise_under_heaviest(heaviest, weights * largest**2, gap)
     return ReciprocalSolution(solution.rates / largest, solution.value, solution.dual_bound, solution.active)
 
 
-def minimise_under_heaviest(heaviest: Heaviest, weights: NDArray[np.float64]) -> ReciprocalSolution:
+def minimise_under_heaviest(heaviest: Heaviest, weights: NDArray[np.float64], gap: float = GAP) -> ReciprocalSolution:
     """The programme above for rows that are only known through the heaviest one; each column's largest entry is 1.
 
     Guarantee, Raises: as above.
     """
     try:
-        return _by_constraint_generation(heaviest, weights)
+        return _by_constraint_generation(heaviest, weights, gap)
     except np.linalg.LinAlgError as error:
         raise CertificateRefused("the programme for optimal scales is too badly scaled for float64") from error
 
 
-def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64]) -> ReciprocalSolution:
+def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64], gap: float) -> ReciprocalSolution:
     """While rows are being found the working ones are solved a little more exactly each time; in the end fully."""
     count = len(weights)
     size = float(weights.max())
@@ -90,7 +92,7 @@ def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64]) 
         loads, rows = heaviest(rates, max(_ADDED_PER_ROUND, count))
         feasible = rates / max(float(loads.max()), 1.0)
         value = float(np.sum(weights / feasible**2))
-        if value <= best * (1 + GAP):
+        if value <= best * (1 + gap):
             return ReciprocalSolution(feasible, value * size, best * size, len(working))
         fresh = loads > 1 + _TOLERANCE / 10
         if not np.any(fresh) and tolerance <= _TOLERANCE:

@@ -36,6 +36,19 @@ def distances_from(graph: EdgeGraph, sources: NDArray[np.int64], limit: float = 
     return np.asarray(dijkstra(graph, directed=True, indices=sources, limit=limit), dtype=np.float64)
 
 
+def lowest_arrivals(graph: EdgeGraph, starts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """min_j (starts_j + length of the shortest path from j) at every node: one search from a node before all others.
+
+    Guarantee: *exact* where starts and lengths are integers and all sums stay below 2⁵³.
+    """
+    size, lowest = len(starts), float(starts.min())
+    data = np.concatenate([graph.data, starts - lowest])
+    indices = np.concatenate([graph.indices, np.arange(size, dtype=graph.indices.dtype)])
+    ends = np.concatenate([graph.indptr, np.array([data.size], dtype=graph.indptr.dtype)])
+    beyond = csr_matrix((data, indices, ends), shape=(size + 1, size + 1))
+    return distances_from(beyond, np.array([size]))[0, :size] + lowest
+
+
 def path_between(graph: EdgeGraph, start: int, end: int) -> tuple[int, ...]:
     """The nodes of a shortest path from ``start`` to ``end``, both included; empty where there is none."""
     _, before = dijkstra(graph, directed=True, indices=start, return_predecessors=True)

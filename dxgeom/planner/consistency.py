@@ -77,10 +77,12 @@ def consistent_answers(
     release: Release, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
 ) -> ConsistentAnswers:
     """See :meth:`Release.consistent`."""
-    lattice = release.offer.mechanism.sensitivity.queries
+    mechanism = release.offer.mechanism
+    # What holds for the answers asked for need not hold for those of changed queries.
+    lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.asked
     if len(release.names) > LARGEST:
         raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {len(release.names):,}")
-    variances = tuple(_ten_bits(float(v)) for v in release.offer.mechanism.variances(release.spent))
+    variances = tuple(_ten_bits(float(v)) for v in mechanism.variances(release.spent))
     equations = _implied(lattice.numerators, lattice.steps, release.records)
     known = [_known(release.names, name, value) for name, value in totals.items()]
     bounded = {k for k, row in enumerate(lattice.numerators) if nonnegative and row.min() >= 0}

@@ -70,15 +70,16 @@ class Objective:
     def least_spend(self, mechanism: AdditiveMechanism) -> Fraction:
         """The smallest spend, rounded up to six digits, at which every answer is as exact as was asked.
 
-        Raises: UnsupportedCombination when no errors were asked for, or rounding to the lattice alone exceeds one.
+        Raises: UnsupportedCombination when no errors were asked for, or rounding and bias alone exceed one.
         """
         if self.wanted is None:
             raise UnsupportedCombination("the least spend is for plans that were asked for certain 'errors'")
         wanted = np.array([float(error) for error in self.wanted]) ** 2
-        left = wanted - mechanism.rounding_variances
+        left = wanted - mechanism.lasting_errors
         if np.any(left <= 0):
+            cause = "rounding to the lattice" if mechanism.change is None else "the bias of changed queries"
             raise UnsupportedCombination(
-                "an error asked for is smaller than what rounding to the lattice causes; ask for a larger one"
+                f"an error asked for is smaller than what {cause} causes; ask for a larger one"
             )
         spend = float(np.sqrt(np.max(mechanism.ideal_variances / left))) * (1 + 1e-12)
         if spend == 0:

@@ -67,8 +67,10 @@ class Plan:
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
-    ``lower_bound``: of all additive noise that honours the metric and, stretched by 1/s, s times the metric for every
-    spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1.
+    ``lower_bound``: of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the
+    metric for every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1. Answers to changed queries,
+    with a known bias, may have one: their loss is the worst over all data of the stated number of records, each
+    answer's on its own.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -90,10 +92,37 @@ class Plan:
 
     @property
     def gap(self) -> float:
-        """The loss over the lower bound: within this factor of the best possible."""
+        """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
         if self.loss == 0:
             return 1.0
         return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far each answer can be off apart from its noise, at any spend; 0 unless queries were changed."""
+        return self.mechanism.biases
+
+    @property
+    def bound_in_words(self) -> str:
+        """What the lower bound says about this plan, in one sentence."""
+        bound = (
+            f"no additive noise that stretches to every spend has a {self.objective.title} below {self.lower_bound:.6g}"
+        )
+        if self.mechanism.change is None:
+            return f"{bound}: this plan is within a factor {self.gap:.3g} of it"
+        return f"{bound}: this plan's, for changed queries with a bias, is {self.gap:.3g} times that"
+
+    @property
+    def bias_in_words(self) -> str | None:
+        """What is to be known about a bias, in one sentence; None without one."""
+        if self.mechanism.change is None:
+            return None
+        worst = int(np.argmax(self.biases))
+        return (
+            f"answers are to changed queries: with {self.mechanism.change.records:,} records none is further off than "
+            f"{self.biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
+            "such data"
+        )
 
     @property
     def least_spend(self) -> Fraction:
@@ -110,7 +139,7 @@ class Plan:
         return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer."""
+        """(K,): root mean squared error of each answer, at its worst where queries were changed."""
         return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
 
     def half_widths(self, level: float = 0.95, spend: Amount = 1, records: int | None = None) -> NDArray[np.float64]:
@@ -186,11 +215,18 @@ class Plan:
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
             "queries": [
-                {"name": name, "rmse": float(error), "lattice_step": str(step), "weight_error": str(weight_error)}
-                for name, error, step, weight_error in zip(
-                    queries.names, self.rmse(), queries.steps, queries.weight_errors, strict=True
+                {
+                    "name": name,
+                    "rmse": float(error),
+                    "bias": float(bias),
+                    "lattice_step": str(step),
+                    "weight_error": str(weight_error),
+                }
+                for name, error, bias, step, weight_error in zip(
+                    queries.names, self.rmse(), self.biases, queries.steps, queries.weight_errors, strict=True
                 )
             ],
+            "records": None if self.mechanism.change is None else self.mechanism.change.records,
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -204,15 +240,14 @@ class Plan:
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
         table = [f"  {candidate.name:<16} {self._row(candidate)}" for candidate in self.candidates]
         foot = [
-            f"no additive noise that stretches to every spend has a {self.objective.title} below "
-            f"{self.lower_bound:.6g}: this plan is within a factor {self.gap:.3g} of it",
+            self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
         ]
         if self.epsilon_dp_ratio is not None:
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        return [head, *table, *foot]
+        return [head, *table, *([] if self.bias_in_words is None else [self.bias_in_words]), *foot]
 
     def _row(self, candidate: Candidate) -> str:
         worst = candidate.worst_query

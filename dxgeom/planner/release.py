@@ -70,8 +70,13 @@ class Release:
 
     @property
     def rmse(self) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer."""
+        """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
         return np.asarray(np.sqrt(self.offer.mechanism.variances(self.spent)))
+
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
+        return self.offer.mechanism.biases
 
     def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
@@ -112,10 +117,11 @@ class Release:
                     "value": float(value),
                     "exact": str(value),
                     "rmse": float(error),
+                    "bias": float(bias),
                     "interval": [float(low), float(high)],
                 }
-                for name, value, error, (low, high) in zip(
-                    self.names, self.exact_values, self.rmse, self.intervals(level), strict=True
+                for name, value, error, bias, (low, high) in zip(
+                    self.names, self.exact_values, self.rmse, self.biases, self.intervals(level), strict=True
                 )
             ],
             "level": level,

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.block_hulls import block_hulls
 from dxgeom.mechanisms.coarse_hull import FACETS, coarse_hull
@@ -22,12 +22,16 @@ from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.round_space import RoundSpace, round_space
 from dxgeom.mechanisms.sensitivity import Sensitivity
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.changing import with_changed_queries
 from dxgeom.planner.objective import Objective
 
 Name: TypeAlias = Literal[
     "laplace", "box", "ellipsoid", "rotated-laplace", "hull", "coarse-hull", "block-hulls", "epsilon-dp"
 ]
 """Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
+
+Biased: TypeAlias = Literal["changed-queries"]
+"""What answers other queries than were asked: built where the number of records is public, or when asked for."""
 
 Strategy: TypeAlias = Literal["laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"]
 """The literature's ways to scale Laplace noise: built when asked for by name, never chosen, the optimum is no worse."""
@@ -52,8 +56,9 @@ class Workshop:
     aim: Objective = _TOTAL
     hull_limits: HullLimits | None = field(default=None, repr=False)
     coarse_facets: int = FACETS
+    records: int | None = None
 
-    def build(self, name: Name | Strategy) -> AdditiveMechanism:
+    def build(self, name: Name | Biased | Strategy) -> AdditiveMechanism:
         """The mechanism of that name.
 
         Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
@@ -67,7 +72,7 @@ class Workshop:
         return self.aim.lower_bound(self.sensitivity, hull, space)
 
     @cached_property
-    def _builders(self) -> dict[Name | Strategy, Callable[[], AdditiveMechanism]]:
+    def _builders(self) -> dict[Name | Biased | Strategy, Callable[[], AdditiveMechanism]]:
         return {
             "laplace": lambda: self._laplace(self.sensitivity, self.aim.factors),
             "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),
@@ -77,10 +82,20 @@ class Workshop:
             "ellipsoid": lambda: ellipsoid_mechanism(self._room),
             "box": lambda: box_mechanism(self._room),
             "epsilon-dp": lambda: epsilon_dp_laplace(self.sensitivity),
+            "changed-queries": self._changed_queries,
             "laplace-equal-shares": lambda: equal_shares(self.sensitivity),
             "laplace-one-scale": lambda: one_scale(self.sensitivity),
             "laplace-proportional-shares": lambda: proportional_shares(self.sensitivity),
         }
+
+    def _changed_queries(self) -> AdditiveMechanism:
+        if self.records is None:
+            raise UnsupportedCombination(
+                "changed queries need the public number of records: state 'records' in the queries or to the plan"
+            )
+        hull = None if isinstance(self._hull, Exception) else hull_mechanism(self.sensitivity, self._hull)
+        unbiased = self._laplace(self.sensitivity, self.aim.factors)
+        return with_changed_queries(unbiased, hull, self.records, self.aim, self._laplace, self.hull_limits)
 
     @property
     def _laplace(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:

@@ -29,6 +29,7 @@ WORDS: Final = {
     "coarse-hull": "coarsened hull",
     "block-hulls": "hulls of blocks",
     "epsilon-dp": "ordinary ε-DP",
+    "changed-queries": "changed queries",
 }
 """What each mechanism is called in pictures."""
 _DOTS_PER_INCH = 150

@@ -17,7 +17,7 @@ from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import Format, Mechanism
 from dxgeom.cli.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
-from dxgeom.planner.workshop import Name, Strategy
+from dxgeom.planner.workshop import Biased, Name, Strategy
 
 COMMANDS = ("check", "verify", "plan", "release")
 POLICIES = Path(__file__).parents[3] / "policies"
@@ -86,7 +86,12 @@ def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> N
 
 
 def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
-    assert [str(mechanism) for mechanism in Mechanism] == ["auto", *get_args(Name), *get_args(Strategy)]
+    assert [str(mechanism) for mechanism in Mechanism] == [
+        "auto",
+        *get_args(Name),
+        *get_args(Biased),
+        *get_args(Strategy),
+    ]
 
 
 def test_an_interruption_says_so_and_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:

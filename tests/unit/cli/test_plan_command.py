@@ -99,3 +99,12 @@ def test_a_value_that_an_option_cannot_take_exits_with_2(option: list[str]) -> N
     result = CliRunner().invoke(app, ["plan", POLICY, QUERIES, *option])
     assert (result.exit_code, result.stdout) == (2, "")
     assert option[0] in result.stderr
+
+
+def test_with_few_records_a_plan_may_have_a_bias_and_says_so(tmp_path: Path) -> None:
+    queries = tmp_path / "queries.yaml"
+    queries.write_text("queries:\n  - count: native == 'No'\n    name: not native\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["plan", POLICY, str(queries), "--records", "2"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "chosen  changed-queries: " in result.stdout
+    assert "bias    answers are to changed queries: with 2 records" in result.stdout
