@@ -14,6 +14,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.query_change import changed
 from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.extent import smallest_distance
 from dxgeom.metrics.graph import GraphMetric
@@ -45,6 +46,8 @@ BEYOND = {
     ("binary", 5): (0.21, 1.25),
 }
 """Reference: error of the hull over that of the optimal Laplace noise, and over the lower bound."""
+CHANGED = {1: 0.40, 3: 0.755, 10: 0.947, 30: 0.992, 100: 0.9993}
+"""Reference: best worst-case squared error of one changed query over that without a bias, by the number of records."""
 ERRORS = {2: (0.423, 0.725), 4: (0.921, 0.990), 8: (1.138, 1.162), 16: (1.262, 1.267)}
 MEDIANS = {2: (3.77, 1.95), 4: (1.43, 1.37), 8: (1.17, 1.157), 16: (1.065, 1.062)}
 """Reference: threshold T of Figures 4 and 5; Blowfish's threshold, and the smooth one."""
@@ -67,6 +70,7 @@ def rows() -> Iterator[Row]:
     yield from _example_1()
     yield from _figure_2b()
     yield from _figures_4_and_5()
+    yield from _changed_queries()
 
 
 def long_rows() -> Iterator[Row]:
@@ -162,6 +166,26 @@ def _scales_within(kind: str, reach: int, number: int, queries: LinearQueries) -
     where = places(number)
     smooth = PointsMetric(where, "plane", Fraction(1, reach), ONE)
     return _single_scales(_verified(threshold(where, reach) if kind == "threshold" else smooth), queries)
+
+
+def _changed_queries() -> Iterator[Row]:
+    """Equation 6 for a single query, ten uniform ones in each of 20 universes; one nat per unit of length."""
+    found = []
+    for number in UNIVERSES:
+        metric, queries = _verified(PointsMetric(places(number), "plane", ONE)), _random_queries("uniform", 10, number)
+        for row, unit in zip(queries.numerators, queries.units, strict=True):
+            sensitivity = sensitivity_of(metric, LinearQueries(("q",), row[None, :], (unit,)))
+            unbiased = optimal_laplace(sensitivity).ideal_variances[0]
+            found.append([_changed_error(sensitivity, records) / unbiased for records in CHANGED])
+    for column, (records, reference) in zip(np.array(found).T, CHANGED.items(), strict=True):
+        error = float(column.std()) / np.sqrt(len(column))
+        words = f"Changed query: squared error over unbiased, n = {records}"
+        yield Row(words, round(float(column.mean()), 4), reference, round(float(4 * np.sqrt(2) * error) + 5e-4, 4))
+
+
+def _changed_error(sensitivity: Sensitivity, records: int) -> float:
+    answered, change = changed(sensitivity, records)
+    return float(optimal_laplace(answered).ideal_variances[0] + change.biases[0] ** 2)
 
 
 def _workloads(kind: str, count: int) -> Iterator[Sensitivity]:

@@ -115,6 +115,13 @@ def test_the_noise_document_draws_what_it_shows(capsys):
     assert capsys.readouterr().out == shown
 
 
+def test_the_document_on_queries_plans_what_it_shows(capsys):
+    (code,) = blocks(ROOT / "docs" / "queries.md", "python")
+    shown = next(text for text in blocks(ROOT / "docs" / "queries.md", "text") if text.startswith("changed-queries"))
+    exec(compile(code, "queries.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
 def test_the_document_on_selection_runs(in_a_copy, capsys):
     (code,) = blocks(ROOT / "docs" / "selection.md", "python")
     exec(compile(code, "selection.md", "exec"), {})
