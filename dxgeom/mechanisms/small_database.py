@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations_with_replacement
@@ -14,7 +14,8 @@ from typing import Any, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.common_change import changed_alike
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.selection import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.mechanisms.sensitivity import require_public_number, require_same_records
@@ -30,6 +31,7 @@ DATABASE_LIMIT = 1_000_000
 ENTRY_LIMIT = 20_000_000
 """Record types in all these databases together."""
 _SCORES_AT_ONCE = 4_000_000
+_LEVEL = 0.95
 
 
 @final
@@ -80,7 +82,8 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
     """One of all databases y of m records, by the score −max_q |q(x) − (n/m)·q(y)|.
 
     Definition: m = ``size`` records of any type; n the public number of real ones; the selection's rate is spend/2c
-    with c ≥ max |q_i − q_j|/d(i, j) over queries and generating pairs, ``steepest`` in units.
+    with c ≥ max |q_i − q_j|/d(i, j) over queries and generating pairs, ``steepest`` in units. Where queries were
+    changed for ``planned`` records, ``queries`` are the changed ones, at most ``shift`` per record from those asked.
     Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): each score changes
     by at most c·d, up or down, and every database is scored in exact integers.
     Source: Kamalaruban et al. 2020, §3.3, after Blum, Ligett & Roth 2008; corrected: q(x) is compared with
@@ -95,10 +98,14 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
     unit: Fraction
     steepest: float
     size: int
+    planned: int | None = None
+    shift: Fraction = Fraction(0)
 
     @cached_property
     def fingerprint(self) -> str:
         meaning = (self.metric.fingerprint, self.name, self.law, self.queries.fingerprint, self.steepest, self.size)
+        if self.planned is not None:
+            meaning = (*meaning, self.planned, self.shift)
         return hashlib.sha256(repr(meaning).encode()).hexdigest()
 
     @property
@@ -109,8 +116,8 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
     def error_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` no answer is further off than this; whatever the data.
 
-        Definition: n·w·√(ln 2K/2m) + 2c·(ln M − ln(1 − level))/spend, w the widest range of one query's weights, M the
-        number of databases; up to the rounding of float64.
+        Definition: n·w·√(ln 2K/2m) + 2c·(ln M − ln(1 − level))/spend + n·shift, w the widest range of one query's
+        weights, M the number of databases; up to the rounding of float64.
         Source: Kamalaruban et al. 2020, Proposition 1; corrected: the theorem it takes from Dwork & Roth 2014 finds a
         database within αn only for more than two queries, so what m records can reach is bounded by Hoeffding's
         inequality itself; and M counts the databases of size m exactly.
@@ -119,11 +126,15 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         widest = float(self.unit) * float(np.ptp(self.numerators, axis=1).max())
         reached = records * widest * math.sqrt(math.log(2 * self.queries.count) / (2 * self.size))
         per_nat = 2 * float(self.unit) * self.steepest / float(spend)
-        return reached + per_nat * (math.log(self.databases) + nats_of(level))
+        return reached + per_nat * (math.log(self.databases) + nats_of(level)) + records * float(self.shift)
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a small database stands for at least one record")
+        if self.planned not in (None, records):
+            raise DataError(
+                f"the queries were changed for {self.planned:,} records, these are {records:,}: plan for it"
+            )
         require_scores_fit(2 * self.size * records * int(np.abs(self.numerators).max()))
         require_rate(self._largest_lead, spend)
 
@@ -158,9 +169,13 @@ def small_database(
     queries: LinearQueries,
     alpha: float,
     law: SelectionLaw = "permute-and-flip",
+    *,
+    records: int | None = None,
 ) -> SmallDatabaseMechanism:
     """The mechanism with databases of m = ⌈ln K/α²⌉ records, at least 1: they can reach an error of about αn.
 
+    Args: ``records``: n, public. Given it, changed queries are answered in place of those asked where that lowers
+    :meth:`SmallDatabaseMechanism.error_bound` at level 0.95 and spend 1; their bias is part of it.
     Raises: TooLarge when there are more than a million databases of that size; UnsupportedCombination for a wrong alpha
     or law, or when metric and queries are not about the same records; UnboundedLoss when a query separates records at
     distance 0.
@@ -181,7 +196,30 @@ def small_database(
         )
     numerators, unit = over_common_unit(queries)
     steepest = float(steepness(metric.metric, numerators).max())
-    return SmallDatabaseMechanism("small database", metric, queries, law, numerators, unit, steepest, size)
+    asked = SmallDatabaseMechanism("small database", metric, queries, law, numerators, unit, steepest, size)
+    if records is None:
+        return asked
+    return min(asked, _with_changed_queries(asked, records), key=lambda one: one.error_bound(records))
+
+
+def _with_changed_queries(asked: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:
+    """The same for the queries whose bias and steepness together have the smallest bound."""
+    if records < 1:
+        raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
+    per_scale = 2 * (math.log(asked.databases) + nats_of(_LEVEL))
+    change = changed_alike(asked.metric.metric, asked.numerators, records, per_scale)
+    unit = asked.unit / 2**change.finer
+    queries = replace(asked.queries, weights=change.rows, units=(unit,) * len(change.rows))
+    steepest = float(steepness(asked.metric.metric, change.rows).max())
+    return replace(
+        asked,
+        queries=queries,
+        numerators=change.rows,
+        unit=unit,
+        steepest=steepest,
+        planned=records,
+        shift=change.shift * unit,
+    )
 
 
 def _count_up_to(types: int, size: int) -> int:

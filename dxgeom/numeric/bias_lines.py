@@ -50,8 +50,8 @@ class ScaleCost(ABC):
         """The cost of each scale with its bias."""
 
     @abstractmethod
-    def turns(self, rise: float, run: float) -> float | None:
-        """The scale of least cost along one line where that is inside it; None where the cost has no valley there."""
+    def lowest(self, rise: float, run: float) -> float:
+        """The scale of least cost along one line while that is above 0, its end there apart."""
 
 
 @final
@@ -65,7 +65,7 @@ class SquaredError(ScaleCost):
     def total(self, scales: NDArray[np.float64], biases: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray((self.records * biases) ** 2 + 2 * self.price * scales**2)
 
-    def turns(self, rise: float, run: float) -> float | None:
+    def lowest(self, rise: float, run: float) -> float:
         steepness = float(self.records) ** 2 * run
         return steepness * rise / (steepness * run + 8 * self.price)
 
@@ -73,24 +73,23 @@ class SquaredError(ScaleCost):
 @final
 @dataclass(frozen=True)
 class UniformBound(ScaleCost):
-    """n·bias + per_scale·c^power with power ≤ 1: concave between breakpoints, so least at one of them."""
+    """n·bias + per_scale·c, a bound on all answers' errors at once; c is at least ``least``, which is positive."""
 
     records: int
     per_scale: float
-    power: float = 1.0
+    least: float
 
     def total(self, scales: NDArray[np.float64], biases: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.records * biases + self.per_scale * scales**self.power)
+        return np.asarray(self.records * biases + self.per_scale * np.maximum(scales, self.least))
 
-    def turns(self, rise: float, run: float) -> float | None:
-        return None
+    def lowest(self, rise: float, run: float) -> float:
+        return self.least
 
 
 def cheapest_scale(lines: BiasLines, cost: ScaleCost) -> float:
     """The positive scale of least cost when there are no other lines; float64. 0 when no scale changes the bias."""
-    own = [cost.turns(rise, run) for rise, run in zip(lines.rises, lines.runs, strict=True)]
-    turns = [scale for scale in own if scale is not None and scale > 0]
-    scales = np.concatenate([lines.breakpoints(), np.array(turns)])
+    own = np.array([cost.lowest(rise, run) for rise, run in zip(lines.rises, lines.runs, strict=True)])
+    scales = np.concatenate([lines.breakpoints(), own[own > 0]])
     if not scales.size:
         return 0.0
     return float(scales[np.argmin(cost.total(scales, lines.bias(scales)))])

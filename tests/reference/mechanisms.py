@@ -6,7 +6,7 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -123,9 +123,9 @@ def itself(mechanism, answers, here, there):
     return np.array(answers, dtype=np.float64)
 
 
-def additive(name):
+def additive(name, records=None):
     return Case(
-        make=lambda: plan(LINE, queries(), mechanism=name).mechanism,
+        make=lambda: plan(LINE, queries(), mechanism=name, records=records).mechanism,
         data=COUNTS,
         others=REPLACED,
         view=additive_view,
@@ -183,6 +183,8 @@ def counted_in_half(metric, members):
 CASES = {
     "laplace": additive("laplace"),
     "hull": additive("hull"),
+    # What it states is the error of the worst records.
+    "changed-queries": replace(additive("changed-queries", int(COUNTS.sum())), exact=False),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),

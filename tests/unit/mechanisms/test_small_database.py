@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.selection_law import CHANCES
 
-from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms import small_database as small_database_file
 from dxgeom.mechanisms.small_database import DATABASE_LIMIT, _count_up_to, small_database
 from dxgeom.metrics.verification import verify_metric
@@ -162,3 +162,62 @@ def test_what_is_beyond_enumeration_is_refused_by_name():
         mechanism.check_size(0, Fraction(1))
     with pytest.raises(TooLarge):
         mechanism.check_size(2**60, Fraction(1))
+
+
+PLACES = verify_metric(np.abs(np.subtract.outer([0.0, 0.05, 0.4, 2.0], [0.0, 0.05, 0.4, 2.0])))
+STEEP = np.array([[0, 30, 20, 25], [10, 0, 40, 5]])
+
+
+def least_uniform_bound(rows, distances, records, per_scale):
+    """n·bias(c) + per_scale·c at 0 and at every meeting of two pairs' lines, or of one with 0."""
+    lines = [(0.0, 0.0)] + [
+        (abs(float(row[i] - row[j])), distances[i, j]) for row in rows for i, j in itertools.combinations(range(4), 2)
+    ]
+    scales = [0.0] + [(a - b) / (s - t) for (a, s), (b, t) in itertools.combinations(lines, 2) if s != t]
+    return min(records * max(rise - c * run for rise, run in lines) / 2 + per_scale * c for c in scales if c >= 0)
+
+
+@pytest.mark.parametrize("records", [2, 20, 60, 150])
+def test_changed_queries_have_the_bound_of_the_best_breakpoint(records):
+    every = np.arange(4)
+    asked, changed = (small_database(PLACES, queries(STEEP), 0.6, records=given) for given in (None, records))
+    per_scale = 2 * (math.log(asked.databases) - math.log(0.05))
+    best = least_uniform_bound(STEEP, PLACES.distance(every[:, None], every), records, per_scale)
+    reached = records * 40 * math.sqrt(math.log(4) / (2 * asked.size))
+    assert changed.error_bound(records) <= asked.error_bound(records)
+    assert changed.error_bound(records) <= (reached + best) * (1 + 1e-3)
+    if changed.planned is not None:
+        off = np.abs(changed.queries.matrix - STEEP).max()
+        assert float(changed.shift) == off
+        rises = np.abs(changed.numerators[:, :, None] - changed.numerators[:, None, :]).max(axis=0)
+        assert np.all(rises <= changed.steepest * PLACES.distance(every[:, None], every) * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("counts", [[0, 20, 0, 0], [20, 0, 0, 0], [5, 5, 5, 5]])
+def test_the_bound_with_changed_queries_holds_whatever_the_records_are(counts):
+    """1,000 draws: more than 50 misses by 7.5 standard deviations have chance below 1e-8, were the bound tight."""
+    mechanism = small_database(PLACES, queries(STEEP), 0.6, records=20)
+    assert mechanism.planned == 20
+    x, randomness = np.array(counts), InsecureSeededRandomness(3)
+    errors = [np.abs(mechanism.draw(x, Fraction(1), randomness).answers - STEEP @ x).max() for _ in range(1000)]
+    assert np.sum(np.array(errors) > mechanism.error_bound(20)) <= 50 + 7.5 * math.sqrt(47.5)
+
+
+def test_with_many_records_the_queries_stay_as_they_are():
+    mechanism = small_database(PLACES, queries(STEEP), 0.6, records=10_000)
+    assert mechanism.planned is None
+    assert mechanism.fingerprint == small_database(PLACES, queries(STEEP), 0.6).fingerprint
+
+
+def test_queries_changed_for_one_number_of_records_are_not_asked_of_another():
+    mechanism = small_database(PLACES, queries(STEEP), 0.6, records=20)
+    mechanism.check(np.array([20, 0, 0, 0]), Fraction(1))
+    with pytest.raises(DataError, match="changed for 20 records, these are 21"):
+        mechanism.check(np.array([20, 1, 0, 0]), Fraction(1))
+    with pytest.raises(UnsupportedCombination, match="positive number"):
+        small_database(PLACES, queries(STEEP), 0.6, records=0)
+
+
+def test_the_same_weights_for_everybody_have_no_bias_to_pay():
+    mechanism = small_database(PLACES, queries([[3, 3, 3, 3]]), 0.6, records=5)
+    assert mechanism.shift == 0
