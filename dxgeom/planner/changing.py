@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.query_change import changed, most_saved, with_known_bias
@@ -20,6 +21,9 @@ from dxgeom.universe.queries import LinearQueries
 
 WORTH_A_BIAS = 0.01
 """A plan that may choose prefers unbiased answers whose loss is larger by no more than this part."""
+
+MOST_IN_A_HULL = 6
+"""The hulls of more changed queries take minutes: changes leave few differences that share a facet by symmetry."""
 
 Scaling: TypeAlias = Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]
 
@@ -55,15 +59,16 @@ def with_changed_queries(
     """The better one of Laplace and hull noise for queries changed to suit it.
 
     Args: ``unbiased``, ``hull``: both noises for the queries as they are, ``hull`` None where it cannot be built; from
-    them follows what a scale costs under either.
-    Raises: TooLarge, CertificateRefused, NotANormBall.
+    them follows what a scale costs under either. Where no hull of changed queries can be proved, Laplace noise it is.
+    Raises: TooLarge, CertificateRefused.
     """
     sensitivity = unbiased.sensitivity
     answered, change = changed(sensitivity, records, aim.factors)
     found = [with_known_bias(scaling(answered, aim.factors), change)]
-    if hull is not None and len(sensitivity.queries.names) > 1:
+    if hull is not None and 1 < len(sensitivity.queries.names) <= MOST_IN_A_HULL:
         noisy = unbiased.ideal_variances > 0
         prices = np.where(noisy, hull.ideal_variances / np.where(noisy, unbiased.ideal_variances, 1.0), 1.0)
-        answered, change = changed(sensitivity, records, aim.factors, prices)
-        found.append(with_known_bias(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
+        with suppress(TooLarge, NotANormBall, CertificateRefused):
+            answered, change = changed(sensitivity, records, aim.factors, prices)
+            found.append(with_known_bias(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
     return min(found, key=lambda mechanism: aim.loss(mechanism.variances()))
