@@ -28,9 +28,9 @@ def best_scale(metric: Metric, rows: NDArray[np.float64], cost: ScaleCost, start
 
     Definition: the bias that c needs is max (|v_i − v_j| − c·d(i, j))/2 over all rows v and *all* pairs, 0 at least: a
     convex function of c. Only pairs that are worst at some c that was tried become lines.
-    Args: ``rows`` (K, N); ``start``: a scale at which there is a bias, or half of which has one.
-    Guarantee: *approximate within* a relative 1e-12 of the range of the rows, of the bias; best for the metric as it is
-    rounded. Without a line that any scale changes, ``start``.
+    Args: ``rows`` (K, N); ``start``: about the smallest scale without a bias.
+    Guarantee: best for the metric as it is rounded, *approximate within* 1e-12 of the rows' range in the bias. Where no
+    scale changes a bias, ``start``.
     """
     lines, scale = BiasLines(), start / 2
     tolerance = _EQUAL * float(np.ptp(rows, axis=1).max())

@@ -103,9 +103,9 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
 
     @cached_property
     def fingerprint(self) -> str:
-        meaning = (self.metric.fingerprint, self.name, self.law, self.queries.fingerprint, self.steepest, self.size)
-        if self.planned is not None:
-            meaning = (*meaning, self.planned, self.shift)
+        changed = () if self.planned is None else (self.planned, self.shift)
+        asked = (self.name, self.law, self.queries.fingerprint, self.steepest, self.size)
+        meaning = (self.metric.fingerprint, *asked, *changed)
         return hashlib.sha256(repr(meaning).encode()).hexdigest()
 
     @property

@@ -16,6 +16,7 @@ from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.changing import WORTH_A_BIAS
 from dxgeom.planner.objective import Objective
 from dxgeom.planner.release import Offer, Release, release_answers
 from dxgeom.universe.queries import LinearQueries
@@ -197,6 +198,8 @@ class Plan:
             return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
         if 1 < ratio < 1.005:
             return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
+        if next_best.name == "changed-queries" and 1 - WORTH_A_BIAS <= ratio < 1:
+            return f"{self.mechanism.name}: changed-queries saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
         compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
         return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
 

@@ -61,6 +61,7 @@ def test_many_records_are_not_worth_a_try_and_no_bias_is_worth_a_percent():
     losses = {each.name: each.loss for each in tried.candidates}
     assert 0.99 * losses["laplace"] < losses["changed-queries"] < losses["laplace"]
     assert tried.mechanism.name != "changed-queries"
+    assert "which is not worth a bias" in tried.reason
     assert planned(records=200_000, mechanism="changed-queries").mechanism.name == "changed-queries"
 
 
