@@ -30,6 +30,7 @@ class Mechanism(StrEnum):
     hull = "hull"
     coarse_hull = "coarse-hull"
     block_hulls = "block-hulls"
+    strategy = "strategy"
     epsilon_dp = "epsilon-dp"
     laplace_equal_shares = "laplace-equal-shares"
     laplace_one_scale = "laplace-one-scale"

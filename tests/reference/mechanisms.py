@@ -183,6 +183,7 @@ def counted_in_half(metric, members):
 CASES = {
     "laplace": additive("laplace"),
     "hull": additive("hull"),
+    "strategy": additive("strategy"),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),
