@@ -30,6 +30,7 @@ class Mechanism(StrEnum):
     hull = "hull"
     coarse_hull = "coarse-hull"
     block_hulls = "block-hulls"
+    strategy = "strategy"
     epsilon_dp = "epsilon-dp"
     changed_queries = "changed-queries"
     laplace_equal_shares = "laplace-equal-shares"

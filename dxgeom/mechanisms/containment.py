@@ -31,7 +31,7 @@ def hiding(
 ) -> LinearImageNoise:
     """The noise f·image·V, V ~ ``inner``, with the smallest factor f that hides every difference, up to 1e-7.
 
-    Args: ``image`` (m, m), invertible; ``differences`` (E, m), magnitudes below 2⁵³; ``bounds`` (E,), positive.
+    Args: ``image`` (m, n) of rank m; ``differences`` (E, m), magnitudes below 2⁵³; ``bounds`` (E,), positive.
     Guarantee: the law returned has ‖Δ_e‖ ≤ b_e for all e, established for the very numbers it holds.
     Raises: CertificateRefused when float64 cannot show it.
     """
@@ -47,7 +47,10 @@ def hiding(
 
 
 def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> float:
-    """max_e ‖Δ_e‖/b_e in the norm whose noise ``law`` is, *rounded up*."""
+    """max_e ‖Δ_e‖/b_e in the norm up to which ``law`` hides shifts, *rounded up*.
+
+    Through a wide map R that norm is min{‖u‖ : R·u = Δ}, and ‖u‖ of least squares, u = Rᵀ(RRᵀ)⁻¹Δ, is never below it.
+    """
     rows = max(1, _ENTRIES_PER_BLOCK // differences.shape[1])
     largest = 0.0
     gauge = _Gauge(law)
@@ -59,7 +62,7 @@ def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[
 
 
 class _Gauge:
-    """The norm ‖·‖ of a law with density ∝ exp(−‖v‖), *rounded up*; inverses are taken once."""
+    """The norm ‖·‖ of a law that hides shifts v up to e^‖v‖, *rounded up*; inverses are taken once."""
 
     def __init__(self, law: NoiseLaw) -> None:
         self._law = law

@@ -72,16 +72,21 @@ class ProductNoise(NoiseLaw):
 @final
 @dataclass(frozen=True, eq=False)
 class LinearImageNoise(NoiseLaw):
-    """W = map·V: density ∝ exp(−‖map⁻¹w‖_K), the noise of the body's image. ``map`` (m, m): float64, invertible."""
+    """W = map·V. ``map`` (m, n): float64, of rank m ≤ n.
+
+    Where m = n the density is ∝ exp(−‖map⁻¹w‖_K), the noise of the body's image. Where m < n it is no such
+    exponential, but W hides a shift w as well as the noise of the image does: for every u with map·u = w, adding w to W
+    is adding u to V, and that changes the odds of V by at most e^‖u‖_K.
+    """
 
     inner: NoiseLaw
     map: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         size = self.inner.dimension
-        shaped = self.map.shape == (size, size) and np.all(np.isfinite(self.map))
-        if not (shaped and np.linalg.matrix_rank(self.map) == size):
-            raise NotANormBall("the map of a body onto its image is an invertible square matrix of its dimension")
+        shaped = self.map.ndim == 2 and self.map.shape[1] == size and np.all(np.isfinite(self.map))
+        if not (shaped and 0 < len(self.map) == np.linalg.matrix_rank(self.map)):
+            raise NotANormBall("the map of noise has a column for each of its coordinates, and independent rows")
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
@@ -97,8 +102,9 @@ class LinearImageNoise(NoiseLaw):
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         draws = self.inner.ideal(count, randomness)
         lengths = np.abs(self.map).T
-        # m products and m − 1 sums, each off by 2⁻⁵³ relative; doubled.
-        errors = draws.errors @ lengths * (1 + 2.0**-40) + np.abs(draws.values) @ lengths * (len(self.map) * 2.0**-51)
+        # n products and n − 1 sums, each off by 2⁻⁵³ relative; doubled.
+        rounding = self.map.shape[1] * 2.0**-51
+        errors = draws.errors @ lengths * (1 + 2.0**-40) + np.abs(draws.values) @ lengths * rounding
         rows = self.map.tolist()
 
         def evaluation(row: int) -> Evaluation:

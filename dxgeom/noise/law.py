@@ -14,7 +14,7 @@ from dxgeom.numeric.randomness import Randomness
 
 
 class NoiseLaw(ABC):
-    """A symmetric law of V in ℝᵐ with density ∝ exp(−‖V‖_K), in lattice steps.
+    """A symmetric law of V in ℝᵐ, in lattice steps, that hides a shift w up to e^‖w‖_K; mostly ∝ exp(−‖V‖_K).
 
     Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded.
     """

@@ -1,4 +1,4 @@
-"""The inverse of a float64 matrix with a proved error bound."""
+"""Inverses of float64 matrices with a proved error bound."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PRECISIONS = (128, 512, 2048)
 
 
 class Enclosure(NamedTuple):
-    """``middle`` (m, m) and ``radius`` (m, m): the exact entries lie within ``radius`` of ``middle``."""
+    """``middle`` and ``radius`` (p, m): the exact entries lie within ``radius`` of ``middle``."""
 
     middle: NDArray[np.float64]
     radius: NDArray[np.float64]
@@ -26,19 +26,20 @@ class Enclosure(NamedTuple):
         A float64 dot product of m terms, in whatever order, is off by less than (m + 1)·2⁻⁵³ of the sum of its terms'
         sizes; the second line's own rounding is covered by counting one term more.
         """
-        sizes = np.abs(self.middle) * ((len(self.middle) + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
+        sizes = np.abs(self.middle) * ((self.middle.shape[1] + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
         return vectors @ self.middle.T, (np.abs(vectors) @ sizes.T) * (1 + 2.0**-30)
 
 
 def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
-    """The inverse of a square matrix whose entries are taken exactly.
+    """The inverse of a square matrix, or the pseudo-inverse (p, m) of a wide one (m, p), its entries taken exactly.
 
-    Raises: CertificateRefused when it cannot be told from a singular one.
+    Definition: Rᵀ(RRᵀ)⁻¹, of all W with R·W = 1 that of least squares.
+    Raises: CertificateRefused when the matrix cannot be told from one of smaller rank.
     """
     for precision in _PRECISIONS:
         with ctx.workprec(precision):
             try:
-                entries = arb_mat(matrix.tolist()).inv().tolist()
+                entries = _inverse(arb_mat(matrix.tolist())).tolist()
             except ZeroDivisionError:
                 continue
         middle = np.array([[float(entry.mid()) for entry in row] for row in entries])
@@ -48,3 +49,10 @@ def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
         if np.all(np.isfinite(middle)) and np.all(radius <= np.abs(middle).max() * 2.0**-40):
             return Enclosure(middle, radius)
     raise CertificateRefused("a matrix is too near to a singular one for its inverse to be proved")
+
+
+def _inverse(matrix: arb_mat) -> arb_mat:
+    if matrix.nrows() == matrix.ncols():
+        return matrix.inv()
+    turned = matrix.transpose()
+    return turned * (matrix * turned).inv()

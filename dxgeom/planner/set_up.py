@@ -29,6 +29,8 @@ def set_up_of(mechanism: AdditiveMechanism) -> str:
             return "no noise"
         case LaplaceNoise(scales=scales):
             return f"{len(scales):,} scales from {found}"
+        case LinearImageNoise(map=image, inner=inner) if inner.dimension > len(image):
+            return f"{inner.dimension:,} sums in {len(image):,} dimensions around {found}"
         case law:
             facets = _facets(law)
             return f"{facets:,} facets around {found}" if facets else f"{law.dimension:,} dimensions around {found}"

@@ -21,12 +21,13 @@ from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.round_space import RoundSpace, round_space
 from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.strategy import strategy_mechanism
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.changing import with_changed_queries
 from dxgeom.planner.objective import Objective
 
 Name: TypeAlias = Literal[
-    "laplace", "box", "ellipsoid", "rotated-laplace", "hull", "coarse-hull", "block-hulls", "epsilon-dp"
+    "laplace", "box", "ellipsoid", "rotated-laplace", "hull", "coarse-hull", "block-hulls", "strategy", "epsilon-dp"
 ]
 """Every mechanism for linear queries; among equally good ones the earlier is taken, because it is simpler."""
 
@@ -79,6 +80,7 @@ class Workshop:
             "coarse-hull": self._coarse_hull,
             "rotated-laplace": lambda: rotated_laplace(self._room, _made(self._strategy)),
             "block-hulls": lambda: block_hulls(self._room, _made(self._strategy)),
+            "strategy": lambda: strategy_mechanism(self._room, _made(self._strategy)),
             "ellipsoid": lambda: ellipsoid_mechanism(self._room),
             "box": lambda: box_mechanism(self._room),
             "epsilon-dp": lambda: epsilon_dp_laplace(self.sensitivity),

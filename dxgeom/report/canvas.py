@@ -28,6 +28,7 @@ WORDS: Final = {
     "hull": "sensitivity hull",
     "coarse-hull": "coarsened hull",
     "block-hulls": "hulls of blocks",
+    "strategy": "strategy of sums",
     "epsilon-dp": "ordinary ε-DP",
     "changed-queries": "changed queries",
 }

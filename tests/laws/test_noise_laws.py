@@ -48,6 +48,9 @@ LAWS = {
     "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
     "product": ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
     "rotated Laplace": LinearImageNoise(LaplaceNoise(np.array([90.0, 4.0])), np.array([[0.8, -0.6], [0.6, 0.8]])),
+    "Laplace through a wide map": LinearImageNoise(
+        LaplaceNoise(np.array([90.0, 4.0, 30.0])), np.array([[0.8, -0.6, 1.0], [0.6, 0.8, -2.0]])
+    ),
     "disc in a box": RejectionNoise(Ellipsoid(40 * np.eye(2)), BoxNoise(Box(np.array([41.0, 40.0])))),
     "interval": hull([[250]]),
     "hexagon": hull([[100, 0], [0, 100], [100, -100]]),

@@ -185,6 +185,7 @@ CASES = {
     "hull": additive("hull"),
     # What it states is the error of the worst records.
     "changed-queries": replace(additive("changed-queries", int(COUNTS.sum())), exact=False),
+    "strategy": additive("strategy"),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),

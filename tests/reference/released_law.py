@@ -27,6 +27,16 @@ def interval_law(radius: Fraction, window: int) -> dict[int, mpmath.mpf]:
     return law
 
 
+def two_intervals_law(first: Fraction, second: Fraction, window: int) -> dict[int, mpmath.mpf]:
+    """P(round(V₁ + V₂) = z) for independent V_i with densities exp(-|v|/radius)/(2 radius) of different radii.
+
+    With the transforms 1/(1 + (r·t)²) in partial fractions the sum's law is (r²·P_r − s²·P_s)/(r² − s²).
+    """
+    one, other = interval_law(first, window), interval_law(second, window)
+    r, s = _real(first**2), _real(second**2)
+    return {z: (r * one[z] - s * other[z]) / (r - s) for z in one}
+
+
 def polygon_law(body, window: int) -> dict[tuple[int, int], mpmath.mpf]:
     """P(round(V) = z) for the K-norm noise of a two-dimensional body, |z_k| <= window."""
     scale = Fraction(body.inflation)

@@ -23,6 +23,21 @@ def exact_solution(matrix, side):
     return [row[-1] for row in rows]
 
 
+def exact_least_squares(matrix, side):
+    """The shortest x with matrix·x = side for a matrix with independent rows, in rationals."""
+    rows = [[Fraction(float(entry)) for entry in row] for row in matrix]
+    gram = [[sum(a * b for a, b in zip(one, other, strict=True)) for other in rows] for one in rows]
+    size = len(gram)
+    left = [[*row, Fraction(int(value))] for row, value in zip(gram, side, strict=True)]
+    for step in range(size):
+        left[step] = [entry / left[step][step] for entry in left[step]]
+        for row in range(size):
+            if row != step:
+                factor = left[row][step]
+                left[row] = [entry - factor * other for entry, other in zip(left[row], left[step], strict=True)]
+    return [sum(row[k] * solved[-1] for row, solved in zip(rows, left, strict=True)) for k in range(len(rows[0]))]
+
+
 def gauge_of_cross_polytope(place):
     return sum(abs(entry) for entry in place)
 

@@ -1,7 +1,7 @@
 """The released law against exact cell probabilities.
 
 Every test here draws from a fixed seed, so it either always passes or never does. Were the seeds drawn at random, a
-correct sampler would fail one of them with a chance below 2e-7 in all: 11 tests at 1e-8 each.
+correct sampler would fail one of them with a chance below 2e-7 in all: 13 tests at 1e-8 each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from reference.released_law import interval_law, polygon_law
+from reference.released_law import interval_law, polygon_law, two_intervals_law
 from scipy import stats
 
 from dxgeom.geometry.polytope import hull_of_differences
@@ -106,6 +106,20 @@ def test_rotated_laplace_noise_follows_the_law_of_its_image():
     assert chi_square_p_value(law.draw(DRAWS, InsecureSeededRandomness(16)), polygon_law(body_of(corners), 12)) > (
         FALSE_ALARM
     )
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 5), (0.25, 6)])
+def test_laplace_noise_through_a_wide_map_follows_the_law_of_a_sum(first, second):
+    law = LinearImageNoise(LaplaceNoise(np.array([2.0, 0.5])), np.array([[first / 2, -2.0 * second]]))
+    exact = {(z,): p for z, p in two_intervals_law(Fraction(first), Fraction(second), 200).items()}
+    assert chi_square_p_value(law.draw(DRAWS, InsecureSeededRandomness(18)), exact) > FALSE_ALARM
+
+
+def test_the_exact_log_ratio_through_a_wide_map_never_exceeds_the_shortest_shift_that_is_absorbed():
+    """A shift by 1 is a shift by 1/3 or by 1/5 of the one or the other summand's unit; the second costs less."""
+    law = two_intervals_law(Fraction(3), Fraction(5), 60)
+    ratios = [abs(mpmath.log(p) - mpmath.log(law[z + 1])) for z, p in law.items() if z + 1 in law]
+    assert 0.19 < max(ratios) <= mpmath.mpf(1) / 5 + mpmath.mpf(10) ** -40
 
 
 def test_ellipsoid_noise_follows_the_exact_cell_probabilities():

@@ -69,7 +69,8 @@ def test_every_candidate_has_the_same_error_as_for_the_matrix(text, name):
     assert ours.lower_bound == pytest.approx(theirs.lower_bound, rel=1e-12)
     for one, other in zip(ours.candidates, theirs.candidates, strict=True):
         assert (one.name, one.reason) == (other.name, other.reason)
-        assert one.per_query == pytest.approx(other.per_query, rel=1e-8)
+        if one.name != "strategy":  # its sums are of the tables' classes, and a matrix does not tell those
+            assert one.per_query == pytest.approx(other.per_query, rel=1e-8)
 
 
 @pytest.fixture
