@@ -43,6 +43,9 @@ def plan(
     mechanism: MechanismOption = Mechanism.auto,
     objective: ObjectiveOption = Aim.mse,
     coarse_facets: CoarseFacetsOption = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
+    ] = False,
     level: LevelOption = 0.95,
     output: FormatOption = Format.text,
 ) -> None:
@@ -56,7 +59,7 @@ def plan(
       dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets)
+        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets, published)
         expected = expectations(chosen, spend, level)
         if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}

@@ -20,6 +20,7 @@ def planned(
     mechanism: Mechanism,
     objective: Aim,
     coarse_facets: int | None,
+    published: bool = False,
 ) -> Plan:
     """The plan for a queries file under a policy file.
 
@@ -38,6 +39,7 @@ def planned(
             asked,
             objective=objective.value,
             mechanism=mechanism.value,
+            published=published,
             coarse_facets=FACETS if coarse_facets is None else coarse_facets,
             progress=progress,
         )

@@ -19,10 +19,10 @@ from dxgeom.planner.changing import WORTH_A_BIAS, public_records, require_someth
 from dxgeom.planner.objective import ObjectiveName, objective_of
 from dxgeom.planner.plan import Candidate, Plan
 from dxgeom.planner.set_up import set_up_of, timed
-from dxgeom.planner.workshop import BUILD_ERRORS, Biased, Name, Strategy, Workshop
+from dxgeom.planner.workshop import BUILD_ERRORS, Biased, Name, Published, Workshop
 from dxgeom.universe.queries import LinearQueries
 
-MechanismName: TypeAlias = Literal["auto"] | Name | Biased | Strategy
+MechanismName: TypeAlias = Literal["auto"] | Name | Biased | Published
 Progress: TypeAlias = Callable[[str], None]
 
 
@@ -35,6 +35,7 @@ def plan(
     errors: Sequence[Amount] | None = None,
     mechanism: MechanismName = "auto",
     records: int | None = None,
+    published: bool = False,
     hull_limits: HullLimits | None = None,
     coarse_facets: int = FACETS,
     progress: Progress | None = None,
@@ -43,15 +44,16 @@ def plan(
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. ``importance`` (K,): how many times each answer's squared error
-    counts; left out, what the queries state. ``errors`` (K,): the root mean squared errors that answers may have;
-    the plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every
-    candidate and takes the one with the smallest exact error; naming one takes that one, and the others are still
-    listed beside it. The literature's ways to scale Laplace noise (:data:`Strategy`) are built when named only: the
-    optimal scales are no worse. ``records``: their public number, where the queries do not state it; given it, a plan
-    also considers answering changed queries, with a known bias and less noise, and does so when that makes the worst
-    loss at spend 1 smaller by more than 1 %. ``hull_limits``: when to give the exact hull up. ``coarse_facets``: how
-    many facets the coarsened hull may have; more make its error smaller and its set-up longer. ``progress``: told in
-    words what is being built; it may raise to end the work, and nothing is lost.
+    counts; left out, what the queries state. ``errors`` (K,): the root mean squared errors that answers may have; the
+    plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
+    and takes the one with the smallest exact error; naming one takes that one, and the others are still listed beside
+    it. ``published``: also build the literature's ways to scale Laplace noise (:data:`Published`), to be compared with;
+    they are never chosen unless named, the optimal scales are no worse. ``records``: their public number, where the
+    queries do not state it; given it, a plan also considers answering changed queries, with a known bias and less
+    noise, and does so when that makes the worst loss at spend 1 smaller by more than 1 %. ``hull_limits``: when to give
+    the exact hull up. ``coarse_facets``: how many facets the coarsened hull may have; more make its error smaller and
+    its set-up longer. ``progress``: told in words what is being built; it may raise to end the work, and nothing is
+    lost.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -59,13 +61,13 @@ def plan(
     records, or when their number is stated and the policy keeps it private; UnboundedLoss when no finite noise can
     honour the metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
-    _check_choice("mechanism", mechanism, ("auto", *get_args(Name), *get_args(Biased), *get_args(Strategy)))
+    _check_choice("mechanism", mechanism, ("auto", *get_args(Name), *get_args(Biased), *get_args(Published)))
     aim = objective_of(objective, queries.count, queries.importance, importance, errors)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
     workshop = Workshop(sensitivity, aim, _watched(hull_limits, progress), coarse_facets, number)
     built: dict[str, AdditiveMechanism] = {}
     candidates = []
-    for name in _names(mechanism, number is not None and aim.wanted is None):
+    for name in _names(mechanism, number is not None and aim.wanted is None, published):
         if progress is not None:
             progress(name)
         try:
@@ -86,9 +88,10 @@ def plan(
     return Plan(metric, queries, aim, chosen, tuple(candidates), workshop.lower_bound())
 
 
-def _names(mechanism: MechanismName, biased: bool) -> tuple[Name | Biased | Strategy, ...]:
+def _names(mechanism: MechanismName, biased: bool, published: bool) -> tuple[Name | Biased | Published, ...]:
     """What is built, in the order in which it is listed."""
-    asked = (each for each in (*get_args(Biased), *get_args(Strategy)) if each == mechanism)
+    asked = [each for each in get_args(Biased) if each == mechanism]
+    asked += [each for each in get_args(Published) if published or each == mechanism]
     return tuple(dict.fromkeys([*get_args(Name), *(get_args(Biased) if biased else ()), *asked]))
 
 
@@ -106,7 +109,7 @@ def _best(built: dict[str, AdditiveMechanism], candidates: list[Candidate]) -> A
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in candidates))
     losses = {candidate.name: candidate.loss for candidate in candidates if candidate.loss is not None}
     biased = [name for name in get_args(Biased) if name in losses]
-    unbiased = min((losses[name] for name in losses if name not in biased), default=float("inf"))
+    unbiased = min((losses[name] for name in get_args(Name) if name in losses), default=float("inf"))
     for name in biased:
         if losses[name] < unbiased * (1 - WORTH_A_BIAS):
             return built[name]

@@ -34,8 +34,8 @@ Name: TypeAlias = Literal[
 Biased: TypeAlias = Literal["changed-queries"]
 """What answers other queries than were asked: built where the number of records is public, or when asked for."""
 
-Strategy: TypeAlias = Literal["laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"]
-"""The literature's ways to scale Laplace noise: built when asked for by name, never chosen, the optimum is no worse."""
+Published: TypeAlias = Literal["laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"]
+"""The literature's ways to scale Laplace noise: built when asked for, chosen when named, the optimum is no worse."""
 
 _Thing = TypeVar("_Thing")
 
@@ -59,7 +59,7 @@ class Workshop:
     coarse_facets: int = FACETS
     records: int | None = None
 
-    def build(self, name: Name | Biased | Strategy) -> AdditiveMechanism:
+    def build(self, name: Name | Biased | Published) -> AdditiveMechanism:
         """The mechanism of that name.
 
         Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
@@ -73,7 +73,7 @@ class Workshop:
         return self.aim.lower_bound(self.sensitivity, hull, space)
 
     @cached_property
-    def _builders(self) -> dict[Name | Biased | Strategy, Callable[[], AdditiveMechanism]]:
+    def _builders(self) -> dict[Name | Biased | Published, Callable[[], AdditiveMechanism]]:
         return {
             "laplace": lambda: self._laplace(self.sensitivity, self.aim.factors),
             "hull": lambda: hull_mechanism(self.sensitivity, _made(self._hull)),

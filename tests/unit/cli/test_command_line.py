@@ -17,7 +17,7 @@ from dxgeom.cli.failures import refusals
 from dxgeom.cli.options import Format, Mechanism
 from dxgeom.cli.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
-from dxgeom.planner.workshop import Biased, Name, Strategy
+from dxgeom.planner.workshop import Biased, Name, Published
 
 COMMANDS = ("check", "verify", "plan", "release")
 POLICIES = Path(__file__).parents[3] / "policies"
@@ -90,7 +90,7 @@ def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
         "auto",
         *get_args(Name),
         *get_args(Biased),
-        *get_args(Strategy),
+        *get_args(Published),
     ]
 
 

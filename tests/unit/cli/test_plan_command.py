@@ -24,6 +24,18 @@ def test_a_plan_lists_candidates_choice_and_each_answer() -> None:
     assert not {"\x1b", "│", "─", "┃"} & set(result.stdout)
 
 
+def test_what_others_have_published_is_listed_when_asked_for_and_not_taken() -> None:
+    shown = [
+        json.loads(CliRunner().invoke(app, ["plan", POLICY, QUERIES, "--format", "json", *flag]).stdout)
+        for flag in ([], ["--published"])
+    ]
+    names = [{candidate["name"] for candidate in document["candidates"]} for document in shown]
+    assert names[1] - names[0] == {"laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"}
+    losses = {candidate["name"]: candidate["loss"] for candidate in shown[1]["candidates"]}
+    assert all(losses[name] >= losses["laplace"] * (1 - 1e-9) for name in names[1] - names[0])
+    assert shown[0]["fingerprint"] == shown[1]["fingerprint"]
+
+
 def test_the_json_of_a_plan_is_the_plan_of_the_library() -> None:
     result = CliRunner().invoke(
         app, ["plan", POLICY, QUERIES, "--spend", "1/4", "--level", "0.9", "--mechanism", "laplace", "--format", "json"]
