@@ -150,7 +150,7 @@ def test_a_body_is_an_envelope_of_itself():
         (BoxNoise(Box(np.array([3.0]))), Box(np.array([1.0, 1.0])), UnsupportedCombination, "coordinates"),
         (BoxNoise(Box(np.array([1e6]))), Box(np.array([1.0])), TooLarge, "keep"),
         (EllipsoidNoise(Ellipsoid(200 * np.eye(2))), Ellipsoid(np.eye(2)), TooLarge, "keep"),
-        (EllipsoidNoise(Ellipsoid(9 * np.eye(2))), PowerBall(np.ones(2), 3.0), UnsupportedCombination, "polytope"),
+        (EllipsoidNoise(Ellipsoid(9 * np.eye(9) + 0.1)), PowerBall(np.ones(9), 3.0), TooLarge, "not found"),
         (BoxNoise(Box(np.ones(9))), Box(np.ones(9)), None, ""),
         (LaplaceNoise(12 * np.ones(12)), Box(np.ones(12)), TooLarge, "keep"),
     ],
