@@ -1,7 +1,7 @@
 """Different samplers of one law agree with each other, with the exact moments and with the exact law of the radius.
 
 For K-norm noise ‖V‖_K ~ Gamma(m) whatever the body, independent of the direction, which is all that differs. Seeds are
-fixed; drawn at random, they would make a correct sampler fail one of these tests with a chance below 2e-6 in all.
+fixed; drawn at random, they would make a correct sampler fail one of these tests with a chance below 4e-6 in all.
 """
 
 from __future__ import annotations
