@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.noise.discrete_laplace import DiscreteLaplaceNoise
-from dxgeom.noise.envelope import tightest_envelope
+from dxgeom.noise.envelope import tightest_rejection
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.randomness import SystemRandomness
 
 DRAWS = 300_000
@@ -86,7 +85,7 @@ def samplers_of_the_hull() -> float:
     numbers = 0.0
     for dimension in range(1, 8):
         body = generic_body(dimension)
-        law, rejection = FacetConeNoise(body), RejectionNoise(body, tightest_envelope(body))
+        law, rejection = FacetConeNoise(body), tightest_rejection(body)
         box = rate(lambda body=body: from_the_box(body, generator))  # type: ignore[misc]
         cones = rate(lambda law=law: law.simulate(DRAWS, generator))  # type: ignore[misc]
         released = rate(lambda law=law: law.draw(DRAWS, system))  # type: ignore[misc]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
+from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, solve_rationally, total
 
 
@@ -33,12 +33,10 @@ class CartesianProduct(ConvexBody):
         return sum(part.dimension for part in self.parts)
 
     def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        blocks = zip(self.parts, _blocks(self.parts, np.asarray(points)), strict=True)
-        return np.asarray(np.max([part.gauge(block) for part, block in blocks], axis=0))
+        return np.asarray(np.max(_gauges(self.parts, points), axis=0))
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        blocks = zip(self.parts, _blocks(self.parts, np.asarray(directions)), strict=True)
-        return np.asarray(np.sum([part.support_function(block) for part, block in blocks], axis=0))
+        return np.asarray(np.sum(_supports(self.parts, directions), axis=0))
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return largest(_exact_gauges(self.parts, point))
@@ -52,7 +50,7 @@ class CartesianProduct(ConvexBody):
 
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
-        return _on_the_diagonal([part.second_moment for part in self.parts])
+        return block_diagonal([part.second_moment for part in self.parts])
 
 
 @final
@@ -73,12 +71,10 @@ class FreeSum(ConvexBody):
         return sum(part.dimension for part in self.parts)
 
     def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        blocks = zip(self.parts, _blocks(self.parts, np.asarray(points)), strict=True)
-        return np.asarray(np.sum([part.gauge(block) for part, block in blocks], axis=0))
+        return np.asarray(np.sum(_gauges(self.parts, points), axis=0))
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        blocks = zip(self.parts, _blocks(self.parts, np.asarray(directions)), strict=True)
-        return np.asarray(np.max([part.support_function(block) for part, block in blocks], axis=0))
+        return np.asarray(np.max(_supports(self.parts, directions), axis=0))
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return total(_exact_gauges(self.parts, point))
@@ -96,7 +92,7 @@ class FreeSum(ConvexBody):
 
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
-        noise = _on_the_diagonal([part.noise_second_moment for part in self.parts])
+        noise = block_diagonal([part.noise_second_moment for part in self.parts])
         return noise / ((self.dimension + 1) * (self.dimension + 2))
 
 
@@ -140,26 +136,23 @@ class LinearImage(ConvexBody):
         return np.asarray(self.map @ self.inner.second_moment @ self.map.T)
 
 
+def blocks_of(parts: tuple[ConvexBody, ...]) -> list[tuple[ConvexBody, slice]]:
+    """Each part and where its coordinates are."""
+    return list(zip(parts, block_slices(part.dimension for part in parts), strict=True))
+
+
 def _check_parts(parts: tuple[ConvexBody, ...]) -> None:
     if not parts:
         raise NotANormBall("a body made of parts has at least one")
 
 
-def _ends(parts: tuple[ConvexBody, ...]) -> list[tuple[int, int]]:
-    return list(pairwise([0, *accumulate(part.dimension for part in parts)]))
+def _gauges(parts: tuple[ConvexBody, ...], points: ArrayLike) -> list[NDArray[np.float64]]:
+    return [part.gauge(np.asarray(points)[..., block]) for part, block in blocks_of(parts)]
 
 
-def _blocks(parts: tuple[ConvexBody, ...], points: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    return [points[..., start:end] for start, end in _ends(parts)]
+def _supports(parts: tuple[ConvexBody, ...], directions: ArrayLike) -> list[NDArray[np.float64]]:
+    return [part.support_function(np.asarray(directions)[..., block]) for part, block in blocks_of(parts)]
 
 
 def _exact_gauges(parts: tuple[ConvexBody, ...], point: Sequence[fmpq]) -> list[ExactNumber]:
-    return [part.exact_gauge(point[start:end]) for part, (start, end) in zip(parts, _ends(parts), strict=True)]
-
-
-def _on_the_diagonal(matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    ends = list(pairwise([0, *accumulate(len(matrix) for matrix in matrices)]))
-    whole = np.zeros((ends[-1][1], ends[-1][1]))
-    for matrix, (start, end) in zip(matrices, ends, strict=True):
-        whole[start:end, start:end] = matrix
-    return whole
+    return [part.exact_gauge(point[block]) for part, block in blocks_of(parts)]

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
 from dxgeom.geometry.exact_polytope import polytope_of_halfspaces
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.numeric.blocks import block_slices
 from dxgeom.numeric.exact_numbers import (
     ExactNumber,
     largest,
@@ -87,17 +88,29 @@ def facets_of(body: ConvexBody) -> Rows | None:
     return None
 
 
+def power_ball_form(body: ConvexBody) -> tuple[list[fmpq], float] | None:
+    """Radii r and exponent p with K = {v: Σ (|v_k|/r_k)^p ≤ 1}, of the bodies that are balls of ℓp along the axes."""
+    match body:
+        case Box(half_widths=lengths):
+            return _rationals(lengths), math.inf
+        case CrossPolytope(radii=lengths):
+            return _rationals(lengths), 1.0
+        case PowerBall(radii=lengths, exponent=exponent):
+            return _rationals(lengths), exponent
+        case Ellipsoid(axes=axes) if np.array_equal(axes, np.diag(np.diag(axes))):
+            return [abs(length) for length in _rationals(np.diag(axes))], 2.0
+    return None
+
+
 def support_exactly(body: ConvexBody, direction: Sequence[fmpq]) -> ExactNumber:
     """max over v ∈ K of direction·v: rational where it can be, else a ball at the precision in force."""
+    form = power_ball_form(body)
+    if form is not None:
+        return _dual_norm([abs(x) * radius for x, radius in zip(direction, form[0], strict=True)], form[1])
     match body:
         case Ellipsoid(axes=axes):
             squares = (height**2 for height in _image(axes.T, direction))
             return power(sum(squares, fmpq(0)), Fraction(1, 2))
-        case PowerBall(radii=radii, exponent=exponent) if 1 < exponent < math.inf:
-            p = Fraction(exponent)
-            dual = p / (p - 1)
-            shares = [abs(x) * radius for x, radius in zip(direction, _rationals(radii), strict=True)]
-            return power(total(power(share, dual) for share in shares), 1 / dual)
         case CartesianProduct(parts=parts):
             return total(_of_parts(parts, direction))
         case FreeSum(parts=parts):
@@ -108,6 +121,14 @@ def support_exactly(body: ConvexBody, direction: Sequence[fmpq]) -> ExactNumber:
     return largest(sum((a * x for a, x in zip(direction, corner, strict=True)), fmpq(0)) for corner in corners)
 
 
+def _dual_norm(sizes: list[fmpq], exponent: float) -> ExactNumber:
+    """max of Σ sizes·u over ‖u‖_p ≤ 1."""
+    if exponent == 1:
+        return largest(sizes)
+    dual = Fraction(1) if math.isinf(exponent) else Fraction(exponent) / (Fraction(exponent) - 1)
+    return power(total(power(size, dual) for size in sizes), 1 / dual)
+
+
 def support_rounded_up(body: ConvexBody, directions: NDArray[np.float64]) -> NDArray[np.float64]:
     """max over v ∈ K of u·v for each of the directions (H, m), *rounded up*: what an outer polytope asks for."""
     with ctx.workprec(_PRECISION):
@@ -116,8 +137,7 @@ def support_rounded_up(body: ConvexBody, directions: NDArray[np.float64]) -> NDA
 
 
 def _of_parts(parts: tuple[ConvexBody, ...], direction: Sequence[fmpq]) -> list[ExactNumber]:
-    ends = itertools.pairwise([0, *itertools.accumulate(part.dimension for part in parts)])
-    return [support_exactly(part, direction[start:end]) for part, (start, end) in zip(parts, ends, strict=True)]
+    return [support_exactly(part, direction[block]) for part, block in blocks_of(parts)]
 
 
 def _rationals(lengths: NDArray[np.float64]) -> list[fmpq]:
@@ -152,9 +172,10 @@ def _side_by_side(rows: Sequence[Rows | None], parts: tuple[ConvexBody, ...]) ->
     known = [part for part in rows if part is not None]
     if len(known) < len(rows):
         return None
-    starts = [0, *itertools.accumulate(part.dimension for part in parts)]
+    blocks = block_slices(part.dimension for part in parts)
+    size = blocks[-1].stop
     return [
-        [fmpq(0)] * start + row + [fmpq(0)] * (starts[-1] - start - len(row))
-        for part, start in zip(known, starts[:-1], strict=True)
+        [fmpq(0)] * block.start + row + [fmpq(0)] * (size - block.stop)
+        for part, block in zip(known, blocks, strict=True)
         for row in part
     ]

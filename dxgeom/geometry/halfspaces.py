@@ -1,9 +1,9 @@
-"""Polytopes given by halfspaces, and outer polytopes of bodies that are known by their support function only."""
+"""Polytopes given by halfspaces."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
@@ -34,7 +34,8 @@ class HalfspacePolytope(ConvexBody):
     ``normals`` (H, m); ``heights`` (H,), positive. The gauge needs no more than this. The support function is that of
     ``corners``, volume and moments are those of ``hull``: *rounded up*, up to the rounding of float64. Lengths grow by
     about 1e-8 for generic halfspaces with few corners to a facet, by up to 1e-3 where corners crowd, and by nothing
-    where halfspaces and corners lie on the grid.
+    where halfspaces and corners lie on the grid. With heights h(normals), h a support function that is exact or rounded
+    up, it *contains* the body of h.
     """
 
     normals: NDArray[np.float64]
@@ -105,19 +106,6 @@ class HalfspacePolytope(ConvexBody):
         """
         inner = hull_of_points(self.corners.places)
         return replace(inner, inflation=math.nextafter(inner.inflation * self.corners.stretch, math.inf))
-
-
-def outer_polytope(
-    support: Callable[[NDArray[np.float64]], NDArray[np.float64]], directions: NDArray[np.float64]
-) -> HalfspacePolytope:
-    """The polytope that a support function cuts out in finitely many directions (H, m), and their opposites.
-
-    Guarantee: it *contains* every symmetric body K with max over K of u·v ≤ ``support(u)`` for these u; so give a
-    support function that is exact or rounded up.
-    Raises: NotANormBall when the directions or the values bound no body.
-    """
-    directions = np.asarray(directions, dtype=np.float64)
-    return HalfspacePolytope(directions, np.asarray(support(directions), dtype=np.float64))
 
 
 def _moves(polar: SymmetricPolytope, points: NDArray[np.float64]) -> NDArray[np.float64]:

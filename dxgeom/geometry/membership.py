@@ -22,7 +22,7 @@ def contains_point(body: ConvexBody, point: Sequence[float | Fraction]) -> bool:
     bits cannot tell from the boundary of such a body counts as outside, but not where p is whole and the ball alone.
     """
     exact = _exact_point(body, point)
-    return at_most_one(lambda: body.exact_gauge(exact))
+    return at_most_one(lambda: body.exact_gauge(exact)) is True
 
 
 def gauge_rounded_up(body: ConvexBody, point: Sequence[float | Fraction]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.blocks import block_slices
 from dxgeom.numeric.inverse import inverse_enclosure
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 
@@ -84,9 +84,8 @@ class _Gauge:
             case LinearImageNoise():
                 return self._parts[0].upper_bounds(self._pulled_back(places))
             case ProductNoise(parts=parts):
-                ends = [0, *accumulate(part.dimension for part in parts)]
-                blocks = zip(self._parts, pairwise(ends), strict=True)
-                cut = [part.upper_bounds((places[0][:, s:e], places[1][:, s:e])) for part, (s, e) in blocks]
+                blocks = zip(self._parts, block_slices(part.dimension for part in parts), strict=True)
+                cut = [part.upper_bounds((places[0][:, block], places[1][:, block])) for part, block in blocks]
                 return np.asarray(np.sum(cut, axis=0) * (1 + (len(cut) + 1) * UNIT_ROUNDOFF))
             case FacetConeNoise(body=body):
                 return _polytope_gauge(body.normals, places)

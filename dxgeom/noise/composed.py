@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
+from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -30,11 +30,7 @@ class ProductNoise(NoiseLaw):
 
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
-        ends = [0, *accumulate(part.dimension for part in self.parts)]
-        moment = np.zeros((ends[-1], ends[-1]))
-        for part, (start, end) in zip(self.parts, pairwise(ends), strict=True):
-            moment[start:end, start:end] = part.second_moment
-        return moment
+        return block_diagonal([part.second_moment for part in self.parts])
 
     @property
     def reach(self) -> float:
@@ -45,14 +41,14 @@ class ProductNoise(NoiseLaw):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         draws = [part.ideal(count, randomness) for part in self.parts]
-        ends = [0, *accumulate(draw.words.shape[1] for draw in draws)]
+        blocks = block_slices(draw.words.shape[1] for draw in draws)
 
         def evaluation(row: int) -> Evaluation:
             evaluations = [draw.evaluation(row) for draw in draws]
 
             def evaluate(uniforms: list[arb]) -> list[arb]:
-                blocks = zip(evaluations, pairwise(ends), strict=True)
-                return [value for part, (start, end) in blocks for value in part(uniforms[start:end])]
+                parts = zip(evaluations, blocks, strict=True)
+                return [value for part, block in parts for value in part(uniforms[block])]
 
             return evaluate
 

@@ -1,4 +1,4 @@
-"""Simple bodies around a body, each proved to contain it, whose noise is drawn without rejection."""
+"""Simple bodies around a body, whose noise is drawn without rejection; that they contain it is left to be proved."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.comparison import contains
 from dxgeom.geometry.exact_forms import corners_of, support_rounded_up
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.rejection import RejectionNoise, body_of
 
 Envelope: TypeAlias = BoxNoise | LaplaceNoise | EllipsoidNoise
 
@@ -23,25 +23,28 @@ MOST_SIGNS = 12
 """Dimensions up to which the 2^m facets of a cross-polytope are looked at."""
 _OUTWARD = 1 + 2.0**-40
 _ROUNDS = 200
+_REFUSALS = (UnsupportedCombination, TooLarge, CertificateRefused, NotANormBall)
 
 
-def tightest_envelope(inner: ConvexBody) -> Envelope:
-    """The noise of the smallest, by volume, of the bodies around ``inner`` below that can be proved to contain it.
+def tightest_rejection(inner: ConvexBody) -> RejectionNoise:
+    """Noise of a body drawn from that of the smallest, by volume, of the bodies below that is proved to contain it.
 
-    Raises: UnsupportedCombination when none can.
+    Raises: what the smallest is refused for, when all are; UnsupportedCombination when there is none.
     """
-    found: list[tuple[float, Envelope]] = []
+    envelopes: list[Envelope] = []
+    refusals: list[DxgeomError] = []
     for enclosing in (box_around, cross_polytope_around, ellipsoid_around):
         try:
-            envelope = enclosing(inner)
-            outer = CrossPolytope(envelope.scales) if isinstance(envelope, LaplaceNoise) else envelope.body
-            if contains(outer, inner):
-                found.append((outer.volume, envelope))
-        except (UnsupportedCombination, TooLarge, CertificateRefused, NotANormBall):
-            continue
-    if not found:
-        raise UnsupportedCombination(f"no envelope can be proved to contain a {type(inner).__name__}")
-    return min(found, key=lambda pair: pair[0])[1]
+            envelopes.append(enclosing(inner))
+        except _REFUSALS as error:
+            refusals.append(error)
+    envelopes.sort(key=lambda envelope: body_of(envelope).volume)
+    for place, envelope in enumerate(envelopes):
+        try:
+            return RejectionNoise(inner, envelope)
+        except _REFUSALS as error:
+            refusals.insert(place, error)
+    raise refusals[0]
 
 
 def box_around(inner: ConvexBody) -> BoxNoise:

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, fmpq_mat
 from numpy.typing import NDArray
 
-_HEIGHTS_PER_BLOCK = 4_000_000
+_HEIGHTS_PER_BLOCK = 250_000
 
 
 class Gauge(ABC):
@@ -56,7 +56,8 @@ class RowNorm(Gauge):
         values, bounds = np.empty(len(points)), np.empty(len(points))
         for start in range(0, len(points), size):
             here = slice(start, start + size)
-            heights = np.abs(points[here] @ rows.T)
+            heights = points[here] @ rows.T
+            np.abs(heights, out=heights)
             slack = errors[here] * (1 + 2.0**-40) + np.abs(points[here]) * ((rows.shape[1] + 2) * 2.0**-52)
             values[here] = _power_norm(heights, self.exponent)
             bounds[here] = self._largest_change(slack) + values[here] * (self._summed + 64) * 2.0**-52

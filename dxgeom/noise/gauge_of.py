@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 from flint import fmpq, fmpq_mat
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gauge import Gauge, LargestGauge, RowNorm, SumGauge
-from dxgeom.numeric.exact_numbers import rational
+from dxgeom.numeric.exact_numbers import rational, rational_matrix
 
 
 def gauge_of(body: ConvexBody) -> Gauge:
@@ -31,35 +30,28 @@ def gauge_of(body: ConvexBody) -> Gauge:
         case PowerBall(radii=lengths, exponent=exponent):
             return RowNorm(_reciprocals(lengths), exponent)
         case Ellipsoid(axes=axes):
-            return RowNorm(_matrix(axes).inv(), 2)
+            return RowNorm(rational_matrix(axes.tolist()).inv(), 2)
         case SymmetricPolytope():
             return RowNorm(fmpq_mat(_planes(body)), math.inf)
         case HalfspacePolytope(normals=normals, heights=heights):
-            return RowNorm(_reciprocals(heights) * _matrix(normals), math.inf)
+            return RowNorm(_reciprocals(heights) * rational_matrix(normals.tolist()), math.inf)
         case CartesianProduct(parts=parts):
             return LargestGauge(_of_blocks(parts))
         case FreeSum(parts=parts):
             return SumGauge(_of_blocks(parts))
         case LinearImage(inner=inner, map=matrix):
-            return gauge_of(inner).through(_matrix(matrix).inv())
+            return gauge_of(inner).through(rational_matrix(matrix.tolist()).inv())
     raise UnsupportedCombination(f"no exact gauge is known for {type(body).__name__}: its noise can only be simulated")
 
 
 def _of_blocks(parts: tuple[ConvexBody, ...]) -> tuple[Gauge, ...]:
     """Each part's gauge of its own coordinates, as a function of all."""
-    starts = [0, *accumulate(part.dimension for part in parts)]
-    return tuple(
-        gauge_of(part).through(_selection(start, part.dimension, starts[-1]))
-        for part, start in zip(parts, starts[:-1], strict=True)
-    )
+    whole = sum(part.dimension for part in parts)
+    return tuple(gauge_of(part).through(_selection(block, whole)) for part, block in blocks_of(parts))
 
 
-def _selection(start: int, size: int, dimension: int) -> fmpq_mat:
-    return fmpq_mat([[fmpq(int(k == start + row)) for k in range(dimension)] for row in range(size)])
-
-
-def _matrix(matrix: NDArray[Any]) -> fmpq_mat:
-    return fmpq_mat([[rational(entry) for entry in row] for row in matrix.tolist()])
+def _selection(block: slice, dimension: int) -> fmpq_mat:
+    return fmpq_mat([[fmpq(int(k == row)) for k in range(dimension)] for row in range(block.start, block.stop)])
 
 
 def _reciprocals(lengths: NDArray[Any]) -> fmpq_mat:

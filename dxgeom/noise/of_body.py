@@ -16,7 +16,7 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.envelope import tightest_envelope
+from dxgeom.noise.envelope import tightest_rejection
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.noise.law import NoiseLaw
@@ -47,7 +47,7 @@ def noise_law_of(body: ConvexBody) -> NoiseLaw:
             return LinearImageNoise(noise_law_of(inner), matrix)
         case HalfspacePolytope():
             return RejectionNoise(body, FacetConeNoise(body.hull))
-    return RejectionNoise(body, tightest_envelope(body))
+    return tightest_rejection(body)
 
 
 def simulate_noise(body: ConvexBody, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -76,10 +76,11 @@ class RejectionNoise(NoiseLaw):
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         kept: list[NDArray[np.float64]] = []
+        envelope = body_of(self.envelope)
         while (missing := count - sum(map(len, kept))) > 0:
             tried = self.envelope.simulate(self._tries(missing), generator)
-            inner, outer = (gauge.near(tried, np.zeros_like(tried))[0] for gauge in self._gauges)
-            kept.append(tried[generator.standard_exponential(len(tried)) >= inner - outer])
+            inner, _ = self._gauges[0].near(tried, np.zeros_like(tried))
+            kept.append(tried[generator.standard_exponential(len(tried)) >= inner - envelope.gauge(tried)])
         return np.concatenate([np.empty((0, self.dimension)), *kept])[:count]
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:

@@ -19,19 +19,19 @@ PRECISIONS = (64, 256, 1024, 4096)
 """Bits in which a comparison is tried, one after the other."""
 
 
-def at_most_one(evaluate: Callable[[], ExactNumber]) -> bool:
+def at_most_one(evaluate: Callable[[], ExactNumber]) -> bool | None:
     """Whether a number is at most 1, computed again in more bits as long as its ball holds 1.
 
-    Guarantee: True is *proved*; False is too for a rational, else what the longest precision cannot tell is False.
+    Guarantee: True and False are *proved*; None is what the longest precision cannot tell, never so of a rational.
     """
     for precision in PRECISIONS:
         with ctx.workprec(precision):
             number = evaluate()
             if number <= 1:
                 return True
-            if isinstance(number, fmpq) or number > 1:
+            if number > 1:
                 return False
-    return False
+    return None
 
 
 def rational(number: float | Fraction) -> fmpq:
@@ -77,11 +77,15 @@ def power(number: ExactNumber, exponent: Fraction) -> ExactNumber:
     return arb(number) ** arb(rational(exponent))
 
 
+def rational_matrix(rows: Sequence[Sequence[float]]) -> fmpq_mat:
+    """The matrix of the rationals that these floats are."""
+    return fmpq_mat([[rational(entry) for entry in row] for row in rows])
+
+
 def solve_rationally(matrix: Sequence[Sequence[float]], sides: Sequence[fmpq]) -> list[fmpq]:
     """x with ``matrix @ x = sides``; the matrix is invertible and taken as the rationals its floats are.
 
     Raises: ZeroDivisionError when it is not invertible after all.
     """
-    rows = fmpq_mat(len(matrix), len(matrix), [rational(entry) for row in matrix for entry in row])
-    solution = rows.solve(fmpq_mat(len(sides), 1, list(sides)))
+    solution = rational_matrix(matrix).solve(fmpq_mat(len(sides), 1, list(sides)))
     return [solution[place, 0] for place in range(len(sides))]

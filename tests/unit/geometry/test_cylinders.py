@@ -7,7 +7,7 @@ from dxgeom.errors import NotANormBall
 from dxgeom.geometry.comparison import contains
 from dxgeom.geometry.cylinders import Cylinder, intersection_of_cylinders, whole_directions
 from dxgeom.geometry.exact_forms import support_rounded_up
-from dxgeom.geometry.halfspaces import outer_polytope
+from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
@@ -47,7 +47,7 @@ def test_two_round_cylinders_meet_in_a_body_barely_larger_than_steinmetz_s():
 
 @pytest.mark.parametrize("round_body", [Ellipsoid(np.array([[3.0, 1], [0, 0.5]])), PowerBall(np.array([1.0, 9]), 3.0)])
 def test_outer_polytopes_of_round_bodies_are_proved_to_contain_them(round_body):
-    outer = outer_polytope(lambda u: support_rounded_up(round_body, u), whole_directions(2))
+    outer = HalfspacePolytope(whole_directions(2), support_rounded_up(round_body, whole_directions(2)))
     assert contains(outer, round_body)
     assert round_body.volume < outer.volume
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.halfspaces import HalfspacePolytope, outer_polytope
+from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.round_bodies import CrossPolytope, Ellipsoid
 
 
@@ -70,7 +70,8 @@ def test_an_outer_polytope_contains_its_body_and_closes_in_on_it():
     volumes = []
     for count in (4, 16, 64):
         angles = np.pi * np.arange(count) / count
-        outer = outer_polytope(disc.support_function, np.column_stack([np.cos(angles), np.sin(angles)]))
+        directions = np.column_stack([np.cos(angles), np.sin(angles)])
+        outer = HalfspacePolytope(directions, disc.support_function(directions))
         boundary = np.random.default_rng(0).standard_normal((2000, 2))
         boundary /= disc.gauge(boundary)[:, None]
         assert np.all(outer.gauge(boundary) <= 1 + 1e-12)

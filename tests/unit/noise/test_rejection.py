@@ -20,7 +20,7 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_envelope
+from dxgeom.noise.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_rejection
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gauge import RowNorm
 from dxgeom.noise.gauge_of import gauge_of
@@ -118,9 +118,17 @@ def test_an_ellipsoid_of_nearly_least_volume_is_never_far_larger(dimension, seed
 def test_the_tightest_envelope_has_the_least_volume():
     body = hull(3)
     volumes = [body_of(around(body)).volume for around in (box_around, cross_polytope_around, ellipsoid_around)]
-    assert body_of(tightest_envelope(body)).volume == min(volumes)
-    assert isinstance(tightest_envelope(Box(np.array([1.0, 9.0]))), BoxNoise)
-    assert isinstance(tightest_envelope(CrossPolytope(np.array([1.0, 9.0]))), LaplaceNoise)
+    assert body_of(tightest_rejection(body).envelope).volume == min(volumes)
+    assert isinstance(tightest_rejection(Box(np.array([1.0, 9.0]))).envelope, BoxNoise)
+    assert isinstance(tightest_rejection(CrossPolytope(np.array([1.0, 9.0]))).envelope, LaplaceNoise)
+
+
+def test_when_no_envelope_will_do_the_tightest_one_s_refusal_is_told():
+    thin = LinearImage(
+        PowerBall(np.ones(4), 3.0), np.array([[1.0, 1, 1, 1], [1, 1.001, 1, 1], [1, 1, 1.001, 1], [1, 1, 1, 1.001]])
+    )
+    with pytest.raises(TooLarge, match="keep"):
+        tightest_rejection(thin)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +158,7 @@ def test_a_body_is_an_envelope_of_itself():
         (BoxNoise(Box(np.array([3.0]))), Box(np.array([1.0, 1.0])), UnsupportedCombination, "coordinates"),
         (BoxNoise(Box(np.array([1e6]))), Box(np.array([1.0])), TooLarge, "keep"),
         (EllipsoidNoise(Ellipsoid(200 * np.eye(2))), Ellipsoid(np.eye(2)), TooLarge, "keep"),
-        (EllipsoidNoise(Ellipsoid(9 * np.eye(2))), PowerBall(np.ones(2), 3.0), UnsupportedCombination, "polytope"),
+        (EllipsoidNoise(Ellipsoid(9 * np.eye(9) + 0.1)), PowerBall(np.ones(9), 3.0), TooLarge, "not found"),
         (BoxNoise(Box(np.ones(9))), Box(np.ones(9)), None, ""),
         (LaplaceNoise(12 * np.ones(12)), Box(np.ones(12)), TooLarge, "keep"),
     ],
