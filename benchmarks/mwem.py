@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.mechanisms.box_workload import BoxWorkload, box_workload, marginal_workload
+from dxgeom.mechanisms.graphical_estimate import by_graphical_model
 from dxgeom.mechanisms.laplace import fairest_laplace
 from dxgeom.mechanisms.mwem import mwem
 from dxgeom.mechanisms.sensitivity import sensitivity_of
@@ -122,6 +123,16 @@ def census(seeds: int, other: str | None) -> None:
 
             what = f"mwem, {rounds} rounds{', its own choice' if rounds == chosen else ''}"
             show(title, spend, what, [learnt(seed) for seed in range(seeds)])
+            if rounds == chosen and spend >= Fraction(1, 4):
+
+                def estimated(seed: int) -> tuple[float, float, float, float]:
+                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+                    started = time.perf_counter()
+                    made = by_graphical_model(answer)
+                    return _errors(made.answers - truth, made.largest_error(), started)
+
+                show(title, spend, "  the same, estimated by mbi, 3 seeds", [estimated(seed) for seed in range(3)])
+                show(title, spend, "  the same without, these 3 seeds", [learnt(seed) for seed in range(3)])
         if other is not None and title == "ordinary" and spend == 1:
             smartnoise(other, counts, universe.shape, spend)
 

@@ -120,7 +120,7 @@ def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_o
         cost = 10 * 2 * np.log(tables.count) / float(spend)
         best = min(max(round((records * np.sqrt(np.log(24)) / cost) ** (2 / 3)), 1), 7)
         rounds = mechanism.rounds_for(records, spend)
-        assert rounds == (0 if 2 * 7 <= 2 * (best * 2 * 3 / 2) else best)
+        assert rounds == (0 if 2 * (best * 2 * 3 / 2) >= 2 * 7 else best)
         seen.add(rounds)
     assert seen > {0, 1}
 
