@@ -26,8 +26,7 @@ class Known(NamedTuple):
     """What is known of one block: per record, in the workload's unit, each (len(queries),).
 
     ``lowest``, ``widths``: the smallest and the largest answer possible are lowest and lowest + width; ``values``: what
-    was measured, moved into that range; ``deviations``: root mean square of the noise, positive; ``softening``:
-    positive.
+    was measured; ``deviations``: root mean square of the noise, positive; ``softening``: positive.
     """
 
     queries: range
@@ -68,7 +67,8 @@ def last_passes(blocks: int, cells: int) -> int:
 
 
 def _step(model: Model, known: Known) -> None:
-    wanted = known.values - known.lowest
+    """No true answer lies beyond what is possible, so a noisy one that does is moved there."""
+    wanted = np.clip(known.values - known.lowest, 0.0, known.widths)
     found = np.clip(model.answers(known.queries) - known.lowest, 0.0, known.widths)
     exponents = np.log((wanted + known.softening) / (found + known.softening))
     if len(known.queries) == 1:

@@ -150,7 +150,7 @@ def _known(workload: Workload, ones: Sequence[Measurement], records: int) -> Kno
     units = records * float(workload.unit)
     block = slice(queries.start, queries.stop)
     lowest, highest = workload.lowest[block].astype(np.float64), workload.highest[block].astype(np.float64)
-    values = np.clip([float(one.value / workload.unit) / records for one in ones], lowest, highest)
+    values = np.array([float(one.value / workload.unit) / records for one in ones])
     scales, steps = np.array([one.scale for one in ones]) / units, np.array([float(one.step) for one in ones]) / units
     widths = np.maximum(highest - lowest, 1.0)
     deviations = np.sqrt(2 * scales**2 + steps**2 / 12)

@@ -36,8 +36,7 @@ def fitted(rows, y, blocks, passes):
 
     def misfit(block):
         squares = [
-            (bounded(value, query) - rows[query] @ y) ** 2 / (2 * scale**2 + step**2 / 12)
-            for query, value, scale, step in block
+            (value - rows[query] @ y) ** 2 / (2 * scale**2 + step**2 / 12) for query, value, scale, step in block
         ]
         return sum(squares) / len(block)
 
