@@ -1,12 +1,16 @@
-"""Multiplicative weights: a step by slices against the dense step on a million cells, and the error on census data.
+"""Multiplicative weights: rounds by slices against the dense step on a million cells, and errors on census data.
 
-Run: .venv/bin/python benchmarks/mwem.py [rounds]
+Run: .venv/bin/python benchmarks/mwem.py [--seeds 5] [--other-python PYTHON]
+PYTHON: the interpreter of an environment with smartnoise-synth, to run its MWEM on the same data (minutes per seed).
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
-import sys
+import json
+import subprocess
+import tempfile
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -16,23 +20,35 @@ from numpy.typing import NDArray
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.box_workload import BoxWorkload, marginal_workload
+from dxgeom.mechanisms.box_workload import BoxWorkload, box_workload, marginal_workload
+from dxgeom.mechanisms.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.laplace import fairest_laplace
 from dxgeom.mechanisms.mwem import mwem
+from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
+from dxgeom.universe.queries import LinearQueries
 
 POLICIES = Path(__file__).parent.parent / "policies"
+OTHER = Path(__file__).parent / "smartnoise_mwem.py"
 DENSE_BLOCK = 100
 """Rows of the dense matrix that are held at once: the whole of it would take 4 GB."""
+ROUNDS = 200
 
 
-def million_cells() -> tuple[dx.VerifiedMetric, BoxWorkload]:
-    """Six attributes of ten values, and the 1,000 cells of ten of their two-way marginals."""
+def million_cells() -> tuple[dx.VerifiedMetric, BoxWorkload, BoxWorkload]:
+    """Six attributes of ten values; ten of their two-way marginals, whole and as 990 cells that are measured singly."""
     names = "abcdef"
     universe = {"attributes": {name: [f"{name}{value}" for value in range(10)] for name in names}}
     rules = [{"change": list(names), "epsilon": 1}]
     metric = dx.Policy.from_dict({"policy": "cells", "universe": universe, "rules": rules}).compile()
     assert metric.universe is not None
-    return metric, marginal_workload(metric.universe, list(itertools.combinations(names, 2))[:10])
+    pairs = list(itertools.combinations(names, 2))[:10]
+    cells = [
+        {one: (i, i + 1), other: (j, j + 1)} for one, other in pairs for i in range(10) for j in range(10) if i + j < 18
+    ]
+    return metric, marginal_workload(metric.universe, pairs), box_workload(metric.universe, cells)
 
 
 def dense_step(rows: NDArray[np.float32], model: NDArray[np.float32], queries: int) -> float:
@@ -45,54 +61,113 @@ def dense_step(rows: NDArray[np.float32], model: NDArray[np.float32], queries: i
     return time.perf_counter() - started
 
 
-def steps(rounds: int) -> None:
-    """Selection, measurement, update and all answers of a round, against the dense update and answers alone."""
-    metric, workload = million_cells()
+def steps() -> None:
+    """All of a round, with the fit to what was measured before, against the dense update and answers alone."""
+    metric, marginals, cells = million_cells()
     counts = np.random.default_rng(0).multinomial(10**6, np.random.default_rng(1).dirichlet(np.full(10**6, 0.1)))
-    started = time.perf_counter()
-    mechanism = mwem(metric, workload, rounds=rounds, together=False)
-    built = time.perf_counter() - started
-    print(f"1,000,000 cells, {workload.count:,} cells of two-way marginals; built in {built:.1f} s")
-    mechanism.draw(counts, Fraction(1), SystemRandomness())
-    exact = workload.totals(counts) * mechanism.fineness
-    model = workload.model(mechanism.start)
-    seconds = []
-    for number in range(rounds):
+    for workload, rounds in ((cells, ROUNDS), (marginals, 10)):
+        mechanism = mwem(metric, workload, rounds=rounds)
         started = time.perf_counter()
-        mechanism._round(number, exact, Fraction(1, 2 * rounds), (model, 10**6), SystemRandomness())
-        seconds.append(time.perf_counter() - started)
-    ours = float(np.median(seconds))
-    print(f"  a whole round by slices: median {1e3 * ours:.2f} ms, mean {1e3 * np.mean(seconds):.2f} ms")
-    rows = np.random.default_rng(2).integers(0, 2, (DENSE_BLOCK, 10**6)).astype(np.float32)
-    flat = np.full(10**6, 1e-6, dtype=np.float32)
-    dense = float(np.median([dense_step(rows, flat, workload.count) for _ in range(5)]))
-    print(f"  the dense update and answers, float32: median {1e3 * dense:.0f} ms, {dense / ours:.0f} times as long")
+        mechanism.draw(counts, Fraction(1), SystemRandomness())
+        ours = (time.perf_counter() - started) / rounds
+        whole = "marginals" if workload is marginals else "single cells"
+        print(
+            f"1,000,000 cells, {workload.count} queries, {rounds} rounds of {whole}: {1e3 * ours:.2f} ms each, in all"
+        )
+        if workload is cells:
+            rows = np.random.default_rng(2).integers(0, 2, (DENSE_BLOCK, 10**6)).astype(np.float32)
+            flat = np.full(10**6, 1e-6, dtype=np.float32)
+            dense = float(np.median([dense_step(rows, flat, 1000) for _ in range(5)]))
+            print(f"  the dense update and answers, float32: {1e3 * dense:.0f} ms, {dense / ours:.0f} times as long")
 
 
-def census() -> None:
-    """The largest and the mean error over all two-way marginals of the census data, by rounds."""
-    metric = dx.load_policy(POLICIES / "adult.yaml").compile()
-    assert metric.universe is not None
-    workload = marginal_workload(metric.universe, list(itertools.combinations(metric.universe.names, 2)))
-    counts = histogram_of_table(POLICIES / "adult.csv", metric.universe).counts
-    truth, records = workload.totals(counts), int(counts.sum())
-    flat = np.abs(workload.model(np.ones(workload.size)).answers() * records - truth)
-    print(f"adult: {records:,} records, {workload.size:,} cells, {workload.count} marginal cells; seed 1")
-    print(f"  {'':>32} {'average':>18} {'refitted':>18}")
-    print(f"  {'measured':>8} {'spend':>6} {'rounds':>16} " + 2 * f"{'largest':>9} {'mean':>8} " + f"{'proved':>9}")
-    print(f"  {'nothing':>8} {'':>6} {0:>16} {flat.max():>9,.0f} {flat.mean():>8,.0f}")
-    ways = {"cell": (False, 0), "marginal": (True, 0), "replayed": (True, 3)}
-    for (what, (together, replays)), spend in itertools.product(ways.items(), (Fraction(1), Fraction(1, 4))):
-        default = mwem(metric, workload).rounds_for(records, spend)
-        for rounds in (5, 20, default):
-            mechanism = mwem(metric, workload, rounds=rounds, together=together, replays=replays)
-            answer = mechanism.draw(counts, spend, InsecureSeededRandomness(1))
-            errors = [np.abs(one.answers - truth) for one in (answer, answer.refitted())]
-            shown = " ".join(f"{error.max():>9,.0f} {error.mean():>8,.0f}" for error in errors)
-            chosen = f"default {rounds}" if rounds == default else str(rounds)
-            print(f"  {what:>8} {spend!s:>6} {chosen:>16} {shown} {answer.largest_error():>9,.0f}", flush=True)
+def census(seeds: int, other: str | None) -> None:
+    """Errors over all two-way marginals of the census data: under ordinary differential privacy and under a policy."""
+    policy = dx.load_policy(POLICIES / "adult.yaml").compile()
+    universe = policy.universe
+    assert universe is not None
+    ordinary = verify(
+        DiscreteMetric(universe.size, Fraction(1)),
+        title="ordinary",
+        fingerprint="ordinary",
+        budget=Fraction(1),
+        universe=universe,
+    )
+    pairs = list(itertools.combinations(universe.names, 2))
+    workload = marginal_workload(universe, pairs)
+    counts = histogram_of_table(POLICIES / "adult.csv", universe).counts
+    truth = workload.totals(counts)
+    flat = np.abs(workload.model(np.ones(workload.size)).answers() * counts.sum() - truth)
+    print(f"adult: {counts.sum():,} records, {workload.size:,} cells, {workload.count} marginal cells; {seeds} seeds")
+    print(f"  {'metric':<9} {'spend':>5}  {'':<40} {'largest':>8} {'mean':>7} {'proved':>7} {'seconds':>8}")
+    show("", "", "the uniform start", [(float(flat.max()), float(flat.mean()), 0.0, 0.0)])
+    for (title, metric), spend in itertools.product(
+        (("ordinary", ordinary), ("adult", policy)), (Fraction(1), Fraction(1, 4), Fraction(1, 25), Fraction(1, 100))
+    ):
+        laplace = fairest_laplace(sensitivity_of(metric, LinearQueries.marginals(universe, pairs)))
+
+        def plain(seed: int) -> tuple[float, float, float, float]:
+            started = time.perf_counter()
+            values = laplace.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+            return _errors(np.array(values, dtype=np.float64) - truth, 0.0, started)
+
+        show(title, spend, "plain: Laplace noise, fairest scales", [plain(seed) for seed in range(seeds)])
+        chosen = mwem(metric, workload).rounds_for(int(counts.sum()), spend)
+        for rounds in sorted({0, 3, 5, 8, chosen}):
+            mechanism = mwem(metric, workload, rounds=rounds)
+
+            def learnt(seed: int) -> tuple[float, float, float, float]:
+                started = time.perf_counter()
+                answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+                return _errors(answer.answers - truth, answer.largest_error(), started)
+
+            what = f"mwem, {rounds} rounds{', its own choice' if rounds == chosen else ''}"
+            show(title, spend, what, [learnt(seed) for seed in range(seeds)])
+            if rounds == chosen and spend >= Fraction(1, 4):
+
+                def estimated(seed: int) -> tuple[float, float, float, float]:
+                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+                    started = time.perf_counter()
+                    made = by_graphical_model(answer)
+                    return _errors(made.answers - truth, made.largest_error(), started)
+
+                show(title, spend, "  the same, estimated by mbi, 3 seeds", [estimated(seed) for seed in range(3)])
+                show(title, spend, "  the same without, these 3 seeds", [learnt(seed) for seed in range(3)])
+        if other is not None and title == "ordinary" and spend == 1:
+            smartnoise(other, counts, universe.shape, spend)
+
+
+def smartnoise(python: str, counts: NDArray[np.int64], shape: tuple[int, ...], spend: Fraction, seeds: int = 2) -> None:
+    """Its ε is for a person who comes or goes: somebody who is replaced does both, so that ε/2 gives our guarantee."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "histogram.npz"
+        np.savez(place, counts=counts, shape=shape)
+        for part, said in ((2, "same guarantee"), (1, "half as private")):
+            found = []
+            for seed in range(seeds):
+                command = [python, str(OTHER), str(place), str(float(spend) / part), str(seed)]
+                output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                made = json.loads(output.splitlines()[-1])
+                found.append((made["largest"], made["mean"], 0.0, made["seconds"]))
+            show("ordinary", spend, f"SmartNoise's MWEM, {said}, {seeds} seeds", found)
+
+
+def show(title: str, spend: object, what: str, found: list[tuple[float, float, float, float]]) -> None:
+    """Means over the seeds."""
+    largest, mean, proved, seconds = np.mean(found, axis=0)
+    bound = f"{proved:>7,.0f}" if proved else f"{'':>7}"
+    print(f"  {title:<9} {spend!s:>5}  {what:<40} {largest:>8,.0f} {mean:>7,.1f} {bound} {seconds:>8.2f}", flush=True)
+
+
+def _errors(differences: NDArray[np.float64], proved: float, started: float) -> tuple[float, float, float, float]:
+    errors = np.abs(differences)
+    return float(errors.max()), float(errors.mean()), proved, time.perf_counter() - started
 
 
 if __name__ == "__main__":
-    steps(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
-    census()
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--seeds", type=int, default=5)
+    reader.add_argument("--other-python")
+    given = reader.parse_args()
+    steps()
+    census(given.seeds, given.other_python)

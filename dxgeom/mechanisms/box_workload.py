@@ -1,7 +1,7 @@
 """Counts over boxes of a product universe: cells of marginals, ranges, and products of ranges.
 
 A step of multiplicative weights on such a count changes one slice of the model. Every marginal follows from its old
-value and the slice's own marginal, and the average is kept by the slice too: a step costs the slice, not the universe.
+value and the slice's own marginal: a step costs the slice, not the universe.
 """
 
 from __future__ import annotations
@@ -51,10 +51,17 @@ class BoxGroup:
         cells = np.indices(self.sizes).reshape(len(self.sizes), -1).T
         return bool(np.array_equal(self.low, cells) and np.array_equal(self.high, cells + 1))
 
+    @cached_property
+    def cells(self) -> NDArray[np.int64] | None:
+        """(K,): their places in the flattened table where all boxes are single cells."""
+        if not np.array_equal(self.high, self.low + 1):
+            return None
+        return np.asarray(np.ravel_multi_index(tuple(self.low.T), self.sizes))
+
     def sums(self, table: NDArray[Any]) -> NDArray[Any]:
-        """(K,): each box's sum over a marginal table, by prefix sums."""
-        if self.every_cell:
-            return table.ravel()
+        """(K,): each box's sum over a marginal table, by prefix sums unless they are cells."""
+        if self.cells is not None:
+            return np.asarray(table.ravel()[self.cells])
         prefix = np.zeros([size + 1 for size in self.sizes], dtype=table.dtype)
         prefix[(slice(1, None),) * len(self.sizes)] = table
         for axis in range(len(self.sizes)):
@@ -65,10 +72,14 @@ class BoxGroup:
             total += (-1) ** (len(corner) - sum(corner)) * prefix[place]
         return total
 
-    def indicator(self, box: int) -> NDArray[np.int64]:
+    def box(self, row: int) -> tuple[slice, ...]:
+        """Where a box lies in the marginal table."""
+        return tuple(itertools.starmap(slice, zip(self.low[row].tolist(), self.high[row].tolist(), strict=True)))
+
+    def indicator(self, row: int) -> NDArray[np.int64]:
         """The weights of one box over the marginal table."""
         weights = np.zeros(self.sizes, dtype=np.int64)
-        weights[tuple(itertools.starmap(slice, zip(self.low[box], self.high[box], strict=True)))] = 1
+        weights[self.box(row)] = 1
         return weights
 
 
@@ -82,7 +93,8 @@ class BoxWorkload(Workload):
     groups: tuple[BoxGroup, ...] = field(repr=False)
     size: int
     fingerprint: str
-    reaches: NDArray[np.int64] = field(repr=False)
+    lowest: NDArray[np.int64] = field(repr=False)
+    highest: NDArray[np.int64] = field(repr=False)
     blocks: NDArray[np.int64] = field(repr=False)
     unit: Fraction = Fraction(1)
 
@@ -158,9 +170,9 @@ def _workload(universe: Universe, names: tuple[str, ...], groups: tuple[BoxGroup
     digest = hashlib.sha256(repr((universe.shape, names, [group.axes for group in groups])).encode())
     for group in groups:
         digest.update(group.low.tobytes() + group.high.tobytes())
-    reaches = np.ones(len(names), dtype=np.int64)
+    ones = np.ones(len(names), dtype=np.int64)
     blocks = np.concatenate(list(_blocks(groups)))
-    return BoxWorkload(names, universe.shape, groups, universe.size, digest.hexdigest(), reaches, blocks)
+    return BoxWorkload(names, universe.shape, groups, universe.size, digest.hexdigest(), 0 * ones, ones, blocks)
 
 
 def _blocks(groups: tuple[BoxGroup, ...]) -> Iterator[NDArray[np.int64]]:

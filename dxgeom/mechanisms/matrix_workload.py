@@ -22,11 +22,13 @@ from dxgeom.universe.queries import LinearQueries
 class MatrixWorkload(Workload):
     """Any linear queries. ``numerators`` (K, N): int64, in units; only :func:`matrix_workload` makes one."""
 
-    names: tuple[str, ...]
+    queries: LinearQueries = field(repr=False)
     unit: Fraction
     numerators: NDArray[np.int64] = field(repr=False)
-    reaches: NDArray[np.int64] = field(repr=False)
+    lowest: NDArray[np.int64] = field(repr=False)
+    highest: NDArray[np.int64] = field(repr=False)
     blocks: NDArray[np.int64] = field(repr=False)
+    names: tuple[str, ...]
     size: int
     fingerprint: str
 
@@ -46,20 +48,17 @@ class MatrixModel(Model):
 
     def __init__(self, weights: NDArray[np.float64], start: NDArray[np.float64]) -> None:
         self._weights, self._present = weights, start / start.sum()
-        self._sum, self._steps = np.zeros(start.size), 0
 
-    def answers(self) -> NDArray[np.float64]:
-        return np.asarray(self._weights @ self._present)
+    def answers(self, queries: range | None = None) -> NDArray[np.float64]:
+        chosen = self._weights if queries is None else self._weights[queries.start : queries.stop]
+        return np.asarray(chosen @ self._present)
 
-    def reweigh(self, queries: range, exponents: NDArray[np.float64], counted: bool = True) -> None:
-        if counted:
-            self._sum += self._present
-            self._steps += 1
+    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
         raised = self._present * np.exp(exponents @ self._weights[queries.start : queries.stop])
         self._present = raised / raised.sum()
 
-    def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self._present.copy(), self._sum / self._steps if self._steps else self._present.copy()
+    def distribution(self) -> NDArray[np.float64]:
+        return np.array(self._present)
 
 
 def matrix_workload(queries: LinearQueries) -> MatrixWorkload:
@@ -70,7 +69,8 @@ def matrix_workload(queries: LinearQueries) -> MatrixWorkload:
     if queries.universe is not None and queries.universe.absent is not None:
         raise UnsupportedCombination("multiplicative weights use the number of records, which this universe hides")
     numerators, unit = over_common_unit(queries)
-    reaches = np.abs(numerators).max(axis=1)
+    lowest, highest = numerators.min(axis=1), numerators.max(axis=1)
     each = np.arange(queries.count)
     alone = np.stack([each, each + 1], axis=1)
-    return MatrixWorkload(queries.names, unit, numerators, reaches, alone, queries.size, queries.fingerprint)
+    names, size = queries.names, queries.size
+    return MatrixWorkload(queries, unit, numerators, lowest, highest, alone, names, size, queries.fingerprint)

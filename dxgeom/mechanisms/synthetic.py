@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.fitting import SOFTENING, Known
 from dxgeom.mechanisms.selection import nats_of
-from dxgeom.mechanisms.workload import Model, Workload
+from dxgeom.mechanisms.workload import Workload
 
 
 @final
@@ -42,8 +42,22 @@ class Measurement:
 
         Raises: UnsupportedCombination unless 0 < level < 1.
         """
-        nats = nats_of(level)
+        return self.noise_within(nats_of(level))
+
+    def noise_within(self, nats: float) -> float:
+        """The value's error is at most this but for a chance of e^(−nats)."""
         return self.scale * nats + float(self.step) / 2 if self.scale > 0 else 0.0
+
+
+class LastLook(NamedTuple):
+    """What the last selection says about the queries that were never measured.
+
+    ``answers`` (K,): the model's before that selection, which found no answer further off than the one it took, but for
+    what it may have missed: ``per_nat`` for each nat of confidence.
+    """
+
+    answers: NDArray[np.float64]
+    per_nat: float
 
 
 @final
@@ -51,18 +65,14 @@ class Measurement:
 class SyntheticHistogram:
     """A histogram made of private measurements; whatever is computed from it reveals nothing more.
 
-    ``distribution`` (N,): non-negative, its sum is 1; ``start`` (N,): the public one it began with. ``per_nat``: by how
-    much more a selection may have missed the worst query for each nat of confidence. ``averaged``: whether this is the
-    average over the rounds, whose error is bounded.
+    ``distribution`` (N,): non-negative, its sum is 1; ``last_look``: None where every query was measured.
     """
 
     distribution: NDArray[np.float64] = field(repr=False)
-    start: NDArray[np.float64] = field(repr=False)
     workload: Workload = field(repr=False)
     records: int
     measurements: tuple[Measurement, ...] = field(repr=False)
-    per_nat: float = field(repr=False)
-    averaged: bool = True
+    last_look: LastLook | None = field(repr=False)
 
     @property
     def histogram(self) -> NDArray[np.float64]:
@@ -74,56 +84,39 @@ class SyntheticHistogram:
         """(K,): the histogram's answers to the workload."""
         return self.workload.model(self.distribution).answers() * self.records * float(self.workload.unit)
 
-    @property
-    def typical_gap(self) -> float:
-        """**An estimate**: the mean over the rounds of |measured − modelled| of the query that was selected.
+    def error_bounds(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K,): with probability *at least* ``level`` no answer at all is further from the truth than its bound.
 
-        Each round's worst query was sought out, so this is about the largest error of the model plus one measurement's
-        noise. Nothing guarantees it; :meth:`largest_error` is guaranteed.
+        Definition: of a measured query |answer − value| and what its noise can be; of another one |answer − what the
+        model answered before the last selection|, the gap that this selection found, the noise of that gap's
+        measurement, and what the selection may have missed. Each at level 1 − (1 − level)/(M + 1), M the number of
+        measurements. Up to the rounding of float64.
+        It holds for any histogram, however it was made of the measurements. Often much larger than the real error: it
+        takes the worst case of every measurement at once.
+        Raises: UnsupportedCombination unless 0 < level < 1.
         """
-        return sum(abs(float(one.value) - one.modelled) for one in self._selected) / len(self._selected)
+        nats = nats_of(level) + math.log(len(self.measurements) + 1)
+        bounds = np.full(self.workload.count, np.inf)
+        if self.last_look is not None:
+            last = next(one for one in reversed(self.measurements) if one.selected)
+            found = abs(float(last.value) - last.modelled) + last.scale * nats + 1.5 * float(last.step)
+            missed = self.last_look.per_nat * (math.log(self.workload.count) + nats)
+            bounds = np.abs(self.answers - self.last_look.answers) + found + missed
+        for one in self.measurements:
+            bounds[one.query] = abs(self.answers[one.query] - float(one.value)) + one.noise_within(nats)
+        return bounds
 
     def largest_error(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` no answer to the workload is further from the truth than this.
 
-        Definition: the mean over the T rounds of |measured − modelled| + the measurement's half width + what the
-        selection may have missed, each at level 1 − (1 − level)/(2T). In each round that bounds the largest error of
-        the model, and the error of an average is at most the average of the errors. Up to the rounding of float64.
-        Often much larger than the real error: it takes the worst case of every round at once.
-        Raises: UnsupportedCombination unless 0 < level < 1, and for a refitted histogram: nothing is proved about it.
+        The largest of :meth:`error_bounds`. Raises: as there.
         """
-        if not self.averaged:
-            raise UnsupportedCombination("no bound is proved for a refitted histogram; ask the one it was made from")
-        nats = nats_of(level) + math.log(2 * len(self._selected))
-        missed = self.per_nat * (math.log(self.workload.count) + nats)
-        return sum(
-            abs(float(one.value) - one.modelled) + one.scale * nats + 1.5 * float(one.step) + missed
-            for one in self._selected
-        ) / len(self._selected)
-
-    def refitted(self, passes: int = 20) -> SyntheticHistogram:
-        """The histogram after going over all measurements again so often, without averaging.
-
-        Mostly closer to the data than the average, which still holds a share of the start; nothing is proved of it. It
-        costs no budget.
-        Raises: UnsupportedCombination for less than one pass.
-        """
-        if passes < 1:
-            raise UnsupportedCombination(f"at least one pass over the measurements, found {passes}")
-        model = self.workload.model(self.start)
-        rounds = [list(ones) for _, ones in groupby(self.measurements, key=lambda one: one.round)]
-        replay(self.workload, model, [as_measured(self.workload, ones, self.records) for ones in rounds], passes)
-        return replace(self, distribution=model.distributions()[0], averaged=False)
-
-    @property
-    def _selected(self) -> list[Measurement]:
-        return [one for one in self.measurements if one.selected]
+        return float(self.error_bounds(level).max())
 
     def as_dict(self) -> dict[str, Any]:
         """The answers and what was measured, ready for JSON; the histogram itself may be large: see ``counts``."""
         return {
             "records": self.records,
-            "averaged": self.averaged,
             "answers": [
                 {"name": name, "value": value}
                 for name, value in zip(self.workload.names, self.answers.tolist(), strict=True)
@@ -146,13 +139,19 @@ class SyntheticHistogram:
         return np.repeat(np.arange(self.histogram.size), self.counts())
 
 
-def as_measured(workload: Workload, ones: Sequence[Measurement], records: int) -> tuple[range, NDArray[np.float64]]:
-    """The queries of one round, and their values per record in units."""
-    values = [float(one.value / workload.unit) for one in ones]
-    return range(ones[0].query, ones[-1].query + 1), np.array(values) / records
+def known_blocks(workload: Workload, measurements: Sequence[Measurement], records: int) -> list[Known]:
+    """The measurements as a model is fitted to them, one for each block."""
+    blocks = groupby(measurements, key=lambda one: workload.block_of(one.query).start)
+    return [_known(workload, list(ones), records) for _, ones in blocks]
 
 
-def replay(workload: Workload, model: Model, rounds: list[tuple[range, NDArray[np.float64]]], passes: int) -> None:
-    """Step along the measurements of all these rounds again so often; none of these steps counts in the mean."""
-    for queries, values in rounds * passes:
-        model.reweigh(queries, workload.exponents(queries, values, model.answers()), counted=False)
+def _known(workload: Workload, ones: Sequence[Measurement], records: int) -> Known:
+    queries = range(ones[0].query, ones[-1].query + 1)
+    units = records * float(workload.unit)
+    block = slice(queries.start, queries.stop)
+    lowest, highest = workload.lowest[block].astype(np.float64), workload.highest[block].astype(np.float64)
+    values = np.array([float(one.value / workload.unit) / records for one in ones])
+    scales, steps = np.array([one.scale for one in ones]) / units, np.array([float(one.step) for one in ones]) / units
+    widths = np.maximum(highest - lowest, 1.0)
+    deviations = np.sqrt(2 * scales**2 + steps**2 / 12)
+    return Known(queries, lowest, widths, values, deviations, SOFTENING * scales + widths / records)

@@ -14,38 +14,38 @@ from dxgeom.metrics.metric import Metric
 class Model(ABC):
     """A distribution over record types that is reweighed in steps; it knows public numbers only.
 
-    Laws: ``answers`` are the queries' on the present distribution. All up to the rounding of float64.
+    Laws: ``answers`` are the queries' on the distribution. All up to the rounding of float64.
     """
 
     @abstractmethod
-    def answers(self) -> NDArray[np.float64]:
-        """(K,): each query's answer per record, in its workload's unit."""
+    def answers(self, queries: range | None = None) -> NDArray[np.float64]:
+        """(K,): each query's answer per record, in its workload's unit; or only those of one block, or of one query."""
 
     @abstractmethod
-    def reweigh(self, queries: range, exponents: NDArray[np.float64], counted: bool = True) -> None:
+    def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
         """One step: multiply each record type i by e^(Σ exponent·weight of i in its query), then scale the sum to 1.
 
-        Args: ``queries``: one, or several that share no record type; ``exponents``: one for each. ``counted``: whether
-        the distribution before this step counts in the mean.
+        Args: ``queries``: one, or several that share no record type; ``exponents``: one for each.
         """
 
     @abstractmethod
-    def distributions(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The present distribution (N,), and the mean of those counted, the present one if none was."""
+    def distribution(self) -> NDArray[np.float64]:
+        """(N,): the present distribution."""
 
 
 class Workload(ABC):
     """K linear queries on N record types, with integer weights over a common unit.
 
-    ``reaches`` (K,): the largest magnitude of each query's weights. ``blocks`` (K, 2): the first query and the one
-    beyond the last of those that can be measured together with each: no record type has a weight in two of them.
+    ``lowest``, ``highest`` (K,): each query's smallest and largest weight. ``blocks`` (K, 2): the first query and the
+    one beyond the last of those that are measured together with each: no record type has a weight in two of them.
     ``fingerprint``: SHA-256 of names and weights.
     """
 
     names: tuple[str, ...]
     size: int
     unit: Fraction
-    reaches: NDArray[np.int64]
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
     blocks: NDArray[np.int64]
     fingerprint: str
 
@@ -54,18 +54,14 @@ class Workload(ABC):
         """The number K of queries."""
         return len(self.names)
 
-    def exponents(
-        self, queries: range, measured: NDArray[np.float64], modelled: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The step of multiplicative weights along each of these queries, per unit of weight.
+    @property
+    def reaches(self) -> NDArray[np.int64]:
+        """(K,): the largest magnitude of each query's weights."""
+        return np.maximum(np.abs(self.lowest), np.abs(self.highest))
 
-        Definition: (measured − modelled)/(2w²), w the query's reach. No true answer lies beyond ±w, so a noisy one that
-        does is moved there: it would only throw the model off.
-        Args: ``measured``: answers per record to these queries, ``modelled`` (K,): to all, in units.
-        """
-        reaches = self.reaches[queries.start : queries.stop].astype(np.float64)
-        errors = np.clip(measured, -reaches, reaches) - modelled[queries.start : queries.stop]
-        return np.asarray(errors / (2 * np.maximum(reaches, 1) ** 2))
+    def block_of(self, query: int) -> range:
+        """The queries that are measured together with this one."""
+        return range(*self.blocks[query].tolist())
 
     @abstractmethod
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

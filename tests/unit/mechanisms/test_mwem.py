@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from reference.multiplicative_weights import run, run_as_printed
+from reference.multiplicative_weights import fitted, run, run_as_printed
 from reference.released_law import interval_law
 from reference.selection_law import permute_and_flip_chances
 
@@ -16,7 +17,9 @@ from dxgeom.mechanisms import mwem as mwem_file
 from dxgeom.mechanisms.box_workload import marginal_workload
 from dxgeom.mechanisms.matrix_workload import matrix_workload
 from dxgeom.mechanisms.mwem import mwem
-from dxgeom.metrics.verification import verify_metric
+from dxgeom.mechanisms.outright import MOST_QUERIES, outright
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_from_histogram
@@ -30,17 +33,33 @@ WORKLOAD = matrix_workload(LinearQueries.from_matrix("abcd", ROWS))
 COUNTS = np.array([70, 10, 5, 40, 25])
 
 
-def test_the_histogram_is_the_average_of_the_states_that_the_measurements_give():
-    answer = mwem(LINE, WORKLOAD, rounds=12).draw(COUNTS, Fraction(1, 2), InsecureSeededRandomness(1))
-    measured = [(one.query, float(one.value)) for one in answer.measurements]
-    states = run(ROWS, np.ones(5), measured, 150)
-    assert len(states) == 13
-    assert np.allclose(answer.histogram, np.mean(states[:-1], axis=0), rtol=1e-12)
+def stepped_through(rows, start, answer):
+    """The models that the measurements of each round give, by the definition, from the first to the last."""
+    models, blocks = [start], []
+    for _, ones in itertools.groupby(answer.measurements, key=lambda one: one.round):
+        blocks.append([(one.query, float(one.value), one.scale, float(one.step)) for one in ones])
+        last = len(blocks) == 1 + answer.measurements[-1].round
+        models.append(fitted(rows, models[-1], blocks, 300 if last else 10))
+    return models
+
+
+@pytest.mark.parametrize("spend", [Fraction(1, 100), Fraction(1, 2), Fraction(20)])
+def test_after_each_round_the_model_is_fitted_to_all_that_was_measured(spend):
+    answer = mwem(LINE, WORKLOAD, rounds=3).draw(COUNTS, spend, InsecureSeededRandomness(1))
+    models = stepped_through(ROWS, np.full(5, 30.0), answer)
+    assert len(models) == 4
+    assert np.allclose(answer.histogram, models[-1], rtol=1e-10)
     assert np.allclose(answer.answers, ROWS @ answer.histogram, rtol=1e-12)
-    for one, state in zip(answer.measurements, states, strict=False):
-        assert one.modelled == pytest.approx(ROWS[one.query] @ state)
-    again = run(ROWS, np.ones(5), measured * 3, 150)
-    assert np.allclose(answer.refitted(3).histogram, again[-1], rtol=1e-12)
+    for one, model in zip(answer.measurements, models, strict=False):
+        assert one.modelled == pytest.approx(ROWS[one.query] @ model)
+    assert np.allclose(answer.last_look.answers, ROWS @ models[-2], rtol=1e-10)
+
+
+def test_no_query_is_measured_twice_and_in_the_end_all_are():
+    for rounds in (1, 2, 3, 4):
+        answer = mwem(LINE, WORKLOAD, rounds=rounds).draw(COUNTS, Fraction(1), InsecureSeededRandomness(rounds))
+        assert len({one.query for one in answer.measurements}) == len(answer.measurements) == rounds
+        assert (answer.last_look is None) == (rounds == 4)
 
 
 MARGINALS_POLICY = parse_policy("""
@@ -61,7 +80,7 @@ TABLES = marginal_workload(MARGINALS_POLICY.universe, [["one", "two"], ["two", "
 def test_cells_measured_together_hide_every_pair_of_records():
     """Σ_k |Δ_k|/scale_k ≤ d(i, j) for the cells of each marginal on generating pairs: all that Laplace noise needs."""
     metric = MARGINALS_POLICY.compile()
-    mechanism = mwem(metric, TABLES)
+    mechanism = mwem(metric, TABLES, rounds=1)
     places = np.stack(np.unravel_index(np.arange(24), (2, 4, 3)))
     blocks = list(metric.metric.generating_pairs())
     pairs = [pair for block in blocks for pair in zip(*(part.tolist() for part in block), strict=True)]
@@ -75,33 +94,70 @@ def test_cells_measured_together_hide_every_pair_of_records():
     assert max(closest) > 0.999
 
 
-@pytest.mark.parametrize("replays", [0, 2])
-def test_rounds_that_measure_a_marginal_at_once_follow_the_definition(replays):
-    mechanism = mwem(MARGINALS_POLICY.compile(), TABLES, rounds=6, replays=replays)
+def test_everything_measured_at_once_hides_every_pair_of_records():
+    metric = MARGINALS_POLICY.compile()
+    answer = mwem(metric, TABLES, rounds=0).draw(np.full(24, 5), Fraction(1), InsecureSeededRandomness(3))
+    rates = np.array([1 / one.scale for one in answer.measurements])
+    rows = as_rows()
+    loads = []
+    for block in metric.metric.generating_pairs():
+        for i, j, bound in zip(*(part.tolist() for part in block), strict=True):
+            loads.append(float(np.abs(rows[:, i] - rows[:, j]) @ rates) / bound)
+    assert 0.999 < max(loads) <= 1 + 1e-12
+    assert answer.last_look is None
+    assert [one.query for one in answer.measurements] == list(range(23))
+
+
+def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_of_the_rounds():
+    ordinary = verify(DiscreteMetric(24, Fraction(1)), title="ordinary", fingerprint="ordinary", budget=Fraction(1))
+    names = MARGINALS_POLICY.universe.names
+    subsets = [subset for size in (1, 2, 3) for subset in itertools.combinations(names, size)]
+    tables = marginal_workload(MARGINALS_POLICY.universe, subsets)
+    mechanism, at_once = mwem(ordinary, tables), outright(ordinary, tables)
+    assert np.sqrt(at_once.ideal_variances / 2) == pytest.approx(2 * 7)
+    seen = set()
+    for records, spend in itertools.product((1, 100, 10**4), (Fraction(1, 1000), Fraction(1, 10), Fraction(1))):
+        cost = 10 * 2 * np.log(tables.count) / float(spend)
+        best = min(max(round((records * np.sqrt(np.log(24)) / cost) ** (2 / 3)), 1), 7)
+        rounds = mechanism.rounds_for(records, spend)
+        assert rounds == (0 if 2 * (best * 2 * 3 / 2) >= 2 * 7 else best)
+        seen.add(rounds)
+    assert seen > {0, 1}
+
+
+def test_queries_too_many_to_be_measured_at_once_are_selected():
+    flat = verify(DiscreteMetric(MOST_QUERIES + 1, Fraction(1)), title="flat", fingerprint="flat", budget=Fraction(1))
+    universe = parse_policy(
+        f"{{policy: a, universe: {{attributes: {{a: {{range: [0, {MOST_QUERIES}], step: 1}}}}}}, "
+        "rules: [{change: a, epsilon: 1}]}"
+    ).universe
+    workload = marginal_workload(universe, [["a"]])
+    assert mwem(flat, workload).rounds_for(10**6, Fraction(1)) == 1
+    with pytest.raises(TooLarge, match="give rounds"):
+        mwem(flat, workload, rounds=0)
+
+
+def test_rounds_that_measure_a_marginal_at_once_follow_the_definition():
+    mechanism = mwem(MARGINALS_POLICY.compile(), TABLES, rounds=3)
     counts = np.random.default_rng(0).integers(0, 40, 24)
     answer = mechanism.draw(counts, Fraction(1), InsecureSeededRandomness(8))
     rows, n = as_rows(), int(counts.sum())
-
-    def stepped(y, ones):
-        steps = [(min(max(float(one.value), -n), n) - rows[one.query] @ y) / (2 * n) for one in ones]
-        raised = y * np.exp(np.array(steps) @ rows[[one.query for one in ones]])
-        return raised / raised.sum() * n
-
-    y, states, known = np.full(24, n / 24), [], []
-    for number in range(6):
+    models = stepped_through(rows, np.full(24, n / 24), answer)
+    for number in range(3):
         ones = [one for one in answer.measurements if one.round == number]
         assert sum(one.selected for one in ones) == 1
         assert [one.query for one in ones] == list(range(*TABLES.blocks[ones[0].query]))
-        assert np.allclose([one.modelled for one in ones], rows[[one.query for one in ones]] @ y, rtol=1e-11)
-        states.append(y)
-        known.append(ones)
-        for some in [ones, *(known * replays)]:
-            y = stepped(y, some)
-    assert np.allclose(answer.histogram, np.mean(states, axis=0), rtol=1e-11)
-    y = np.full(24, n / 24)
-    for some in known * 3:
-        y = stepped(y, some)
-    assert np.allclose(answer.refitted(3).histogram, y, rtol=1e-11)
+        modelled = rows[[one.query for one in ones]] @ models[number]
+        assert np.allclose([one.modelled for one in ones], modelled, rtol=1e-11)
+    assert np.allclose(answer.histogram, models[-1], rtol=1e-10)
+
+
+def test_exact_measurements_are_fitted_to_a_part_of_a_record():
+    """Nobody is protected here, so that nothing is noisy; marginals of one histogram agree with each other."""
+    apart = verify(DiscreteMetric(24, Fraction(10**12)), title="apart", fingerprint="apart", budget=Fraction(1))
+    counts = np.random.default_rng(5).integers(1, 1000, 24)
+    answer = mwem(apart, TABLES, rounds=0).draw(counts, Fraction(1), InsecureSeededRandomness(3))
+    assert np.abs(answer.answers - as_rows() @ counts).max() < 0.5
 
 
 def as_rows():
@@ -118,9 +174,11 @@ def as_rows():
 
 
 def test_a_public_start_is_where_the_model_begins():
-    start = [1, 2, 3, 4, 10]
-    answer = mwem(LINE, WORKLOAD, rounds=1, start=start).draw(COUNTS, Fraction(1), InsecureSeededRandomness(1))
-    assert np.allclose(answer.histogram, 150 * np.array(start) / 20)
+    start = np.array([1, 2, 3, 4, 10])
+    for rounds in (0, 1):
+        answer = mwem(LINE, WORKLOAD, rounds=rounds, start=start).draw(COUNTS, Fraction(1), InsecureSeededRandomness(1))
+        for one in answer.measurements:
+            assert one.modelled == pytest.approx(ROWS[one.query] @ start * 150 / 20)
 
 
 def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch):
@@ -136,10 +194,11 @@ def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch)
         factors.append((self.scales.tolist(), 1 / factor))
         return draw(self, count, randomness, factor)
 
-    mechanism = mwem(LINE, WORKLOAD, rounds=7)
+    mechanism = mwem(LINE, WORKLOAD, rounds=3)
     monkeypatch.setattr(mwem_file, "choose", noted_select)
     monkeypatch.setattr(LaplaceNoise, "draw", noted_draw)
     answer = mechanism.draw(COUNTS, Fraction(3, 10), InsecureSeededRandomness(2))
+    assert shares == [Fraction(3, 10) / 9] * 3
     assert sum(shares) + sum(share for _, share in factors) == Fraction(3, 10)
     for one, (scales, _) in zip(answer.measurements, factors, strict=True):
         assert scales == [mechanism.fineness * mechanism.steepness[one.query]]
@@ -153,8 +212,8 @@ def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
     spend, fine = Fraction(3, 2), mechanism.fineness
     start = np.rint(rows @ (np.ones(3) / 3) * 2 * fine).astype(int)
     laws = {}
-    noise = [interval_law(Fraction(float(c)) * fine * 2 / spend, 600) for c in mechanism.steepness]
-    rate = spend / 2 / Fraction(2 * fine * float(mechanism.steepness.max()))
+    noise = [interval_law(Fraction(float(c)) * fine * 3 / 2 / spend, 600) for c in mechanism.steepness]
+    rate = spend / 3 / Fraction(2 * fine * float(mechanism.steepness.max()))
     for pair in itertools.combinations_with_replacement(range(3), 2):
         exact = rows @ np.bincount(pair, minlength=3) * fine
         chances = permute_and_flip_chances([abs(int(a) - int(b)) for a, b in zip(exact, start, strict=True)], rate)
@@ -179,40 +238,42 @@ def _changed(one, other):
     return first[0], second[0]
 
 
-def test_the_bound_on_the_largest_error_holds_as_often_as_it_says():
-    mechanism, truth = mwem(LINE, WORKLOAD, rounds=6), ROWS @ (COUNTS * 100)
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_the_bounds_on_all_errors_hold_as_often_as_they_say(rounds):
+    mechanism, truth = mwem(LINE, WORKLOAD, rounds=rounds), ROWS @ (COUNTS * 100)
     missed, below = 0, 0
     for seed in range(60):
-        answer = mechanism.draw(COUNTS * 100, Fraction(2), InsecureSeededRandomness(seed))
-        error = np.abs(answer.answers - truth).max()
-        missed += error > answer.largest_error(0.5)
-        below += np.all([abs(float(m.value) - truth[m.query]) <= m.half_width(0.5) for m in answer.measurements[:1]])
-    # At level 1/2, 30 of 60 may be missed; 55 or more would have a chance below 1e-11. The bound itself is far looser.
-    assert missed <= 5
+        answer = mechanism.draw(COUNTS * 100, Fraction(1, 20), InsecureSeededRandomness(seed))
+        errors, bounds = np.abs(answer.answers - truth), answer.error_bounds(0.5)
+        missed += np.any(errors > bounds)
+        assert answer.largest_error(0.5) == bounds.max()
+        first = answer.measurements[0]
+        below += abs(float(first.value) - truth[first.query]) <= first.half_width(0.5)
+    # At level 1/2, 30 of 60 may be missed; 55 or more would have a chance below 1e-11. The union bound is looser.
+    assert missed <= 30
     assert 5 < below < 55
 
 
-def test_a_refitted_histogram_claims_no_bound():
-    answer = mwem(LINE, WORKLOAD, rounds=3).draw(COUNTS, Fraction(1), InsecureSeededRandomness(3))
+def test_bounds_hold_for_any_histogram_made_of_the_measurements():
+    """No query but the last selected is as far off as it was before, whatever the answer is now."""
+    answer = mwem(LINE, WORKLOAD, rounds=2).draw(COUNTS * 100, Fraction(2), InsecureSeededRandomness(3))
+    truth = ROWS @ (COUNTS * 100)
+    for distribution in (np.eye(5)[0], np.full(5, 0.2), COUNTS / COUNTS.sum()):
+        other = dataclasses.replace(answer, distribution=distribution)
+        assert np.all(np.abs(other.answers - truth) <= other.error_bounds(1 - 1e-9))
     assert answer.largest_error() > answer.largest_error(0.5) > 0
-    assert answer.typical_gap > 0
-    with pytest.raises(UnsupportedCombination, match="no bound"):
-        answer.refitted().largest_error()
     for level in (0, 1, -1, 2):
         with pytest.raises(UnsupportedCombination):
             answer.largest_error(level)
-    with pytest.raises(UnsupportedCombination):
-        answer.refitted(0)
 
 
-def test_more_budget_brings_the_answers_that_were_measured_closer():
+def test_more_budget_brings_all_answers_closer():
     truth = ROWS @ (COUNTS * 1000)
     errors = []
-    for spend in (Fraction(1, 1000), Fraction(2)):
-        answer = mwem(LINE, WORKLOAD, rounds=40).draw(COUNTS * 1000, spend, InsecureSeededRandomness(4))
-        measured = sorted({one.query for one in answer.measurements})
-        errors.append(np.abs(answer.refitted(300).answers - truth)[measured].max())
-    assert 100 * errors[1] < errors[0]
+    for spend in (Fraction(1, 10000), Fraction(2)):
+        answer = mwem(LINE, WORKLOAD, rounds=0).draw(COUNTS * 1000, spend, InsecureSeededRandomness(4))
+        errors.append(np.abs(answer.answers - truth).max())
+    assert 10 * errors[1] < errors[0]
 
 
 def test_the_printed_update_with_its_mixed_scales_leaves_the_data():
@@ -229,15 +290,13 @@ def test_the_printed_update_with_its_mixed_scales_leaves_the_data():
     assert np.abs(ROWS @ (printed - COUNTS)).max() > start_error
 
 
-def test_rounds_follow_from_public_numbers():
-    mechanism = mwem(LINE, WORKLOAD)
-    few, many = mechanism.rounds_for(10, Fraction(1, 10)), mechanism.rounds_for(10**6, Fraction(1))
-    assert 1 <= few < many <= WORKLOAD.count
-    assert mwem(LINE, WORKLOAD, rounds=9).rounds_for(10, Fraction(1, 10)) == 9
+def test_given_rounds_are_kept():
+    for rounds in range(5):
+        assert mwem(LINE, WORKLOAD, rounds=rounds).rounds_for(10, Fraction(1, 10)) == rounds
 
 
 def test_whole_counts_keep_the_sum_and_every_cell():
-    answer = mwem(LINE, WORKLOAD, rounds=5).draw(COUNTS, Fraction(1), InsecureSeededRandomness(6))
+    answer = mwem(LINE, WORKLOAD, rounds=3).draw(COUNTS, Fraction(1), InsecureSeededRandomness(6))
     counts = answer.counts()
     assert counts.sum() == 150 == len(answer.record_types())
     assert np.all(np.abs(counts - answer.histogram) < 1)
@@ -247,14 +306,17 @@ def test_whole_counts_keep_the_sum_and_every_cell():
 def test_queries_nobody_protected_can_change_are_answered_exactly():
     apart = verify_metric([[0, np.inf, np.inf], [np.inf, 0, np.inf], [np.inf, np.inf, 0]])
     workload = matrix_workload(LinearQueries.from_matrix("ab", [[1, 0, 0], [0, 1, 0]]))
-    answer = mwem(apart, workload, rounds=30).draw(np.array([5, 2, 3]), Fraction(1, 100), InsecureSeededRandomness(0))
-    assert {(one.name, one.value, one.scale) for one in answer.measurements} == {("a", 5, 0.0), ("b", 2, 0.0)}
-    assert mwem(apart, workload).rounds_for(10, Fraction(1)) == 2
+    for rounds in (0, 2):
+        mechanism = mwem(apart, workload, rounds=rounds)
+        answer = mechanism.draw(np.array([5, 2, 3]), Fraction(1, 100), InsecureSeededRandomness(0))
+        assert {(one.name, one.value, one.scale) for one in answer.measurements} == {("a", 5, 0.0), ("b", 2, 0.0)}
+        assert answer.largest_error() < 0.5
+    assert mwem(apart, workload).rounds_for(10, Fraction(1)) == 0
 
 
 def test_the_ledger_is_charged_once_with_the_whole_spend_before_the_first_round(tmp_path, monkeypatch):
     place = str(tmp_path / "a.db")
-    mechanism = mwem(LINE, WORKLOAD, rounds=4)
+    mechanism = mwem(LINE, WORKLOAD, rounds=3)
 
     def stopped(*_):
         raise KeyboardInterrupt
@@ -275,19 +337,17 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
         mwem(LINE.metric, WORKLOAD)
     with pytest.raises(UnsupportedCombination, match="must be the same"):
         mwem(verify_metric([[0, 1], [1, 0]]), WORKLOAD)
-    for rounds in (0, -1, 10**6):
+    for rounds in (-1, 5, 10**6):
         with pytest.raises(UnsupportedCombination, match="rounds"):
             mwem(LINE, WORKLOAD, rounds=rounds)
-    for replays in (-1, 10**6):
-        with pytest.raises(UnsupportedCombination, match="replays"):
-            mwem(LINE, WORKLOAD, replays=replays)
     for start in ([1, 1], [0, 1, 1, 1, 1], [np.nan, 1, 1, 1, 1], [np.inf, 1, 1, 1, 1]):
         with pytest.raises(UnsupportedCombination, match="start"):
             mwem(LINE, WORKLOAD, start=start)
-    mechanism = mwem(LINE, WORKLOAD, rounds=3)
-    with pytest.raises(UnsupportedCombination, match="at least one record"):
-        mechanism.check_size(0, Fraction(1))
-    with pytest.raises(TooLarge):
-        mechanism.check_size(2**58, Fraction(1))
-    with pytest.raises(TooLarge):
-        mechanism.check_size(10, Fraction(1, 10**30))
+    for rounds in (0, 3):
+        mechanism = mwem(LINE, WORKLOAD, rounds=rounds)
+        with pytest.raises(UnsupportedCombination, match="at least one record"):
+            mechanism.check_size(0, Fraction(1))
+        with pytest.raises(TooLarge):
+            mechanism.check_size(2**58, Fraction(1))
+        with pytest.raises(TooLarge):
+            mechanism.check_size(10, Fraction(1, 10**30))
