@@ -8,13 +8,14 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 import dxgeom.mechanisms
 from dxgeom.mechanisms.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.finite_laplace import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.laplace import optimal_laplace
 from dxgeom.mechanisms.matrix_workload import matrix_workload
 from dxgeom.mechanisms.mechanism import Mechanism
 from dxgeom.mechanisms.mwem import mwem
@@ -22,6 +23,7 @@ from dxgeom.mechanisms.optimal_table import optimal_table
 from dxgeom.mechanisms.planar import planar_laplace
 from dxgeom.mechanisms.polynomial_statistic import moments
 from dxgeom.mechanisms.selection import selection
+from dxgeom.mechanisms.sensitivity import sensitivity_of
 from dxgeom.mechanisms.small_database import small_database
 from dxgeom.mechanisms.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.time_series import series_mechanism
@@ -29,10 +31,11 @@ from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.planner.choose import plan
+from dxgeom.planner.workshop import Name, Workshop
 from dxgeom.universe.bounded_columns import bounded_column
 from dxgeom.universe.queries import LinearQueries
 
@@ -88,6 +91,11 @@ def gauge(law, places):
             return (np.abs(places) / scales).sum(axis=1)
         case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body):
             return body.gauge(places)
+        case LinearImageNoise(inner=inner, map=image):
+            return gauge(inner, places @ np.linalg.pinv(image).T)
+        case ProductNoise(parts=parts):
+            ends = np.cumsum([part.dimension for part in parts])[:-1]
+            return sum(gauge(part, cut) for part, cut in zip(parts, np.split(places, ends, axis=1), strict=True))
 
 
 def nearer(law, answers, here, there):
@@ -125,7 +133,7 @@ def itself(mechanism, answers, here, there):
 
 def additive(name, records=None):
     return Case(
-        make=lambda: plan(LINE, queries(), mechanism=name, records=records).mechanism,
+        make=lambda: Workshop(sensitivity_of(LINE, queries()), records=records).build(name),
         data=COUNTS,
         others=REPLACED,
         view=additive_view,
@@ -177,15 +185,13 @@ def parallel_view(mechanism, answers, here, there):
 
 def counted_in_half(metric, members):
     del members
-    return plan(metric, queries([[1, 0]]), mechanism="laplace").mechanism
+    return optimal_laplace(sensitivity_of(metric, queries([[1, 0]])))
 
 
 CASES = {
-    "laplace": additive("laplace"),
-    "hull": additive("hull"),
+    **{name: additive(name) for name in get_args(Name)},
     # What it states is the error of the worst records.
     "changed-queries": replace(additive("changed-queries", int(COUNTS.sum())), exact=False),
-    "strategy": additive("strategy"),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),
