@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from dxgeom.planner.mechanism_release import release_answer
 from tests.reference.mechanisms import CASES, every_mechanism
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "mechanisms.md"
-DRAWS = 3000
 ERROR = 1e-10
 pytestmark = pytest.mark.parametrize("name", CASES)
 
@@ -26,6 +26,16 @@ pytestmark = pytest.mark.parametrize("name", CASES)
 def plain(answer):
     """What can be compared of an answer."""
     return answer.as_dict() if hasattr(answer, "as_dict") else answer
+
+
+@cache
+def kinds_of_all():
+    return {type(case.make()) for case in CASES.values()}
+
+
+@cache
+def fingerprint_of(name):
+    return CASES[name].make().fingerprint
 
 
 def opened(mechanism):
@@ -42,7 +52,7 @@ def audited(case, spend, factor=1):
     """What an audit finds at ``factor`` times the spend for each of the other data, and what the spend allows."""
     mechanism = case.make()
     answers = [
-        mechanism.draws(data, spend * factor, DRAWS, InsecureSeededRandomness(seed))
+        mechanism.draws(data, spend * factor, case.draws, InsecureSeededRandomness(seed))
         for seed, data in enumerate([case.data, *(other for other, _ in case.others)])
     ]
     for there, (other, distance) in zip(answers[1:], case.others, strict=True):
@@ -54,7 +64,7 @@ def test_it_knows_its_name_and_has_a_fingerprint_of_its_own(name):
     mechanism = CASES[name].make()
     assert str(mechanism) == name
     assert mechanism.fingerprint == CASES[name].make().fingerprint
-    assert [other for other in CASES if CASES[other].make().fingerprint == mechanism.fingerprint] == [name]
+    assert [other for other in CASES if fingerprint_of(other) == mechanism.fingerprint] == [name]
 
 
 def test_a_release_charges_the_spend_and_then_draws_by_the_law(name):
@@ -143,7 +153,7 @@ def test_its_error_is_the_stated_one(name):
     """Six standard errors, or never above the stated bound: a correct mechanism fails with a chance of about 2e-9."""
     case = CASES[name]
     mechanism = case.make()
-    answers = mechanism.draws(case.data, case.spend, DRAWS, InsecureSeededRandomness(11))
+    answers = mechanism.draws(case.data, case.spend, case.draws, InsecureSeededRandomness(11))
     losses = np.array([case.loss(answer) for answer in answers])
     stated, spread = case.stated(mechanism, case.spend), 6 * losses.std() / np.sqrt(len(losses))
     if case.exact:
@@ -159,5 +169,4 @@ def test_its_guarantee_and_its_page_are_written(name):
 
 
 def test_it_is_there_because_no_mechanism_is_forgotten(name):
-    kinds = {type(case.make()) for case in CASES.values()}
-    assert type(CASES[name].make()) in kinds == every_mechanism()
+    assert type(CASES[name].make()) in kinds_of_all() == every_mechanism()

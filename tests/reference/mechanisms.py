@@ -78,6 +78,7 @@ class Case:
     stated: Callable[[Any, Fraction], float]
     exact: bool = True
     spend: Fraction = Fraction(1, 2)
+    draws: int = 3000
 
 
 WRONG_COUNTS = ([3, 1, 4, 2], np.array([1, 2]), np.array([1, 2, 3, -4]), np.array([0.5, 1, 1, 1]))
@@ -119,6 +120,19 @@ def statistic_view(mechanism, answers, here, there):
     scale = np.array([float(step) for step in mechanism.statistic.steps])
     exact = [np.array(mechanism.statistic.exact(table), dtype=float) / scale for table in (here, there)]
     return nearer(mechanism.law, np.array(answers, dtype=np.float64) / scale, *exact)
+
+
+def measured_view(mechanism, answers, here, there):
+    """Of the measurements alone; which queries were selected tells a little more."""
+    del mechanism
+    near, far = ROWS @ here, ROWS @ there
+    return np.array(
+        [
+            sum((abs(one.value - far[one.query]) - abs(one.value - near[one.query])) / one.scale for one in measured)
+            for measured in (answer.measurements for answer in answers)
+        ],
+        dtype=np.float64,
+    )
 
 
 def planar_view(mechanism, answers, here, there):
@@ -241,11 +255,14 @@ CASES = {
         lambda answer: off(answer.answers),
         lambda mechanism, spend: mechanism.error_bound(10, 0.9999, spend),
     ),
-    "mwem": histogram(
-        lambda: mwem(LINE, matrix_workload(queries()), rounds=2),
-        lambda mechanism, answers, *_: np.array([float(one.measurements[0].value) for one in answers]),
-        lambda answer: off(answer.answers) - answer.largest_error(0.9999),
-        lambda mechanism, spend: 0.0,
+    "mwem": replace(
+        histogram(
+            lambda: mwem(LINE, matrix_workload(queries()), rounds=1),
+            measured_view,
+            lambda answer: off(answer.answers) - answer.largest_error(0.9999),
+            lambda mechanism, spend: 0.0,
+        ),
+        draws=800,
     ),
     "sequence": Case(
         make=lambda: in_sequence([additive("laplace").make(), selection(LINE, queries(FIRST_AND_LAST))]),
