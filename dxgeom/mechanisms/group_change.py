@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.engines.exact_sums import exact_sum
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.metrics.path_lengths import path_lengths
 from dxgeom.metrics.verification import VerifiedMetric
@@ -16,6 +17,8 @@ from dxgeom.numeric.rounding import round_up
 
 MOST_MOVES = 200_000
 """Pairs of a record type that loses records and one that gains some."""
+MOST_RECORDS = 2**53
+"""Beyond, float64 cannot count the records that move."""
 
 
 def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spend: Fraction = Fraction(1)) -> float:
@@ -25,12 +28,14 @@ def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spen
     to type j until they are ``after``: each move makes a neighbour, and costs its distance. Where records may be
     absent, that is one of the types. ∞ when something has to move an infinite distance: nothing hides it.
 
-    Args: ``before``, ``after`` (N,): whole numbers of records of each type.
+    Args: ``before``, ``after`` (N,): whole numbers of records of each type. ``spend``: a positive Fraction.
     Guarantee: a bound whatever the solver did: the moves it found are whole, checked, and added up exactly.
     Raises: UnsupportedCombination for histograms that do not fit, or of different size where that is public; TooLarge
-    when more than 200,000 kinds of moves come into question.
+    when more than 200,000 kinds of moves come into question, or beyond 2⁵³ records.
     Source: corrected from Kamalaruban et al. 2020, whose k·max d for k replaced records can be far more.
     """
+    if not (isinstance(spend, (int, Fraction)) and spend > 0):
+        raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
     change = _balanced(metric, _counts(metric, after) - _counts(metric, before))
     losing, gaining = np.flatnonzero(change < 0), np.flatnonzero(change > 0)
     if losing.size == 0:
@@ -49,6 +54,8 @@ def _counts(metric: VerifiedMetric, histogram: ArrayLike) -> NDArray[np.int64]:
     counts = np.asarray(histogram)
     if counts.shape != (metric.size,) or counts.dtype.kind not in "iu" or np.any(counts < 0):
         raise UnsupportedCombination(f"a histogram here has a whole number for each of {metric.size:,} record types")
+    if exact_sum(counts) > MOST_RECORDS:
+        raise TooLarge(f"tables of at most {MOST_RECORDS:,} records are compared")
     return counts.astype(np.int64)
 
 

@@ -97,3 +97,19 @@ def test_tables_that_do_not_fit_are_refused():
 
 def test_nothing_changed_tells_nothing():
     assert group_loss(verified(LINE), [3, 1, 0, 0], [3, 1, 0, 0]) == 0
+
+
+def test_more_records_than_can_be_counted_are_refused_instead_of_wrapping_around():
+    """Three counts of int64 that add up to 2⁶⁴ once made two tables of the same size, with no loss between them."""
+    metric = verified(LINE)
+    with pytest.raises(TooLarge):
+        group_loss(metric, [0, 0, 0, 0], [2**63 - 1, 2**63 - 1, 2, 0])
+    with pytest.raises(TooLarge):
+        group_loss(metric, np.array([2**64 - 1, 1, 0, 0], np.uint64), np.array([2**64 - 2, 2, 0, 0], np.uint64))
+    assert group_loss(metric, [2**52, 0, 0, 0], [0, 0, 0, 2**52]) == pytest.approx(2**52)
+
+
+@pytest.mark.parametrize("spend", [Fraction(-1), 0, 0.5, math.nan, "1/2"])
+def test_only_an_exact_positive_spend_has_a_group_loss(spend):
+    with pytest.raises(UnsupportedCombination, match="positive Fraction"):
+        group_loss(verified(LINE), [1, 0, 0, 0], [0, 1, 0, 0], spend)
