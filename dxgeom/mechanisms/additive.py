@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.known_bias import QueryChange
-from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.sensitivity import Sensitivity, require_written_for
 from dxgeom.mechanisms.spread import OwnNoise
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laplace import LaplaceNoise
@@ -123,6 +123,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         return 0.0 if total == 0 else float(self.rounding_variances.sum()) / total
 
     def check_size(self, records: int, spend: Fraction) -> None:
+        require_written_for(self.sensitivity.queries.records, records)
         if self.change is not None and self.change.records != records:
             raise DataError(
                 f"the queries were changed for {self.change.records:,} records, these are {records:,}; the bias grows "

@@ -96,6 +96,7 @@ class BoxWorkload(Workload):
     lowest: NDArray[np.int64] = field(repr=False)
     highest: NDArray[np.int64] = field(repr=False)
     blocks: NDArray[np.int64] = field(repr=False)
+    universe: Universe = field(repr=False)
     unit: Fraction = Fraction(1)
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -167,12 +168,17 @@ def box_workload(universe: Universe, boxes: Sequence[Box]) -> BoxWorkload:
 
 
 def _workload(universe: Universe, names: tuple[str, ...], groups: tuple[BoxGroup, ...]) -> BoxWorkload:
+    if universe.listed is not None or universe.presence:
+        raise UnsupportedCombination(
+            "boxes are of universes that hold each combination of values and nothing else: use matrix_workload"
+        )
     digest = hashlib.sha256(repr((universe.shape, names, [group.axes for group in groups])).encode())
     for group in groups:
         digest.update(group.low.tobytes() + group.high.tobytes())
     ones = np.ones(len(names), dtype=np.int64)
     blocks = np.concatenate(list(_blocks(groups)))
-    return BoxWorkload(names, universe.shape, groups, universe.size, digest.hexdigest(), 0 * ones, ones, blocks)
+    size, fingerprint = universe.size, digest.hexdigest()
+    return BoxWorkload(names, universe.shape, groups, size, fingerprint, 0 * ones, ones, blocks, universe)
 
 
 def _blocks(groups: tuple[BoxGroup, ...]) -> Iterator[NDArray[np.int64]]:

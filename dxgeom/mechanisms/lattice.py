@@ -35,13 +35,14 @@ class LatticeQueries:
     """Answer k is ``steps[k]·(numerators[k] @ x)``, within ``weight_errors[k]`` per record of what was asked.
 
     ``tables``: the numerators of K queries over N record types, below 2⁵²; ``steps``, ``weight_errors``: exact
-    rationals.
+    rationals. ``records``: what a mean was divided by, None where nothing was.
     """
 
     names: tuple[str, ...]
     tables: WeightTables = field(repr=False)
     steps: tuple[Fraction, ...]
     weight_errors: tuple[Fraction, ...]
+    records: int | None = None
 
     @property
     def numerators(self) -> NDArray[np.int64]:
@@ -78,7 +79,7 @@ def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> La
     tables = queries.tables.changed(lambda table: _shifted(table.flat, shifts[table.queries]))
     steps = (unit * Fraction(2) ** -int(shift) for unit, shift in zip(queries.units, shifts, strict=True))
     errors = (error * unit for error, unit in zip(_largest_errors(queries, tables, shifts), queries.units, strict=True))
-    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors))
+    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors), queries.records)
 
 
 def _shift(extent: int, sensitivity: float) -> int:

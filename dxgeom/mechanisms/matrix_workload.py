@@ -15,6 +15,7 @@ from dxgeom.mechanisms.workload import Model, Workload
 from dxgeom.metrics.metric import Metric
 from dxgeom.universe.exact_totals import integer_totals
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.universe import Universe
 
 
 @final
@@ -31,6 +32,16 @@ class MatrixWorkload(Workload):
     names: tuple[str, ...]
     size: int
     fingerprint: str
+
+    @property
+    def universe(self) -> Universe | None:
+        """What the record types mean, None for bare matrices."""
+        return self.queries.universe
+
+    @property
+    def records(self) -> int | None:
+        """What a mean was divided by."""
+        return self.queries.records
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array(integer_totals(self.numerators, counts), dtype=np.int64)
@@ -54,7 +65,8 @@ class MatrixModel(Model):
         return np.asarray(chosen @ self._present)
 
     def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
-        raised = self._present * np.exp(exponents @ self._weights[queries.start : queries.stop])
+        nats = exponents @ self._weights[queries.start : queries.stop]
+        raised = self._present * np.exp(nats - nats.max())
         self._present = raised / raised.sum()
 
     def distribution(self) -> NDArray[np.float64]:

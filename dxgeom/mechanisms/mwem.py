@@ -18,6 +18,7 @@ from dxgeom.mechanisms.fitting import PASSES_BETWEEN, Known, fit, last_passes
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.outright import outright
 from dxgeom.mechanisms.selection import choose, require_rate, require_scores_fit
+from dxgeom.mechanisms.sensitivity import require_written_for
 from dxgeom.mechanisms.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.mechanisms.workload import Model, Workload
 from dxgeom.metrics.verification import VerifiedMetric
@@ -95,6 +96,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a synthetic histogram needs at least one record")
+        require_written_for(self.workload.records, records)
         require_scores_fit(2 * int(self.workload.reaches.max()) * records * self.fineness)
         rounds = self.rounds_for(records, spend)
         if rounds == 0:
@@ -238,21 +240,28 @@ def mwem(
         raise UnsupportedCombination(
             f"the metric is on {metric.size:,} record types, the workload on {workload.size:,}; they must be the same"
         )
+    apart = metric.universe and workload.universe and not metric.universe.lists_the_same_records(workload.universe)
+    if apart:
+        raise UnsupportedCombination(
+            "the metric and the workload are about different universes: make both from one policy"
+        )
     if metric.absent is not None:
         raise UnsupportedCombination(
             "multiplicative weights use the number of records, which a policy with a rule about presence keeps private"
         )
     blocks = len(np.unique(workload.blocks[:, 0]))
-    if rounds is not None and not 0 <= rounds <= blocks:
+    if rounds is not None and not (isinstance(rounds, (int, np.integer)) and 0 <= rounds <= blocks):
         raise UnsupportedCombination(
-            f"each of the {blocks:,} marginals and single queries is measured once: rounds are between 0 and that "
-            f"many, found {rounds}"
+            f"each of the {blocks:,} marginals and single queries is measured once: rounds are a whole number between "
+            f"0 and that many, found {rounds}"
         )
     if rounds == 0:
         outright(metric, workload)
     steepness = workload.steepness(metric.metric)
     begin = _public_start(start, metric.size)
-    return Mwem("mwem", metric, workload, steepness, _fineness(steepness), begin, rounds)
+    return Mwem(
+        "mwem", metric, workload, steepness, _fineness(steepness), begin, None if rounds is None else int(rounds)
+    )
 
 
 def _fineness(steepness: NDArray[np.float64]) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.sensitivity import require_public_number, require_same_records
+from dxgeom.mechanisms.sensitivity import require_public_number, require_same_records, require_written_for
 from dxgeom.mechanisms.steepness import over_common_unit, spread
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
@@ -72,6 +72,7 @@ class Selection(HistogramMechanism[int]):
         return self._per_nat(spend) * math.log(self.candidates.count)
 
     def check_size(self, records: int, spend: Fraction) -> None:
+        require_written_for(self.candidates.records, records)
         require_scores_fit(int(np.abs(self.numerators).max()) * records)
         require_rate(self.spread, spend)
 

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.differences import differences_of_tables
@@ -107,6 +107,15 @@ def require_public_number(metric: VerifiedMetric, queries: LinearQueries) -> Non
     if absent_record(metric, queries) is not None:
         raise UnsupportedCombination(
             "this mechanism uses the number of records, which a policy with a rule about presence keeps private"
+        )
+
+
+def require_written_for(stated: int | None, records: int) -> None:
+    """Raises: DataError when queries were divided by another public number of records than there are."""
+    if stated is not None and stated != records:
+        raise DataError(
+            f"the queries were written for {stated:,} records, the table has {records:,}; "
+            "a mean divides by that public number: correct 'records' in the queries"
         )
 
 

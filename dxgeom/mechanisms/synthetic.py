@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,9 +14,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.fitting import SOFTENING, Known
 from dxgeom.mechanisms.selection import nats_of
 from dxgeom.mechanisms.workload import Workload
+
+MOST_WHOLE = 2**50
 
 
 @final
@@ -89,21 +93,25 @@ class SyntheticHistogram:
 
         Definition: of a measured query |answer − value| and what its noise can be; of another one |answer − what the
         model answered before the last selection|, the gap that this selection found, the noise of that gap's
-        measurement, and what the selection may have missed. Each at level 1 − (1 − level)/(M + 1), M the number of
-        measurements. Up to the rounding of float64.
+        measurement, and what the selection may have missed. The chance to be wrong, 1 − level, is shared evenly by
+        the rounds and the last selection, and a round's part by its measurements: what is measured later, which may
+        follow from the noise, changes nothing. Up to the rounding of float64.
         It holds for any histogram, however it was made of the measurements. Often much larger than the real error: it
         takes the worst case of every measurement at once.
         Raises: UnsupportedCombination unless 0 < level < 1.
         """
-        nats = nats_of(level) + math.log(len(self.measurements) + 1)
+        each_round = Counter(one.round for one in self.measurements)
+        nats = nats_of(level) + math.log(len(each_round) + (self.last_look is not None))
         bounds = np.full(self.workload.count, np.inf)
         if self.last_look is not None:
             last = next(one for one in reversed(self.measurements) if one.selected)
-            found = abs(float(last.value) - last.modelled) + last.scale * nats + 1.5 * float(last.step)
+            noise = last.scale * (nats + math.log(each_round[last.round]))
+            found = abs(float(last.value) - last.modelled) + noise + 1.5 * float(last.step)
             missed = self.last_look.per_nat * (math.log(self.workload.count) + nats)
             bounds = np.abs(self.answers - self.last_look.answers) + found + missed
         for one in self.measurements:
-            bounds[one.query] = abs(self.answers[one.query] - float(one.value)) + one.noise_within(nats)
+            noise = one.noise_within(nats + math.log(each_round[one.round]))
+            bounds[one.query] = abs(self.answers[one.query] - float(one.value)) + noise
         return bounds
 
     def largest_error(self, level: float = 0.95) -> float:
@@ -128,7 +136,12 @@ class SyntheticHistogram:
         }
 
     def counts(self) -> NDArray[np.int64]:
-        """(N,): whole numbers with the same sum, each within 1 of the histogram: the largest remainders go up."""
+        """(N,): whole numbers with the same sum, each within 1 of the histogram: the largest remainders go up.
+
+        Raises: TooLarge beyond 2⁵⁰ records, where float64 has no remainders left.
+        """
+        if self.records > MOST_WHOLE:
+            raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
         whole = np.floor(self.histogram).astype(np.int64)
         short = self.records - int(whole.sum())
         whole[np.argsort(whole - self.histogram, kind="stable")[:short]] += 1

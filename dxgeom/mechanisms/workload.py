@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.metric import Metric
+from dxgeom.universe.universe import Universe
 
 
 class Model(ABC):
@@ -48,6 +50,17 @@ class Workload(ABC):
     highest: NDArray[np.int64]
     blocks: NDArray[np.int64]
     fingerprint: str
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def universe(self) -> Universe | None:
+            """What the record types mean, where that is known."""
+
+    @property
+    def records(self) -> int | None:
+        """The public number of records that queries were divided by, None where none was."""
+        return None
 
     @property
     def count(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.mechanisms.sensitivity import absent_record
@@ -156,11 +156,6 @@ def release_answers(
     """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
     histogram = _histogram(offer, table, outside, count_column)
     public = absent_record(offer.metric, offer.queries) is None
-    if public and offer.queries.records is not None and offer.queries.records != histogram.total:
-        raise DataError(
-            f"the queries were written for {offer.queries.records:,} records, the table has {histogram.total:,}; "
-            "a mean divides by that public number: correct 'records' in the queries"
-        )
     purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
     due = Charge(ledger, spend, purpose, offer.plan_fingerprint)
     answers, remaining = charged_answer(offer.mechanism, histogram.counts, due, insecure_test_seed)

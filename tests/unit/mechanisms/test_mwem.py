@@ -11,7 +11,7 @@ from reference.multiplicative_weights import fitted, run, run_as_printed
 from reference.released_law import interval_law
 from reference.selection_law import permute_and_flip_chances
 
-from dxgeom.errors import BudgetExceeded, TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms import mwem as mwem_file
 from dxgeom.mechanisms.box_workload import marginal_workload
@@ -351,3 +351,65 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
             mechanism.check_size(2**58, Fraction(1))
         with pytest.raises(TooLarge):
             mechanism.check_size(10, Fraction(1, 10**30))
+
+
+def test_what_a_later_round_measures_leaves_the_bound_of_an_earlier_one_alone():
+    """How much is measured later may follow from the noise, so it must not decide how much noise is allowed for."""
+    answer = mwem(LINE, WORKLOAD, rounds=4).draw(COUNTS, Fraction(1), InsecureSeededRandomness(1))
+    first, *later = answer.measurements
+    more = [dataclasses.replace(one, round=min(one.round, 3)) for one in [*later, *later[-1:] * 50]]
+    other = dataclasses.replace(answer, measurements=(first, *more))
+    assert len({one.round for one in other.measurements}) == 4
+    assert answer.error_bounds()[first.query] == other.error_bounds()[first.query]
+    assert answer.error_bounds()[later[-1].query] < other.error_bounds()[later[-1].query]
+
+
+@pytest.mark.parametrize("shift", [10**3, 10**9])
+def test_weights_far_from_zero_are_fitted_as_well_as_others(shift):
+    """e^(exponent·weight) once overflowed, after the ledger was charged."""
+    rows = ROWS[:2]
+    answers = [
+        mwem(LINE, matrix_workload(LinearQueries.from_matrix("ab", rows + far)), rounds=2).draw(
+            COUNTS, Fraction(50), InsecureSeededRandomness(1)
+        )
+        for far in (0, shift)
+    ]
+    near, far = (np.array(rows @ answer.histogram) for answer in answers)
+    assert np.allclose(near, rows @ COUNTS, atol=2)
+    assert np.allclose(far, rows @ COUNTS, atol=2)
+
+
+def test_a_mean_is_learnt_for_the_records_it_was_divided_by_only():
+    means = dataclasses.replace(WORKLOAD.queries, records=int(COUNTS.sum()))
+    for rounds in (0, 1):
+        mechanism = mwem(LINE, matrix_workload(means), rounds=rounds)
+        mechanism.check(COUNTS, Fraction(1))
+        with pytest.raises(DataError, match="written for 150 records, the table has 300"):
+            mechanism.check(2 * COUNTS, Fraction(1))
+
+
+def test_a_workload_of_another_universe_is_refused():
+    policies = [
+        parse_policy(
+            f"policy: p\nuniverse: {{attributes: {{one: [{one}], two: [c, d]}}}}\n"
+            "rules: [{change: [one, two], epsilon: 1}]",
+        ).compile()
+        for one in ("a, b", "b, a")
+    ]
+    workload = marginal_workload(policies[0].universe, [["one"]])
+    assert mwem(policies[0], workload).workload is workload
+    with pytest.raises(UnsupportedCombination, match="different universes"):
+        mwem(policies[1], workload)
+
+
+def test_more_records_than_float64_counts_are_not_rounded_to_whole_ones():
+    answer = mwem(LINE, WORKLOAD, rounds=0).draw(COUNTS, Fraction(1), InsecureSeededRandomness(1))
+    assert dataclasses.replace(answer, records=2**50).counts().sum() == 2**50
+    with pytest.raises(TooLarge):
+        dataclasses.replace(answer, records=2**50 + 1).counts()
+
+
+def test_rounds_are_whole():
+    with pytest.raises(UnsupportedCombination, match="whole number"):
+        mwem(LINE, WORKLOAD, rounds=2.0)
+    assert mwem(LINE, WORKLOAD, rounds=np.int64(2)).fingerprint == mwem(LINE, WORKLOAD, rounds=2).fingerprint

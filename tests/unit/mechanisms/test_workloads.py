@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -195,3 +196,11 @@ def test_a_matrix_whose_weights_share_no_fit_unit_is_refused():
                 ["a", "b"], [[Fraction(1, 2**40 + 1), Fraction(1)], [Fraction(1, 3), Fraction(2**20)]]
             )
         )
+
+
+def test_boxes_are_not_of_universes_that_list_their_records_or_have_an_absent_one():
+    """Listed records are numbered as the table has them, so a place in the product says nothing."""
+    every = np.arange(UNIVERSE.size)[::-1].copy()
+    for other in (replace(UNIVERSE, listed=every), replace(UNIVERSE, presence=True)):
+        with pytest.raises(UnsupportedCombination, match="matrix_workload"):
+            marginal_workload(other, [["one"]])
