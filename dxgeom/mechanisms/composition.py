@@ -85,7 +85,8 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return _digest("parallel", self.metric.fingerprint, *(part.fingerprint for part in self.parts))
+        members = (hashlib.sha256(inside.tobytes()).hexdigest() for inside in self.blocks.members)
+        return _digest("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
@@ -181,7 +182,7 @@ def in_parallel(
     speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
     indices.
     Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two, or a part was
-    made for other records.
+    made for other records, or is a sequence: make a sequence of parallels instead, which says the same.
     """
     if metric.absent is not None:
         raise UnsupportedCombination(
@@ -191,6 +192,11 @@ def in_parallel(
     blocks, inner = separate_blocks(metric, labels)
     parts = tuple(make(each, members) for each, members in zip(inner, blocks.members, strict=True))
     for part, each in zip(parts, inner, strict=True):
+        if not isinstance(part, HistogramMechanism):
+            raise UnsupportedCombination(
+                f"the part of a block is a mechanism on its histogram, found a {type(part).__name__}: of sequences, "
+                "make a sequence of parallels; apply functions to the answer of all blocks"
+            )
         if part.metric is not each:
             raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
     return Parallel(name, metric, blocks, parts)
@@ -203,6 +209,22 @@ def followed_by(
     return PostProcessed(name, mechanism, function)
 
 
+def histogram_metric(mechanism: Mechanism[Any, Any]) -> VerifiedMetric:
+    """The metric on the record types that it reads a histogram of, also through sequences and functions.
+
+    Raises: UnsupportedCombination for what reads something else.
+    """
+    match mechanism:
+        case HistogramMechanism():
+            return mechanism.metric
+        case Sequential(parts=parts):
+            return histogram_metric(parts[0])
+        case PostProcessed(inner=inner):
+            return histogram_metric(inner)
+        case _:
+            raise UnsupportedCombination(f"{mechanism.name} reads no histogram: hand its data to release_answer")
+
+
 def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
     """The shares of a spend at which Σ errors[k]/shares[k]² is least: in proportion to the cube roots.
 
@@ -212,10 +234,11 @@ def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
     Raises: UnsupportedCombination unless all are finite and positive.
     """
     roots = np.cbrt(np.array(errors, dtype=np.float64))
-    if not roots.size or not np.all(np.isfinite(roots) & (roots > 0)):
+    if roots.ndim != 1 or not roots.size or not np.all(np.isfinite(roots) & (roots > 0)):
         raise UnsupportedCombination("the errors that a spend is shared by are finite and positive")
     parts = [max(1, round(_FINEST_SHARE * root)) for root in (roots / roots.sum()).tolist()]
-    return tuple(Fraction(part, sum(parts)) for part in parts)
+    total = sum(parts)
+    return tuple(Fraction(part, total) for part in parts)
 
 
 def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ...]:

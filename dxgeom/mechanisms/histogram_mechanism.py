@@ -34,7 +34,8 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
         return account_of(self.metric)
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
-        proper = isinstance(data, np.ndarray) and data.dtype == np.int64 and data.shape == (self.metric.size,)
+        # Subclasses may mean something else by a sum: a masked array leaves entries out.
+        proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
         if not proper or data.min(initial=0) < 0:
             raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
         self.check_size(exact_sum(data), spend)

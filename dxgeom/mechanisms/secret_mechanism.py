@@ -33,7 +33,7 @@ class SecretMechanism(Mechanism[int, Answer]):
         return self.spend
 
     def check(self, data: int, spend: Fraction) -> None:
-        if not (isinstance(data, (int, np.integer)) and 0 <= data < self.metric.size):
+        if isinstance(data, bool) or not (isinstance(data, (int, np.integer)) and 0 <= data < self.metric.size):
             raise DataError(f"secrets are integers from 0 to {self.metric.size - 1:,}; this one is none of them")
         if spend != self.spend:
             raise UnsupportedCombination(

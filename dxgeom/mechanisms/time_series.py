@@ -48,8 +48,12 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
     name: str = "series"
 
     def __post_init__(self) -> None:
-        if not (1 <= self.readings <= LARGEST_SERIES and self.epsilon > 0 and self.step > 0):
-            raise UnsupportedCombination(f"a series has 1 to {LARGEST_SERIES} readings, epsilon > 0 and step > 0")
+        # A quotient of floats may be rounded down, and the noise with it.
+        exact = isinstance(self.epsilon, (int, Fraction)) and isinstance(self.step, (int, Fraction))
+        if not (exact and 1 <= self.readings <= LARGEST_SERIES and self.epsilon > 0 and self.step > 0):
+            raise UnsupportedCombination(
+                f"a series has 1 to {LARGEST_SERIES} readings, epsilon > 0 and step > 0, both exact: Fraction('0.1')"
+            )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -72,7 +76,8 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
         return math.hypot(ideal, float(self.step) / math.sqrt(12))
 
     def check(self, data: Sequence[int], spend: Fraction) -> None:
-        if len(data) != self.readings or not all(isinstance(reading, (int, np.integer)) for reading in data):
+        proper = isinstance(data, (Sequence, np.ndarray)) and len(data) == self.readings
+        if not proper or not all(_is_whole(reading) for reading in data):
             raise DataError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
         if not spend > 0:
             raise UnsupportedCombination(f"a spend is positive, found {spend}")
@@ -118,6 +123,10 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
     if any((line.positions[0] / step).denominator != 1 for line in lines):
         raise UnsupportedCombination(f"the readings of a series are multiples of their step, here {step}")
     return SeriesMechanism(account_of(metric), len(lines), epsilon, step)
+
+
+def _is_whole(reading: object) -> bool:
+    return isinstance(reading, (int, np.integer)) and not isinstance(reading, bool)
 
 
 def _digest(*meaning: object) -> str:

@@ -1,4 +1,4 @@
-"""The order of every release: the ledger is charged, on disk, and only then randomness exists."""
+"""The order of every release: the ledger is charged, on disk, and only then randomness is read."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def charged_answer(
     Raises: what the mechanism refuses, BudgetExceeded, LedgerError, each without anything charged.
     """
     mechanism.check(data, due.spend)
+    randomness = _randomness_of(insecure_test_seed)
     remaining = _charge(mechanism.account, due)
-    return mechanism.draw(data, due.spend, _randomness_of(insecure_test_seed)), remaining
+    return mechanism.draw(data, due.spend, randomness), remaining
 
 
 def _charge(account: Account, due: Charge) -> Fraction:

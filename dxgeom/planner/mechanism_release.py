@@ -9,10 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.composition import histogram_metric
 from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.charging import Charge, charged_answer
 
@@ -92,7 +94,7 @@ def release_answer(
 
 
 def release_from_histogram(
-    mechanism: HistogramMechanism[Answer],
+    mechanism: Mechanism[NDArray[np.int64], Answer],
     table: Any,
     *,
     ledger: str | Ledger,
@@ -102,12 +104,13 @@ def release_from_histogram(
     count_column: str | None = None,
     insecure_test_seed: int | None = None,
 ) -> MechanismRelease[Answer]:
-    """Read a table, and then as :func:`release_answer`.
+    """Read a table, and then as :func:`release_answer`; also for sequences, and what functions make of answers.
 
     Args: as those of :meth:`dxgeom.Plan.release`.
     """
     _amount(mechanism, spend)
-    histogram = _histogram(mechanism, table, outside, count_column)
+    metric = histogram_metric(mechanism)
+    histogram = _histogram(metric, table, outside, count_column)
     release = release_answer(
         mechanism,
         histogram.counts,
@@ -116,7 +119,7 @@ def release_from_histogram(
         purpose=purpose,
         insecure_test_seed=insecure_test_seed,
     )
-    if mechanism.metric.absent is not None:
+    if metric.absent is not None:
         return release
     return replace(release, records=histogram.total, dropped=histogram.dropped)
 
@@ -130,11 +133,10 @@ def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:
 
 
 def _histogram(
-    mechanism: HistogramMechanism[Answer], table: Any, outside: Literal["refuse", "drop"], count_column: str | None
+    metric: VerifiedMetric, table: Any, outside: Literal["refuse", "drop"], count_column: str | None
 ) -> Histogram:
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
-    metric = mechanism.metric
     if isinstance(table, (np.ndarray, list, tuple)):
         return histogram_of_counts(table, metric.size, metric.absent)
     if metric.universe is None:
@@ -146,7 +148,7 @@ def _histogram(
 
 
 def _plain(answer: Any) -> Any:
-    """Numbers, text and lists of them as JSON has them; exact rationals as text beside their float."""
+    """Numbers, text, lists of them and what has names, as JSON has them; exact rationals as text beside their float."""
     match answer:
         case None | bool() | int() | float() | str():
             return answer
@@ -154,6 +156,8 @@ def _plain(answer: Any) -> Any:
             return {"value": float(answer), "exact": str(answer)}
         case tuple() | list():
             return [_plain(part) for part in answer]
+        case dict():
+            return {str(name): _plain(part) for name, part in answer.items()}
         case np.ndarray() | np.generic():
             return answer.tolist()
         case _ if hasattr(answer, "as_dict"):

@@ -81,7 +81,15 @@ class Case:
     draws: int = 3000
 
 
-WRONG_COUNTS = ([3, 1, 4, 2], np.array([1, 2]), np.array([1, 2, 3, -4]), np.array([0.5, 1, 1, 1]))
+WRONG_COUNTS = (
+    [3, 1, 4, 2],
+    None,
+    np.array([1, 2]),
+    np.array([1, 2, 3, -4]),
+    np.array([0.5, 1, 1, 1]),
+    np.array([1, 2, 3, 4], dtype=object),
+    np.ma.array([1, 2, 3, 4], mask=[0, 0, 0, 1]),
+)
 REPLACED = tuple((moved(COUNTS, 0, j), RATE * j) for j in (1, 2, 3))
 
 
@@ -163,7 +171,7 @@ def secret(make, spend=Fraction(1, 2)):
         data=0,
         others=tuple((j, RATE * j) for j in (1, 2, 3)),
         view=itself,
-        wrong=(-1, SIZE, 1.5, math.nan),
+        wrong=(-1, SIZE, 1.5, math.nan, True, None),
         loss=lambda answer: float(LOSSES[0][answer]),
         stated=lambda mechanism, _: float(mechanism.law.expected_losses(LOSSES)[0]),
         spend=spend,
@@ -215,7 +223,7 @@ CASES = {
         data=0,
         others=tuple((j, RATE * j) for j in (1, 2, 3)),
         view=planar_view,
-        wrong=(-1, SIZE, 1.5, math.nan),
+        wrong=(-1, SIZE, 1.5, math.nan, True, None),
         loss=lambda place: float(place[0] ** 2 + place[1] ** 2),
         stated=lambda mechanism, _: mechanism.mean_squared_error,
     ),
@@ -224,7 +232,7 @@ CASES = {
         data=[8, 16, 8],
         others=tuple(([8 - 8 * j, 16 - 8 * j, 8 - 8 * j], RATE * j) for j in (1, 2)),
         view=series_view,
-        wrong=([8, 16], [8, 16, 0.5], [8, 16, math.nan]),
+        wrong=([8, 16], [8, 16, 0.5], [8, 16, math.nan], [8, 16, True], None, {8: 1, 16: 1, 24: 1}),
         loss=lambda series: float((series[0] - 1) ** 2),
         stated=lambda mechanism, spend: (mechanism.root_mean_square**2 - 1 / 768) / float(spend) ** 2 + 1 / 768,
     ),

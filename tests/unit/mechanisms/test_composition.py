@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.composition import followed_by, in_parallel, in_sequence, least_error_shares
+from dxgeom.mechanisms.composition import followed_by, histogram_metric, in_parallel, in_sequence, least_error_shares
 from dxgeom.mechanisms.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection import selection
 from dxgeom.metrics import blocks as blocks_module
@@ -164,7 +164,33 @@ def test_shares_of_least_error_sum_to_one_and_beat_their_neighbours(errors):
         assert total <= sum(error / share**2 for error, share in zip(errors, moved, strict=True)) * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("errors", [[], [1, 0], [1, float("inf")]])
+@pytest.mark.parametrize("errors", [[], [1, 0], [1, float("inf")], [[1, 2], [3, 4]]])
 def test_errors_that_cannot_be_shared_by_are_refused(errors):
     with pytest.raises(UnsupportedCombination):
         least_error_shares(errors)
+
+
+def test_other_blocks_under_the_same_metric_make_another_fingerprint():
+    apart = verified(GraphMetric(4, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)))
+    made = [
+        in_parallel(apart, labels, lambda each, _: laplace(each, [1, 0])).fingerprint
+        for labels in ([0, 0, 1, 1], [0, 1, 0, 1], [5, 5, 6, 6])
+    ]
+    assert made[0] != made[1]
+    assert made[0] == made[2]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda part: in_sequence([part, part]), lambda part: followed_by(part, len, "how many"), lambda _: None]
+)
+def test_the_part_of_a_block_is_no_sequence_and_no_function(wrap):
+    with pytest.raises(UnsupportedCombination, match="a sequence of parallels"):
+        in_parallel(verified(HALVES), [0, 1, 0, 1, 1], lambda each, inside: wrap(laplace(each, [1] * len(inside))))
+
+
+def test_the_metric_of_what_reads_a_histogram_is_found_inside_sequences_and_functions():
+    metric = verified(LINE)
+    part = laplace(metric, FIRST)
+    assert histogram_metric(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) is metric
+    with pytest.raises(UnsupportedCombination, match="reads no histogram"):
+        histogram_metric(truncated_geometric(metric, Fraction(1)))

@@ -88,3 +88,9 @@ def test_a_policy_that_is_no_series_is_refused(metric):
 def test_series_of_one_title_share_an_account():
     one, other = (series_mechanism("meter", n, Fraction(1), Fraction(1, 8)) for n in (3, 30))
     assert one.account == other.account != series_mechanism("others", 3, Fraction(1), Fraction(1, 8)).account
+
+
+def test_rates_and_steps_that_are_not_exact_are_refused():
+    for epsilon, step in ((0.1, Fraction(1, 8)), (Fraction(1), 0.1)):
+        with pytest.raises(UnsupportedCombination, match="exact"):
+            series_mechanism("meter", 3, epsilon, step)

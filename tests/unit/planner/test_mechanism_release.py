@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pandas
 import pytest
 
-from dxgeom.errors import BudgetExceeded, DataError, LedgerError
+from dxgeom.errors import BudgetExceeded, DataError, LedgerError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.composition import followed_by, in_sequence
 from dxgeom.mechanisms.finite_laplace import truncated_geometric
+from dxgeom.mechanisms.selection import selection
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.planner.mechanism_release import release_answer
+from dxgeom.planner.choose import plan
+from dxgeom.planner.mechanism_release import release_answer, release_from_histogram
+from dxgeom.policy.policy import parse_policy
+from dxgeom.universe.queries import LinearQueries
 
 
 def mechanism(spend=Fraction(1, 4), fingerprint="a"):
@@ -54,3 +63,33 @@ def test_another_policys_ledger_is_refused():
         pytest.raises(LedgerError, match="another policy"),
     ):
         release_answer(mechanism(), 0, ledger=ledger)
+
+
+def test_a_seed_that_is_none_costs_nothing():
+    with Ledger.open(":memory:", policy_fingerprint="a", policy_name="line", budget=Fraction(1)) as ledger:
+        with pytest.raises(TypeError):
+            release_answer(mechanism(), 0, ledger=ledger, insecure_test_seed="five")
+        assert ledger.spent() == 0
+
+
+def test_a_table_is_read_for_sequences_and_for_what_follows_them():
+    policy = parse_policy("policy: p\nuniverse: {attributes: {x: [a, b]}}\nrules: [{change: x, epsilon: 1}]")
+    metric = policy.compile()
+    candidates = LinearQueries.from_matrix("ab", np.eye(2, dtype=int), universe=metric.universe)
+    twice = in_sequence([selection(metric, candidates)] * 2)
+    named = followed_by(twice, lambda places: {"first": "ab"[places[0]], "both": list(places)}, "names")
+    table = pandas.DataFrame({"x": ["a"] * 1000})
+    release = release_from_histogram(named, table, ledger=":memory:", spend=1, insecure_test_seed=1)
+    assert json.loads(release.to_json())["answer"] == {"first": "a", "both": [0, 0]}
+    assert release.records == 1000
+    with pytest.raises(UnsupportedCombination, match="reads no histogram"):
+        release_from_histogram(mechanism(), table, ledger=":memory:")
+
+
+def test_means_are_for_the_records_they_were_divided_by_whatever_releases_them():
+    metric = verify(LineMetric((Fraction(0), Fraction(1)), Fraction(1)), title="l", fingerprint="l", budget=Fraction(1))
+    means = replace(LinearQueries.from_matrix("m", [[0, Fraction(1, 10)]]), records=10)
+    for made in (plan(metric, means, mechanism="laplace").mechanism, selection(metric, means)):
+        release_from_histogram(made, [5, 5], ledger=":memory:", spend=1)
+        with pytest.raises(DataError, match="written for 10 records"):
+            release_from_histogram(made, [5, 6], ledger=":memory:", spend=1)
