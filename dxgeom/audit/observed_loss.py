@@ -90,4 +90,4 @@ def _search(likelier: NDArray[np.float64], rarer: NDArray[np.float64], error: fl
 
 def _tested(event: _Event, likelier: NDArray[np.float64], rarer: NDArray[np.float64], error: float) -> ObservedLoss:
     (nats,) = event.nats(likelier, rarer, error).tolist()
-    return ObservedLoss(nats, f"answers {event.relation} {event.thresholds[0]:g}")
+    return ObservedLoss(nats, f"answers {event.relation} {event.thresholds[0]:.17g}")

@@ -72,10 +72,12 @@ def bracketed_table(
     The same programme, solved from its interior, with a dual bound: a thousand secrets with some thirty answers take
     minutes.
     Guarantee: the privacy is checked *exactly*; the loss is *approximate within* ``gap``, and what the rounding adds.
-    Raises: as :func:`optimal_table`; TooLarge beyond N²·R = 2²⁶; UnsupportedCombination when a secret has no pair;
-    CertificateRefused when float64 does not reach the gap.
+    Raises: as :func:`optimal_table`; TooLarge beyond N²·R = 2²⁶; UnsupportedCombination when a secret has no pair, or
+    for negative losses; CertificateRefused when float64 does not reach the gap.
     """
     _require_losses(metric, prior, losses)
+    if min(map(min, losses)) < 0:
+        raise UnsupportedCombination("a bracket is relative to the loss, so losses are not negative: add a constant")
     hidden = hidden_odds(metric, spend)
     pairs, bounds = _constraints(metric, 1.0)
     if np.any(bounds == 0):

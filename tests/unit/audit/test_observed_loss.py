@@ -55,3 +55,9 @@ def test_it_names_the_answers_that_tell():
 def test_samples_that_show_nothing_are_refused(one, other, error):
     with pytest.raises(UnsupportedCombination):
         observed_loss(one, other, error)
+
+
+def test_the_event_can_be_looked_for_again():
+    one, other = np.random.default_rng(3).normal([[2], [0]], size=(2, 500))
+    words = observed_loss(one, other).event.split()
+    assert float(words[-1]) in [*one, *other]

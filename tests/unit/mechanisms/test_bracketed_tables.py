@@ -51,3 +51,11 @@ def test_secrets_that_are_hidden_among_none_or_fully_are_refused():
         bracketed_table(dx.verify_metric(np.zeros((3, 3))), even(3), losses)
     with pytest.raises(DxgeomError, match="a row for each"):
         bracketed_table(apart, even(3), losses[:2])
+
+
+def test_negative_losses_have_no_bracket():
+    """Their multipliers began below 0, and a bound came out that the best table undercuts."""
+    losses = [[Fraction(abs(x - w) - 3) for w in range(4)] for x in range(4)]
+    metric = dx.verify_metric([[abs(x - y) for y in range(4)] for x in range(4)])
+    with pytest.raises(UnsupportedCombination, match="not negative"):
+        bracketed_table(metric, even(4), losses)
