@@ -116,7 +116,7 @@ def release_from_histogram(
         purpose=purpose,
         insecure_test_seed=insecure_test_seed,
     )
-    if mechanism.metric.absent is not None:
+    if mechanism.absent is not None:
         return release
     return replace(release, records=histogram.total, dropped=histogram.dropped)
 
@@ -136,7 +136,7 @@ def _histogram(
 
     metric = mechanism.metric
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, metric.size, metric.absent)
+        return histogram_of_counts(table, metric.size, mechanism.absent)
     if metric.universe is None:
         raise UnsupportedCombination(
             "a metric given as a bare matrix does not know how to read a table: pass a histogram array, "
