@@ -55,6 +55,8 @@ def _descended(points: NDArray[np.float64], rows: NDArray[np.float64], sharpness
             return np.inf, np.zeros_like(logs)
         moved = inverse @ metric
         spread = float(np.trace(moved))
+        if not spread > 0:
+            return np.inf, np.zeros_like(logs)
         loads = sizes @ weights
         top = float(loads.max())
         powers = (loads / top) ** sharpness
