@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = 2**63 - 1
+"""The most records a histogram can hold."""
 _LIMB = 32
 
 

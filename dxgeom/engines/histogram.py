@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.exact_sums import exact_sum
+from dxgeom.engines.exact_sums import LARGEST, exact_sum
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.reading import RecordReader, plan_reading
@@ -18,9 +18,6 @@ from dxgeom.errors import DataError
 from dxgeom.universe.universe import Universe
 
 Outside: TypeAlias = Literal["refuse", "drop"]
-
-LARGEST = 2**63 - 1
-"""The most records a histogram can hold."""
 
 
 @final

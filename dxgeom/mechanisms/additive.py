@@ -47,6 +47,10 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         """The metric whose generating differences the noise hides."""
         return self.sensitivity.metric
 
+    @property
+    def absent(self) -> int | None:
+        return self.sensitivity.absent
+
     @cached_property
     def fingerprint(self) -> str:
         lattice = self.sensitivity.queries

@@ -166,10 +166,10 @@ class JointSearch:
         felt = self.bounds > 0
         loads = changes[:, felt] / self.bounds[felt]
         moving = loads.max(axis=1) > 0
+        if not np.any(moving):
+            return scales
         loads = loads[moving]
         loads = loads[:, loads.max(axis=0) > 0]
-        if not loads.size:
-            return scales
         renewed = scales.copy()
         weights = (self.factors * self.prices)[moving]
         renewed[moving] = 1 / minimise_reciprocal_squares(loads.T, weights / weights.max(), _GAP).rates

@@ -209,18 +209,18 @@ def followed_by(
     return PostProcessed(name, mechanism, function)
 
 
-def histogram_metric(mechanism: Mechanism[Any, Any]) -> VerifiedMetric:
-    """The metric on the record types that it reads a histogram of, also through sequences and functions.
+def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:
+    """The mechanisms that read its histogram, found through sequences and functions; one at least.
 
     Raises: UnsupportedCombination for what reads something else.
     """
     match mechanism:
         case HistogramMechanism():
-            return mechanism.metric
+            return [mechanism]
         case Sequential(parts=parts):
-            return histogram_metric(parts[0])
+            return [reader for part in parts for reader in histogram_readers(part)]
         case PostProcessed(inner=inner):
-            return histogram_metric(inner)
+            return histogram_readers(inner)
         case _:
             raise UnsupportedCombination(f"{mechanism.name} reads no histogram: hand its data to release_answer")
 

@@ -57,7 +57,8 @@ def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[
     for start in range(0, len(bounds), rows):
         here = differences[start : start + rows].astype(np.float64)
         gauges = gauge.upper_bounds((here, np.zeros_like(here)))
-        largest = max(largest, float(quotient_round_up(gauges, bounds[start : start + rows]).max()))
+        # What overflows is not a number, which this keeps and no comparison accepts.
+        largest = float(np.maximum(largest, quotient_round_up(gauges, bounds[start : start + rows]).max()))
     return largest
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.exact_sums import exact_sum
+from dxgeom.engines.exact_sums import LARGEST, exact_sum
 from dxgeom.errors import DataError
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.mechanism import Answer, Mechanism, account_of
@@ -33,12 +33,21 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
     def account(self) -> Account:
         return account_of(self.metric)
 
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        return self.metric.absent
+
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.
         proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
         if not proper or data.min(initial=0) < 0:
             raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
-        self.check_size(exact_sum(data), spend)
+        records = exact_sum(data)
+        if records > LARGEST:
+            # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.
+            raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
+        self.check_size(records, spend)
 
     @abstractmethod
     def check_size(self, records: int, spend: Fraction) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,7 +83,8 @@ def with_scales(
     """
     rates = np.zeros(len(noisy))
     rates[noisy] = 1 / scales
-    scales = scales * max(1.0, sensitivity.changes.largest_load(rates)) * (1 + 4 * UNIT_ROUNDOFF)
-    if not np.all(np.isfinite(scales)):
+    load = sensitivity.changes.largest_load(rates)
+    scales = scales * max(1.0, load) * (1 + 4 * UNIT_ROUNDOFF)
+    if not (math.isfinite(load) and np.all(np.isfinite(scales))):
         raise CertificateRefused("no finite Laplace scales are large enough for the metric")
     return AdditiveMechanism(name, sensitivity, LaplaceNoise(scales), OwnNoise(noisy))

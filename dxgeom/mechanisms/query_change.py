@@ -116,7 +116,8 @@ class _Fine:
         step, lowest = self.steps[query], int(self.matrix[query].min())
         unit = step * Fraction(2) ** (coarser - finer)
         moved = round(Fraction(lowest) * step / unit)
-        changes = row.astype(np.int64) * 2**coarser - self.values[place].astype(np.int64)
+        # A unit far wider than the row passes 64 bits.
+        changes = row.astype(np.int64).astype(object) * 2**coarser - self.values[place].astype(np.int64)
         base = (moved * unit - lowest * step) / (step / 2**finer)
         shift = max(abs(int(changes.max()) + base), abs(int(changes.min()) + base)) * step / 2**finer
         return row.astype(np.int64) + moved, unit, shift

@@ -28,12 +28,13 @@ class Sensitivity:
     """The generating differences Δ_e of a workload on its lattice, each with the distance b_e it has to honour.
 
     A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
-    steps.
+    steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LatticeQueries = field(repr=False)
     changes: Changes = field(repr=False)
+    absent: int | None
 
     @property
     def differences(self) -> NDArray[np.int64]:
@@ -82,9 +83,9 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         _refuse_rounding(lattice)
     if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
         # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
-        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables))
+        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent)
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
-    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)))
+    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent)
 
 
 def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:

@@ -46,7 +46,9 @@ class MaxMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         if self.step is None:
             for first, second in all_pairs(self.size):
-                yield PairBlock(first, second, self.distance(first, second))
+                apart = self.distance(first, second)
+                finite = np.isfinite(apart)
+                yield PairBlock(first[finite], second[finite], apart[finite])
             return
         bound = round_down(self.step)
         for start in range(0, self.size, PAIRS_PER_BLOCK):

@@ -113,6 +113,8 @@ def _quasi_newton(
             return np.inf, np.zeros_like(flat)
         moved = inverse @ metric
         spread = float(np.trace(moved))
+        if not spread > 0:
+            return np.inf, np.zeros_like(flat)
         values = here @ turned.T
         smooth = np.sqrt(values**2 + blunt**2)
         loads = smooth.sum(axis=1)

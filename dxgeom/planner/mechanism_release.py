@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.composition import histogram_metric
+from dxgeom.mechanisms.composition import histogram_readers
+from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.charging import Charge, charged_answer
 
@@ -109,8 +110,8 @@ def release_from_histogram(
     Args: as those of :meth:`dxgeom.Plan.release`.
     """
     _amount(mechanism, spend)
-    metric = histogram_metric(mechanism)
-    histogram = _histogram(metric, table, outside, count_column)
+    readers = histogram_readers(mechanism)
+    histogram = _histogram(readers, table, outside, count_column)
     release = release_answer(
         mechanism,
         histogram.counts,
@@ -119,7 +120,7 @@ def release_from_histogram(
         purpose=purpose,
         insecure_test_seed=insecure_test_seed,
     )
-    if metric.absent is not None:
+    if any(reader.absent is not None for reader in readers):
         return release
     return replace(release, records=histogram.total, dropped=histogram.dropped)
 
@@ -133,12 +134,17 @@ def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:
 
 
 def _histogram(
-    metric: VerifiedMetric, table: Any, outside: Literal["refuse", "drop"], count_column: str | None
+    readers: Sequence[HistogramMechanism[Any]],
+    table: Any,
+    outside: Literal["refuse", "drop"],
+    count_column: str | None,
 ) -> Histogram:
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
+    metric = readers[0].metric
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, metric.size, metric.absent)
+        absent = next((reader.absent for reader in readers if reader.absent is not None), None)
+        return histogram_of_counts(table, metric.size, absent)
     if metric.universe is None:
         raise UnsupportedCombination(
             "a metric given as a bare matrix does not know how to read a table: pass a histogram array, "

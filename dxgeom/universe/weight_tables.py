@@ -69,10 +69,12 @@ class WeightTables:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether this is one table over all values of the only attribute, in their order: a plain matrix."""
+        """Whether this is one table over all values of the only attribute, its queries and they in order: a plain
+        matrix."""
         (table, *others) = self.tables
         whole = len(self.shape) == 1 and not others and table.weights.shape[1:] == self.shape
-        return whole and bool(np.all(table.classes[0] == np.arange(self.size)))
+        ordered = whole and np.array_equal(table.queries, np.arange(len(table.queries)))
+        return ordered and bool(np.all(table.classes[0] == np.arange(self.size)))
 
     @cached_property
     def extremes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -92,6 +92,9 @@ METRICS = {
     "partition in a sum": SumMetric((PartitionMetric(np.array([1, 0, 1, 0]), F("0.3")), DiscreteMetric(2, F("0.2")))),
     "even time series": MaxMetric((EVEN, EVEN, LineMetric((F(7), F(8)), F("0.15")))),
     "uneven time series": MaxMetric((EVEN, LINE)),
+    "networks that move together": MaxMetric(
+        (GraphMetric(4, np.array([0, 2]), np.array([1, 3]), np.array([0.5, 0.25])), EVEN)
+    ),
     "places that move together": MaxMetric((PointsMetric(plane(4, 6), "plane", F("0.02")), EVEN)),
     "reordered": ReorderedMetric(
         SumMetric((MaxMetric((EVEN, EVEN)), DiscreteMetric(2, F("0.1")))), (4, 2, 4), (0, 2, 1)

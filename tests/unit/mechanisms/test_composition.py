@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.composition import followed_by, histogram_metric, in_parallel, in_sequence, least_error_shares
+from dxgeom.mechanisms.composition import followed_by, histogram_readers, in_parallel, in_sequence, least_error_shares
 from dxgeom.mechanisms.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection import selection
 from dxgeom.metrics import blocks as blocks_module
@@ -191,6 +191,6 @@ def test_the_part_of_a_block_is_no_sequence_and_no_function(wrap):
 def test_the_metric_of_what_reads_a_histogram_is_found_inside_sequences_and_functions():
     metric = verified(LINE)
     part = laplace(metric, FIRST)
-    assert histogram_metric(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) is metric
+    assert histogram_readers(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) == [part, part]
     with pytest.raises(UnsupportedCombination, match="reads no histogram"):
-        histogram_metric(truncated_geometric(metric, Fraction(1)))
+        histogram_readers(truncated_geometric(metric, Fraction(1)))

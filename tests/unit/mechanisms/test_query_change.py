@@ -28,6 +28,7 @@ from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.workshop import Workshop
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -251,3 +252,20 @@ def test_too_many_weights_or_pairs_are_refused(monkeypatch):
 def test_answers_without_noise_have_nothing_to_save():
     with pytest.raises(TooLarge, match="nothing to save"):
         changed(sensitivity(DiscreteMetric(3, F(1)), np.array([[2, 2, 2]])), 3)
+
+
+def test_of_queries_that_constants_answer_best_only_constants_are_left():
+    answered, change = changed(sensitivity(DiscreteMetric(3, F("0.00000001")), [[0, 1, 0], [0, 0, 1]]), 1)
+    assert not np.any(answered.of_each_query > 0)
+    assert change.shifts == (F("1/2"), F("1/2"))
+
+
+def test_a_scale_far_wider_than_its_query_leaves_a_constant_whose_shift_is_known():
+    weights, units = np.array([[0, 1, 2], [10**12, 1, 0]]), (F("1/1000000"), F(1000))
+    asked = sensitivity_of(verified(DiscreteMetric(3, F("1/1000"))), LinearQueries(("a", "b"), weights, units))
+    mechanism = Workshop(asked, records=1).build("changed-queries")
+    kept = mechanism.sensitivity.queries
+    for query, shift in enumerate(mechanism.change.shifts):
+        moved = zip(weights[query].tolist(), kept.numerators[query].tolist(), strict=True)
+        furthest = max(abs(old * units[query] - new * kept.steps[query]) for old, new in moved)
+        assert furthest <= shift <= furthest + 2 * asked.queries.weight_errors[query]

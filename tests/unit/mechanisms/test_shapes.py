@@ -13,6 +13,7 @@ import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.coarse_hull import coarse_hull
 from dxgeom.mechanisms.containment import hiding, largest_load
+from dxgeom.mechanisms.laplace import with_scales
 from dxgeom.mechanisms.lower_bound import determinant_bound, rotation_bound
 from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.round_space import round_space
@@ -209,6 +210,25 @@ def test_noise_that_cannot_be_proved_to_hide_is_refused():
     law = LinearImageNoise(LaplaceNoise(np.ones(2)), np.array([[1.0, 0.5], [0.0, 1.0]]))
     # The inverse maps (0, 3) to (−1.5, 3): the load is 4.5, and it is never said to be less.
     assert 4.5 <= largest_load(law, np.array([[0, 3]]), bounds) < 4.5 * (1 + 1e-14)
+
+
+def test_a_load_that_overflows_is_not_taken_for_none():
+    """Products of either sign that pass float64 add up to what is no number, and no maximum keeps it."""
+    size = 32
+    image = (np.eye(size) - np.ones((size, size)) / (2 * size)) * 2.0**-980
+    differences = np.full((1, size), 2**52, dtype=np.int64)
+    differences[0, ::2] *= -1
+    with np.errstate(all="ignore"):
+        load = largest_load(LinearImageNoise(LaplaceNoise(np.ones(size)), image), differences, np.ones(1))
+        assert not load <= 1
+
+
+def test_laplace_scales_too_small_to_be_divided_by_are_refused():
+    """A change of nothing, divided by such a scale, is no number."""
+    asked = sensitivity(0, 6, 2, binary=True)
+    assert np.any(asked.differences[:, 1] == 0)
+    with np.errstate(all="ignore"), pytest.raises(CertificateRefused):
+        with_scales("laplace", asked, np.array([True, True]), np.array([1.0, 1e-310]))
 
 
 def test_one_dimension_has_one_shape_only():

@@ -17,9 +17,15 @@ from dxgeom.mechanisms.intervals import half_widths
 from dxgeom.mechanisms.round_space import round_space
 from dxgeom.mechanisms.sensitivity import sensitivity_of
 from dxgeom.mechanisms.strategy_rows import determined_rows
+from dxgeom.metrics.cap import CapMetric
+from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.product import SumMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.objective import Objective
 from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import parse_policy
 from tests.reference.shapes import exact_least_squares
@@ -167,3 +173,20 @@ def test_the_least_squares_shift_is_never_shorter_than_the_shortest(mechanism):
         found = linprog(np.ones(2 * sums), A_eq=both, b_eq=difference.astype(float), method="highs")
         assert found.status == 0
         assert found.fun <= bound * (1 + 1e-7)
+
+
+def test_a_search_that_leaves_float64_goes_on_without_a_warning():
+    """Warnings are errors in these tests: a spread that rounding made negative has no logarithm."""
+    far = SumMetric(
+        (DiscreteMetric(4, Fraction(919558, 18287)), LineMetric((Fraction(0), Fraction(208)), Fraction(3, 7)))
+    )
+    weights = [
+        [-1110900, 72000, -350000, 1902600, 483, -1094800, 70200, 1617],
+        [-1089900, 93000, -329000, 1923600, 21483, -1073800, 91200, 22617],
+        [1, 0, 0, 0, 0, 0, 1, 1],
+        [0, 0, 0, 1, 1, 1, 0, 0],
+    ]
+    metric = verify(CapMetric(far, Fraction(10**5)), title="far", fingerprint="far", budget=Fraction(1))
+    asked = sensitivity_of(metric, named(np.array(weights)))
+    mechanism = Workshop(asked, Objective("max")).build("strategy")
+    assert largest_load(mechanism.law, asked.differences, asked.bounds) <= 1

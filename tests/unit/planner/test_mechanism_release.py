@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
+import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, LedgerError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.composition import followed_by, in_sequence
@@ -93,3 +94,37 @@ def test_means_are_for_the_records_they_were_divided_by_whatever_releases_them()
         release_from_histogram(made, [5, 5], ledger=":memory:", spend=1)
         with pytest.raises(DataError, match="written for 10 records"):
             release_from_histogram(made, [5, 6], ledger=":memory:", spend=1)
+
+
+ABSENT = {
+    "policy": "members",
+    "universe": {"attributes": {"team": ["a", "b", "c"]}},
+    "rules": [{"change": "team", "epsilon": 1}, {"presence": True, "epsilon": 1}],
+}
+
+
+def test_a_number_of_records_that_only_the_queries_know_to_be_private_is_not_told():
+    universe = dx.Policy.from_dict(ABSENT).universe
+    plan = dx.plan(dx.verify_metric(np.ones((4, 4)) - np.eye(4)), dx.LinearQueries.marginals(universe, ways=1))
+    release = release_from_histogram(plan.mechanism, np.array([3, 4, 5]), ledger=":memory:", spend=1)
+    assert (release.records, release.dropped) == (None, None)
+    with pytest.raises(DataError, match="absent"):
+        release_from_histogram(plan.mechanism, np.array([3, 4, 5, 1]), ledger=":memory:", spend=1)
+
+
+def test_more_records_than_64_bits_count_are_refused_before_anything_is_charged():
+    """Sums over classes would start again from below, and tell neighbours apart by twice what 64 bits hold."""
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "two",
+            "universe": {"attributes": {"team": ["a", "b", "c"], "side": ["x", "y"]}},
+            "rules": [{"change": "team", "epsilon": 1}, {"change": "side", "epsilon": 1}],
+        }
+    )
+    plan = dx.plan(policy.compile(), dx.LinearQueries.marginals(policy.universe, [["side"]]))
+    counts = np.array([2**62, 0, 2**61, 0, 2**61, 0])
+    with pytest.raises(DataError, match="at most"):
+        release_answer(plan.mechanism, counts, ledger=":memory:", spend=1)
+    counts[0] -= 1
+    release = release_answer(plan.mechanism, counts, ledger=":memory:", spend=1, insecure_test_seed=1)
+    assert abs(release.answer[0] - (2**63 - 1)) < 1000

@@ -14,7 +14,7 @@ import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import WeightTables, products, stacked, tabulated
+from dxgeom.universe.weight_tables import WeightTable, WeightTables, products, stacked, tabulated
 
 UNIVERSE = Universe(
     (
@@ -208,3 +208,11 @@ def test_the_fingerprint_changes_with_a_weight_a_name_and_an_importance():
     ]
     assert len({one.fingerprint for one in [base, *others]}) == 6
     assert base.fingerprint == dx.LinearQueries.marginals(UNIVERSE, [["sex"]]).fingerprint
+
+
+def test_a_table_whose_queries_stand_in_another_order_is_no_plain_matrix():
+    """Laid out in the table's order, a query would get the noise of another."""
+    table = WeightTable(np.array([1, 0]), (0,), (np.arange(3),), np.array([[0, 1000, 0], [1, 0, 0]]))
+    tables = WeightTables((3,), (table,))
+    assert tables.matrix().tolist() == [[1, 0, 0], [0, 1000, 0]]
+    assert tables.totals(np.array([2, 3, 5])) == [2, 3000]
