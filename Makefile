@@ -8,7 +8,7 @@ demo: .venv/ready
 	$(BIN)/python examples/us_cities.py
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: .venv/ready
 	$(BIN)/ruff format --check .

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused
@@ -21,6 +21,7 @@ def scaled_spread(points, rows):
     return spread_of(rows) * loads_of(points, rows).max() ** 2
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(0, 6))
 def test_programmes_never_lose_and_end_where_the_largest_load_is_one(seed, dimensions, more):
     generator = np.random.default_rng(seed)
