@@ -187,7 +187,9 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
-        others = [one for one in self.candidates if one.loss is not None and one.name != self.mechanism.name]
+        # A coarsened hull that may have every facet is the hull again.
+        same = ("hull", "coarse-hull") if self.mechanism.name == "hull" else (self.mechanism.name,)
+        others = [one for one in self.candidates if one.loss is not None and one.name not in same]
         if self.predicted_mse == 0:
             return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
         if not others:
