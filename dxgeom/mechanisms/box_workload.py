@@ -168,10 +168,10 @@ def box_workload(universe: Universe, boxes: Sequence[Box]) -> BoxWorkload:
 
 
 def _workload(universe: Universe, names: tuple[str, ...], groups: tuple[BoxGroup, ...]) -> BoxWorkload:
-    if universe.listed is not None or universe.presence:
-        raise UnsupportedCombination(
-            "boxes are of universes that hold each combination of values and nothing else: use matrix_workload"
-        )
+    if universe.presence:
+        raise UnsupportedCombination("multiplicative weights use the number of records, which this universe hides")
+    if universe.listed is not None:
+        raise UnsupportedCombination("boxes are of universes that hold each combination: use matrix_workload")
     digest = hashlib.sha256(repr((universe.shape, names, [group.axes for group in groups])).encode())
     for group in groups:
         digest.update(group.low.tobytes() + group.high.tobytes())

@@ -199,6 +199,10 @@ def in_parallel(
             )
         if part.metric is not each:
             raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
+        if part.absent is not None:
+            raise UnsupportedCombination(
+                "the numbers of records of parallel blocks are public, this part hides its own"
+            )
     return Parallel(name, metric, blocks, parts)
 
 

@@ -24,6 +24,7 @@ from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
+from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
 
 LINE = LineMetric(tuple(map(Fraction, range(3))), Fraction(1, 3))
@@ -194,3 +195,17 @@ def test_the_metric_of_what_reads_a_histogram_is_found_inside_sequences_and_func
     assert histogram_readers(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) == [part, part]
     with pytest.raises(UnsupportedCombination, match="reads no histogram"):
         histogram_readers(truncated_geometric(metric, Fraction(1)))
+
+
+def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
+    universe = Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"x": ["a"]}},
+            "rules": [{"presence": True, "epsilon": 1}],
+        }
+    ).universe
+    halves = verified(PartitionMetric(np.array([0, 0, 1, 1]), Fraction(1, 3)))
+    present = LinearQueries.from_matrix("a", [[1, 0]], universe=universe)
+    with pytest.raises(UnsupportedCombination, match="hides its own"):
+        in_parallel(halves, [0, 0, 1, 1], lambda each, _: plan(each, present, mechanism="laplace").mechanism)
