@@ -32,7 +32,9 @@ def over_common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fractio
     widest = [int(factor) * int(np.abs(row).max()) for factor, row in zip(factors, queries.numerators, strict=True)]
     if max(widest) >= LARGEST_WEIGHT:
         raise TooLarge("over one common unit the weights of all queries stay below 2**50: round them to fewer digits")
-    return queries.numerators * np.array([[int(factor)] for factor in factors], dtype=np.int64), unit
+    # A row of zeros is one in any unit, and its factor may pass 64 bits.
+    whole = [[int(factor) if width else 1] for factor, width in zip(factors, widest, strict=True)]
+    return queries.numerators * np.array(whole, dtype=np.int64), unit
 
 
 def steepness(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:

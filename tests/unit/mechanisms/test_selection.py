@@ -201,3 +201,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(tmp_path):
     with pytest.raises(TooLarge):
         release_from_histogram(mechanism, [2**20, 1], ledger=place, spend=1)
     assert release_from_histogram(mechanism, [2, 1], ledger=place, spend=1).remaining == 0
+
+
+def test_a_row_of_zeros_is_over_any_common_unit_however_fine():
+    rows, unit = over_common_unit(
+        LinearQueries(("a", "b"), np.array([[0, 1], [0, 0]]), (Fraction(1, 10**30), Fraction(1)))
+    )
+    assert (rows.tolist(), unit) == ([[0, 1], [0, 0]], Fraction(1, 10**30))
