@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
+from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism, digest_of
 from dxgeom.metrics.blocks import Blocks, separate_blocks
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
@@ -43,7 +43,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return _digest("sequence", *(part.fingerprint for part in self.parts), *self.shares)
+        return digest_of("sequence", *(part.fingerprint for part in self.parts), *self.shares)
 
     @property
     def only_spend(self) -> Fraction | None:
@@ -86,7 +86,7 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
     @cached_property
     def fingerprint(self) -> str:
         members = (hashlib.sha256(inside.tobytes()).hexdigest() for inside in self.blocks.members)
-        return _digest("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
+        return digest_of("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
@@ -125,7 +125,7 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return _digest("post-processed", self.inner.fingerprint, self.name)
+        return digest_of("post-processed", self.inner.fingerprint, self.name)
 
     @property
     def only_spend(self) -> Fraction | None:
@@ -253,7 +253,3 @@ def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ..
     if len(spends) < len(parts):
         raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
     return tuple(spend / sum(spends) for spend in spends)
-
-
-def _digest(*meaning: object) -> str:
-    return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()

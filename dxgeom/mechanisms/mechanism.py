@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -56,6 +57,11 @@ class Mechanism(ABC, Generic[Data, Answer]):
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
         """Many independent answers, for audits; whoever sees them all has seen ``count`` releases."""
         return [self.draw(data, spend, randomness) for _ in range(count)]
+
+
+def digest_of(*meaning: object) -> str:
+    """SHA-256 of what these say as text, with a blank between."""
+    return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()
 
 
 def account_of(metric: VerifiedMetric) -> Account:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.mechanism import Mechanism, account_of
+from dxgeom.mechanisms.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.usefulness import series_root_mean_square
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
@@ -57,7 +56,7 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return _digest(self.account.policy_fingerprint, self.name, self.readings, self.epsilon, self.step)
+        return digest_of(self.account.policy_fingerprint, self.name, self.readings, self.epsilon, self.step)
 
     @cached_property
     def law(self) -> BoxNoise:
@@ -104,7 +103,7 @@ def series_mechanism(
 
     Raises: UnsupportedCombination for numbers that make no series.
     """
-    return SeriesMechanism(Account(title, _digest("series", title, epsilon), budget), readings, epsilon, step)
+    return SeriesMechanism(Account(title, digest_of("series", title, epsilon), budget), readings, epsilon, step)
 
 
 def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
@@ -127,7 +126,3 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
 
 def _is_whole(reading: object) -> bool:
     return isinstance(reading, (int, np.integer)) and not isinstance(reading, bool)
-
-
-def _digest(*meaning: object) -> str:
-    return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()

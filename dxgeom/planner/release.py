@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.additive import AdditiveMechanism
 from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.mechanisms.sensitivity import absent_record
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.charging import Charge, charged_answer
@@ -155,7 +154,7 @@ def release_answers(
 ) -> Release:
     """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
     histogram = _histogram(offer, table, outside, count_column)
-    public = absent_record(offer.metric, offer.queries) is None
+    public = offer.mechanism.absent is None
     purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
     due = Charge(ledger, spend, purpose, offer.plan_fingerprint)
     answers, remaining = charged_answer(offer.mechanism, histogram.counts, due, insecure_test_seed)
@@ -175,7 +174,7 @@ def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], cou
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
     if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, offer.queries.size, absent_record(offer.metric, offer.queries))
+        return histogram_of_counts(table, offer.queries.size, offer.mechanism.absent)
     if offer.queries.universe is None:
         raise UnsupportedCombination(
             "queries given as a bare matrix do not know how to read a table: pass a histogram array, "
