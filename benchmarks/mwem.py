@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.box_workload import BoxWorkload, box_workload, marginal_workload
-from dxgeom.mechanisms.graphical_estimate import by_graphical_model
-from dxgeom.mechanisms.laplace import fairest_laplace
-from dxgeom.mechanisms.mwem import mwem
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.laplace import fairest_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload, box_workload, marginal_workload
+from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
@@ -108,7 +108,7 @@ def census(seeds: int, other: str | None) -> None:
 
         def plain(seed: int) -> tuple[float, float, float, float]:
             started = time.perf_counter()
-            values = laplace.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+            values = laplace.draw(counts, spend, InsecureSeededRandomness(seed))
             return _errors(np.array(values, dtype=np.float64) - truth, 0.0, started)
 
         show(title, spend, "plain: Laplace noise, fairest scales", [plain(seed) for seed in range(seeds)])
@@ -118,7 +118,7 @@ def census(seeds: int, other: str | None) -> None:
 
             def learnt(seed: int) -> tuple[float, float, float, float]:
                 started = time.perf_counter()
-                answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+                answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))
                 return _errors(answer.answers - truth, answer.largest_error(), started)
 
             what = f"mwem, {rounds} rounds{', its own choice' if rounds == chosen else ''}"
@@ -126,7 +126,7 @@ def census(seeds: int, other: str | None) -> None:
             if rounds == chosen and spend >= Fraction(1, 4):
 
                 def estimated(seed: int) -> tuple[float, float, float, float]:
-                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
+                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))
                     started = time.perf_counter()
                     made = by_graphical_model(answer)
                     return _errors(made.answers - truth, made.largest_error(), started)

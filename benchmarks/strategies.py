@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.planner.workshop import Workshop

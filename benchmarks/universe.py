@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import dxgeom as dx
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.lipschitz import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 

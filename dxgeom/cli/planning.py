@@ -26,7 +26,7 @@ def planned(
 
     Raises: PolicyError, QueryError, and what planning raises.
     """
-    from dxgeom.mechanisms.coarse_hull import FACETS
+    from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
     from dxgeom.policy.queries_file import load_queries

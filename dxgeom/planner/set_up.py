@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise

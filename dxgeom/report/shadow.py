@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise

@@ -12,10 +12,10 @@ from reference.regression_cylinders import share_of_box, volume_and_square
 
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.round_bodies import Box
-from dxgeom.mechanisms.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.norm_sensitivities import corner_structure, norm_sensitivities
-from dxgeom.mechanisms.polynomial_statistic import moments, polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, norm_sensitivities
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.laplace import LaplaceNoise
 from dxgeom.universe.bounded_columns import bounded_column

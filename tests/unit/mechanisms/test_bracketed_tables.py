@@ -9,9 +9,9 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.dataset_space import neighbouring_datasets
-from dxgeom.mechanisms.optimal_table import bracketed_table, optimal_table
-from dxgeom.mechanisms.private_table import PrivateTable
+from dxgeom.mechanisms.finite.optimal_table import bracketed_table, optimal_table
+from dxgeom.mechanisms.finite.private_table import PrivateTable
+from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
 from dxgeom.universe.small_graphs import small_graphs
 
 

@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.composition import followed_by, histogram_readers, in_parallel, in_sequence, least_error_shares
-from dxgeom.mechanisms.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.selection import selection
+from dxgeom.mechanisms.contract.composition import (
+    followed_by,
+    histogram_readers,
+    in_parallel,
+    in_sequence,
+    least_error_shares,
+)
+from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
+from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.metrics import blocks as blocks_module
 from dxgeom.metrics.blocks import separate_blocks
 from dxgeom.metrics.dense import DenseMetric

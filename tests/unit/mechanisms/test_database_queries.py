@@ -9,15 +9,15 @@ import pytest
 
 from dxgeom.audit.finite_mechanisms import privacy_level
 from dxgeom.errors import DxgeomError, UnsupportedCombination
-from dxgeom.mechanisms.database_queries import (
+from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric, truncated_geometric_law
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
+from dxgeom.mechanisms.metric_space.database_queries import (
     DatabasePolicy,
     average,
     database_distance,
     percentile,
     total,
 )
-from dxgeom.mechanisms.finite import FiniteMechanism
-from dxgeom.mechanisms.finite_laplace import truncated_geometric, truncated_geometric_law
 
 UNDER = ("hamming", "normalised manhattan", "manhattan", "maximum")
 QUERIES = {

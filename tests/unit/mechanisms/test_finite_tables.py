@@ -22,18 +22,18 @@ from dxgeom.errors import (
     UnboundedLoss,
     UnsupportedCombination,
 )
-from dxgeom.mechanisms.finite import FiniteMechanism
-from dxgeom.mechanisms.finite_laplace import (
+from dxgeom.mechanisms.finite.finite_laplace import (
     finite_laplace,
     halved_exponential,
     truncated_geometric,
     truncated_geometric_law,
 )
-from dxgeom.mechanisms.hidden_odds import hidden_odds, hidden_odds_of_table, odds_below
-from dxgeom.mechanisms.optimal_table import optimal_table
-from dxgeom.mechanisms.private_table import PrivateTable, honouring, rounded_and_mixed
-from dxgeom.mechanisms.remap import bayes_remap, remapped_loss
-from dxgeom.mechanisms.spanner import greedy_spanner
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
+from dxgeom.mechanisms.finite.likelihood_ratio_bounds import hidden_odds, hidden_odds_of_table, odds_below
+from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.remap import bayes_remap, remapped_loss
+from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.box_workload import box_workload, marginal_workload
-from dxgeom.mechanisms.graphical_estimate import by_graphical_model
-from dxgeom.mechanisms.mwem import mwem
+from dxgeom.mechanisms.synthetic.box_workload import box_workload, marginal_workload
+from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
 

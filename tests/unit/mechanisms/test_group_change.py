@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.group_change import group_loss
+from dxgeom.mechanisms.contract.group_loss import group_loss
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric

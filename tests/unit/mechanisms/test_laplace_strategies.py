@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.mechanisms.laplace import optimal_laplace
-from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 
 STRATEGIES = (equal_shares, one_scale, proportional_shares)
 

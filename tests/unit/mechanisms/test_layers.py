@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from dxgeom.audit.finite_mechanisms import privacy_level
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.dataset_space import UNREACHABLE, DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.finite import FiniteMechanism
-from dxgeom.mechanisms.layered import calibrated_table, layered_law, layered_table, tuned_composed_table
-from dxgeom.mechanisms.layers import (
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
+from dxgeom.mechanisms.metric_space.dataset_space import UNREACHABLE, DatasetSpace, neighbouring_datasets
+from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_law, layered_table, tuned_composed_table
+from dxgeom.mechanisms.metric_space.layers import (
     composed_layers,
     global_sensitivity,
     ladder_layers,

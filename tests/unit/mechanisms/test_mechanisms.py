@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 
 from dxgeom.errors import NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.geometry.span import span_of
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.lower_bound import coordinate_bound, volume_bound
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bound, volume_bound
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.line import LineMetric

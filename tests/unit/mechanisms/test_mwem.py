@@ -14,10 +14,10 @@ from reference.selection_law import permute_and_flip_chances
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms import mwem as mwem_file
-from dxgeom.mechanisms.box_workload import marginal_workload
-from dxgeom.mechanisms.matrix_workload import matrix_workload
-from dxgeom.mechanisms.mwem import mwem
-from dxgeom.mechanisms.outright import MOST_QUERIES, outright
+from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
+from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
+from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright
+from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.noise.laplace import LaplaceNoise

@@ -6,11 +6,11 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.box_workload import marginal_workload
-from dxgeom.mechanisms.matrix_workload import matrix_workload
-from dxgeom.mechanisms.mwem import mwem
-from dxgeom.mechanisms.selection import selection
-from dxgeom.mechanisms.small_database import small_database
+from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.selection.small_database import small_database
+from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
+from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
+from dxgeom.mechanisms.synthetic.mwem import mwem
 
 POLICY = dx.Policy.from_dict(
     {

@@ -12,11 +12,11 @@ from reference.changed_query import distances_of, least_bias, least_squared_erro
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms import query_change
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.mechanisms.laplace import optimal_laplace
-from dxgeom.mechanisms.query_change import changed, most_saved, with_known_bias
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric

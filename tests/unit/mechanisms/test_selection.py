@@ -13,8 +13,8 @@ from reference.selection_law import CHANCES, exponential_chances, permute_and_fl
 
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms import steepness as steepness_file
-from dxgeom.mechanisms.selection import selection
-from dxgeom.mechanisms.steepness import over_common_unit, spread, steepness
+from dxgeom.mechanisms.linear.steepness import over_common_unit, spread, steepness
+from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.metrics.closure import repair_metric
 from dxgeom.metrics.verification import verify_metric
 from dxgeom.planner.mechanism_release import release_from_histogram

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.mechanisms.coarse_hull import coarse_hull
-from dxgeom.mechanisms.containment import hiding, largest_load
-from dxgeom.mechanisms.laplace import with_scales
-from dxgeom.mechanisms.lower_bound import determinant_bound, rotation_bound
-from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
-from dxgeom.mechanisms.round_space import round_space
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.containment import hiding, largest_load
+from dxgeom.mechanisms.linear.laplace import with_scales
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
+from dxgeom.mechanisms.linear.shapes.lower_bound import determinant_bound, rotation_bound
+from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_space import round_space
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.laplace import LaplaceNoise
@@ -178,7 +178,7 @@ def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
     asked = sensitivity(3, 40, 9)
     total = {}
     for facets in (2_000, 24):
-        monkeypatch.setattr("dxgeom.mechanisms.block_hulls.FACETS", facets)
+        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.block_hulls.FACETS", facets)
         mechanism = Workshop(asked).build("block-hulls")
         total[facets] = float(mechanism.variances().sum())
         assert max(part.body.facets for part in mechanism.law.inner.parts) <= facets

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import dxgeom as dx
-from dxgeom.mechanisms.containment import largest_load
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.mechanisms.round_space import round_space
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.mechanisms.strategy_rows import determined_rows
+from dxgeom.mechanisms.linear.containment import largest_load
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.round_space import round_space
+from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.line import LineMetric

@@ -7,7 +7,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.time_series import series_mechanism, series_mechanism_under
+from dxgeom.mechanisms.metric_space.time_series import series_mechanism, series_mechanism_under
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.box_workload import box_workload, marginal_workload
-from dxgeom.mechanisms.matrix_workload import matrix_workload
+from dxgeom.mechanisms.synthetic.box_workload import box_workload, marginal_workload
+from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.dense import DenseMetric
 from dxgeom.metrics.discrete import DiscreteMetric

@@ -13,8 +13,8 @@ import pytest
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.mechanisms.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.polynomial_statistic import moments
+from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments
 from dxgeom.noise.box import BoxNoise
 from dxgeom.noise.ellipsoid import EllipsoidNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
