@@ -71,7 +71,7 @@ def dense_map(kind: str) -> None:
 
 def workload(incomes: int) -> None:
     """Ten counts, each about an attribute or two."""
-    from dxgeom.policy.queries_file import parse_queries
+    from dxgeom.queries.queries_file import parse_queries
 
     policy = census(incomes)
     queries = parse_queries(written_out(COUNTS), policy)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
     from dxgeom.policy.policy import Policy, load_policy
-    from dxgeom.policy.queries_file import load_queries
+    from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.queries import LinearQueries
     from dxgeom.universe.universe import Universe
 
@@ -57,7 +57,7 @@ _HOME = {
     "compile_and_release": "dxgeom.pipeline",
     "lipschitz": "dxgeom.metrics.lipschitz",
     "load_policy": "dxgeom.policy.policy",
-    "load_queries": "dxgeom.policy.queries_file",
+    "load_queries": "dxgeom.queries.queries_file",
     "plan": "dxgeom.planner.choose",
     "repair_edges": "dxgeom.metrics.edge_check",
     "repair_metric": "dxgeom.metrics.closure",

@@ -24,7 +24,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import load_policy
-from dxgeom.policy.queries_file import load_queries
+from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
 HERE = Path(__file__).parent

@@ -29,7 +29,7 @@ def planned(
     from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
-    from dxgeom.policy.queries_file import load_queries
+    from dxgeom.queries.queries_file import load_queries
 
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)

@@ -20,6 +20,6 @@ def schema(
     Example:
       dxgeom schema > policy.schema.json
     """
-    from dxgeom.policy.schema import policy_schema, queries_schema
+    from dxgeom.queries.schema import policy_schema, queries_schema
 
     print_json(queries_schema() if queries else policy_schema())

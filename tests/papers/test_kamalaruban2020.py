@@ -15,7 +15,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import load_policy
-from dxgeom.policy.queries_file import load_queries
+from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
 UNIVERSES = range(20)

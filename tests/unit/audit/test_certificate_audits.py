@@ -16,7 +16,7 @@ from dxgeom.audit.paths import shortest_paths
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
-from dxgeom.policy.bounds import Growing
+from dxgeom.policy.bounds.bounds import Growing
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.attributes import PointsAttribute
 

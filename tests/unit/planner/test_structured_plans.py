@@ -23,7 +23,7 @@ from dxgeom.metrics.changes import FactoredChanges, ListedChanges
 from dxgeom.metrics.extent import l1_diameter, l1_diameter_of_tables
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 POLICY = """policy: p
 universe:

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 
 import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
+from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.tightening import NOBODY
 from tests.reference.policy_closure import after_hop, bound, closure
 from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, joint, policies, with_data_files
 

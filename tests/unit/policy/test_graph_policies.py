@@ -15,7 +15,7 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.errors import CertificateRefused, PolicyError
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 from dxgeom.universe.attributes import OUTSIDE
 
 ROADS = "from,to,metres\nalpha,beta,1500\nbeta,gamma,0.5e3\ngamma,alpha,4000\ngamma,delta,2000\n"
@@ -174,7 +174,7 @@ def test_a_graph_with_a_hundred_thousand_nodes_compiles(tmp_path):
 
 
 def test_too_many_near_nodes_are_an_error_and_not_a_hang(tmp_path, monkeypatch):
-    monkeypatch.setattr("dxgeom.policy.near_pairs.MAX_PAIRS", 1_000_000)
+    monkeypatch.setattr("dxgeom.policy.bounds.near_pairs.MAX_PAIRS", 1_000_000)
     (tmp_path / "star.csv").write_text("a,b\n" + "".join(f"hub,{k}\n" for k in range(8000)))
     with pytest.raises(PolicyError, match=r"DX138.*more than 1,000,000 pairs"):
         policy(tmp_path, "epsilon: 1, within: 2 steps", graph="graph: star.csv")

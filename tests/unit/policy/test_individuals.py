@@ -19,7 +19,7 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.lipschitz import lipschitz
 from dxgeom.metrics.star import StarMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 HEAD = "policy: staff\nuniverse:\n  attributes:\n    person: [ann, bob, cid, dan]\n    sex: [F, M]\n"
 REST = "- {change: sex, epsilon: 1}\n"

@@ -18,7 +18,7 @@ from dxgeom.errors import CertificateRefused, DataError, QueryError, Unsupported
 from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 HEAD = "policy: clinic\nuniverse:\n  attributes:\n    sex: [F, M]\n    age: {range: [0, 40], step: 10}\n"
 SUMS = "- {change: sex, epsilon: 0.3}\n- {change: age, epsilon: 1, per: 10}\n"

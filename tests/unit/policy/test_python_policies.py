@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import PolicyError, TooLarge
-from dxgeom.policy.mistakes import Mistakes
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.syntax import plain_data
-from dxgeom.policy.text import PolicyText
-from dxgeom.policy.writing import word_of
-from dxgeom.policy.yaml_tree import read_tree
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import PolicyText
+from dxgeom.policy.source.yaml_tree import read_tree
+from dxgeom.policy.syntax.reader import plain_data
+from dxgeom.policy.syntax.writing import word_of
 
 TESTS = Path(__file__).parents[2]
 POLICIES = TESTS.parent / "policies"

@@ -9,7 +9,7 @@ import pytest
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
-from dxgeom.policy.queries_file import load_queries, parse_queries
+from dxgeom.queries.queries_file import load_queries, parse_queries
 from dxgeom.universe.queries import LinearQueries
 
 POLICIES = Path(__file__).parents[3] / "policies"

@@ -16,7 +16,7 @@ from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 KEYED = "regions: map.geojson, key: name"
 LOCATED = "regions: map.geojson, key: name, longitude: lon, latitude: lat"
@@ -237,11 +237,11 @@ def test_sizes_are_limited_before_anything_large_is_built(tmp_path, monkeypatch)
     (tmp_path / "map.geojson").write_bytes(b" " * ((16 << 20) + 1))
     with pytest.raises(PolicyError, match=r"DX114.*16,777,216"):
         policy(tmp_path)
-    monkeypatch.setattr("dxgeom.policy.geojson.MAX_REGIONS", 3)
+    monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 3)
     with pytest.raises(PolicyError, match="at most 3 regions"):
         policy(written(tmp_path, MAP))
-    monkeypatch.setattr("dxgeom.policy.geojson.MAX_REGIONS", 9)
-    monkeypatch.setattr("dxgeom.policy.regions._MAX_CELLS", 9)
+    monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 9)
+    monkeypatch.setattr("dxgeom.policy.resolve.regions._MAX_CELLS", 9)
     with pytest.raises(PolicyError, match="more than 9 properties"):
         policy(tmp_path)
 

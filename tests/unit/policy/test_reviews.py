@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dxgeom.policy.explain.review import Review
+from dxgeom.policy.explain.sentences import odds
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.review import Review
-from dxgeom.policy.sentences import odds
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"
 

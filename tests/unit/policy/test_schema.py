@@ -15,8 +15,8 @@ from ruamel.yaml.error import YAMLError
 from dxgeom.errors import PolicyError
 from dxgeom.policy import syntax_models
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.query_kinds import KINDS
-from dxgeom.policy.schema import DESCRIPTIONS, policy_schema, queries_schema
+from dxgeom.queries.kinds import KINDS
+from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
 
 TESTS = Path(__file__).parents[2]
 POLICIES = TESTS.parent / "policies"

@@ -20,7 +20,7 @@ from dxgeom.errors import CertificateRefused, DataError, PolicyError, TooLarge, 
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.universe import Universe
 
