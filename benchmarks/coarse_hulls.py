@@ -19,8 +19,8 @@ from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_space import round_space
-from dxgeom.noise.composed import LinearImageNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.workshop import Workshop
 

@@ -16,7 +16,7 @@ from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
 from dxgeom.mechanisms.statistics.polynomial_statistic import polynomial_statistic, regression_statistic
 from dxgeom.mechanisms.statistics.statistic_release import StatisticMechanism, statistic_mechanism
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.randomness import SystemRandomness
 from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture

@@ -18,8 +18,8 @@ from dxgeom.geometry.round_bodies import Box
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
 from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic, polynomial_statistic
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.universe.bounded_columns import bounded_column
 
 BOX_POINTS = 400_000

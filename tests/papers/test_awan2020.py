@@ -16,8 +16,8 @@ from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, Polynom
 from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, norm_sensitivities
 from dxgeom.mechanisms.statistics.polynomial_statistic import moments, polynomial_statistic, regression_statistic
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.universe.bounded_columns import bounded_column
 
 X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)

@@ -30,11 +30,11 @@ from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.planner.workshop import Name, Workshop
 from dxgeom.universe.bounded_columns import bounded_column
 from dxgeom.universe.queries import LinearQueries

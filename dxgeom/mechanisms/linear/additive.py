@@ -17,8 +17,8 @@ from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""

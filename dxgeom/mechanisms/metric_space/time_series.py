@@ -19,7 +19,7 @@ from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.box import BoxNoise
+from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
 

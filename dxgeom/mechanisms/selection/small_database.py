@@ -21,7 +21,7 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
 from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.noisy_largest import SelectionLaw
+from dxgeom.noise.discrete.noisy_largest import SelectionLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.exact_totals import integer_totals
 from dxgeom.universe.queries import LinearQueries

@@ -20,10 +20,10 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.norm_sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
 from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
 

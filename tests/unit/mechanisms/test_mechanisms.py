@@ -23,7 +23,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries
 

@@ -20,7 +20,7 @@ from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright
 from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.verification import verify, verify_metric
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.policy.policy import parse_policy

@@ -18,9 +18,9 @@ from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import determinant_bound, rotation_bound
 from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_space import round_space
-from dxgeom.noise.composed import LinearImageNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.inverse import inverse_enclosure
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.workshop import Workshop

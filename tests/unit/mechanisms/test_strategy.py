@@ -22,8 +22,8 @@ from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.composed import LinearImageNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.objective import Objective
 from dxgeom.planner.workshop import Workshop

@@ -12,14 +12,22 @@ from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise import rounding
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rejection import RejectionNoise
-from dxgeom.noise.rounding import IdealDraws, exponential_sums, legible, round_draws, round_exactly, settled, stretched
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.lazy_uniform import LazyUniform
+from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.laws.rounding import (
+    IdealDraws,
+    exponential_sums,
+    legible,
+    round_draws,
+    round_exactly,
+    settled,
+    stretched,
+)
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from flint import arb, ctx, fmpq
 
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rounding import IdealDraws
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.lazy_uniform import LazyUniform
+from dxgeom.noise.laws.rounding import IdealDraws
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 _SPEC = importlib.util.spec_from_file_location(

@@ -9,7 +9,7 @@ import pytest
 
 from dxgeom.errors import DxgeomError
 from dxgeom.geometry.interval_union import union_of
-from dxgeom.noise.layered_line import LayeredLineNoise, staircase_mean_absolute
+from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
 
 
 @pytest.mark.parametrize("width", [0, 3])

@@ -12,7 +12,7 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.of_body import noise_law_of, simulate_noise
+from dxgeom.noise.laws.k_norm_noise import noise_law_of, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HULL = hull_of_differences(np.array([[5, 1], [2, 4], [-3, 3]]), np.ones(3))

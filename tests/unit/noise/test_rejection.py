@@ -17,16 +17,16 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_rejection
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.gauge import RowNorm
-from dxgeom.noise.gauge_of import gauge_of
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.lazy_uniform import LazyUniform
-from dxgeom.noise.rejection import RejectionNoise, body_of
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_rejection
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.gauge import RowNorm
+from dxgeom.noise.laws.gauge_of import gauge_of
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.lazy_uniform import LazyUniform
+from dxgeom.noise.laws.rejection import RejectionNoise, body_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 
 

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.extent import smallest_distance
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.bias_lines import SquaredError
 from dxgeom.universe.queries import LinearQueries
 

@@ -11,8 +11,8 @@ from dxgeom.geometry.coarse_polytope import coarse_polytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
-from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
 
 BLOCK = 4

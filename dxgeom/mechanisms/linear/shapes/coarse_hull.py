@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.coarse_polytope import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 
 FACETS = 8_000
 """Set up in two or three seconds; ``benchmarks/coarse_hulls.py`` shows what more of them save."""

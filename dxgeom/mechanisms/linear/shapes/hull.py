@@ -12,7 +12,7 @@ from dxgeom.geometry.span import Span, hull_in_span
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 
 LARGEST_DIMENSION = 7

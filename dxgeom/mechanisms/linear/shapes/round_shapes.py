@@ -7,8 +7,8 @@ import numpy as np
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.numeric.strategy_program import principal_axes
 from dxgeom.numeric.trace_ellipsoid import least_trace_ellipsoid
 

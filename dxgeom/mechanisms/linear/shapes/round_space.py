@@ -14,9 +14,9 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
 
 LARGEST_DIMENSION = 400
 """Beyond, a search for a shape takes minutes."""

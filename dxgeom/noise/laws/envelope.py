@@ -12,10 +12,10 @@ from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarg
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.exact_forms import corners_of, support_rounded_up
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.rejection import RejectionNoise, body_of
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.rejection import RejectionNoise, body_of
 
 Envelope: TypeAlias = BoxNoise | LaplaceNoise | EllipsoidNoise
 

@@ -17,8 +17,8 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.uniform_integers import uniform_integer
 

@@ -24,7 +24,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.noise.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.numeric.randomness import Randomness
 
 FLOAT_ERROR = 2.0**-43

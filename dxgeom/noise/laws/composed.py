@@ -11,8 +11,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rounding import Evaluation, IdealDraws
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.randomness import Randomness
 

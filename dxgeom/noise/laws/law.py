@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.noise.rounding import IdealDraws, round_draws
+from dxgeom.noise.laws.rounding import IdealDraws, round_draws
 from dxgeom.numeric.randomness import Randomness
 
 

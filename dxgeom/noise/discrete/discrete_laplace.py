@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.noise.discrete import DiscreteNoise
+from dxgeom.noise.discrete.law import DiscreteNoise
 from dxgeom.numeric.exact_draws import check_scale, geometric
 from dxgeom.numeric.randomness import Randomness
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
 
 

@@ -16,7 +16,7 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.power_ball import PowerBall
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.gauge import Gauge, LargestGauge, RowNorm, SumGauge
+from dxgeom.noise.laws.gauge import Gauge, LargestGauge, RowNorm, SumGauge
 from dxgeom.numeric.exact_numbers import rational, rational_matrix
 
 

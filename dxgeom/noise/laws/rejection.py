@@ -16,16 +16,16 @@ from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.comparison import contains
 from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
 from dxgeom.geometry.round_bodies import CrossPolytope
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.gauge import Gauge
-from dxgeom.noise.gauge_of import gauge_of
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.gauge import Gauge
+from dxgeom.noise.laws.gauge_of import gauge_of
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
 from dxgeom.numeric.randomness import Randomness
 
 LEAST_ACCEPTANCE = 1e-4

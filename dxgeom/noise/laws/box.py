@@ -10,9 +10,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.geometry.round_bodies import Box
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.lazy_uniform import WORD
-from dxgeom.noise.rounding import FLOAT_ERROR, IdealDraws, exponentials, legible
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.lazy_uniform import WORD
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
 
 

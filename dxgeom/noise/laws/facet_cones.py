@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.rounding import (
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.rounding import (
     FLOAT_ERROR,
     Evaluation,
     IdealDraws,
