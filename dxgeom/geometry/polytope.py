@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.facets.hull_growth import extreme_points
 from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.triangulation import pulled_triangulation
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
-from dxgeom.numeric.hull_growth import extreme_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
+from dxgeom.metrics.kernels.max_sum import Scope, elimination_of, largest_sum
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.moves import Moves, moves_in_families
-from dxgeom.numeric.max_sum import Scope, elimination_of, largest_sum
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.numeric.sparse_rows import SparseRows, change_sizes, sparse_rows
 from dxgeom.universe.weight_tables import WeightTables

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.numeric.neighbourhoods import pairs_in_balls
+from dxgeom.metrics.families.neighbourhoods import pairs_in_balls
 
 Geometry: TypeAlias = Literal["plane", "great circle"]
 

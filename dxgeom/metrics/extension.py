@@ -13,11 +13,11 @@ from dxgeom.errors import TooLarge
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.kernels.axis_reductions import lowest_along_line
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.star import StarMetric
-from dxgeom.numeric.fibres import lowest_along_line
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.shortest_paths import edge_graph, lowest_arrivals
 

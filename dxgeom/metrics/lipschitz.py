@@ -14,6 +14,14 @@ from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.discrete import DiscreteMetric
 from dxgeom.metrics.distances import EARTH_RADIUS_KM, absolute_error, on_the_unit_sphere
 from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.kernels.axis_reductions import (
+    largest_changes,
+    largest_changes_from_earlier,
+    largest_range,
+    largest_steps,
+)
+from dxgeom.metrics.kernels.dual_tree import Separation, steepest_quotient
+from dxgeom.metrics.kernels.star_quotient import steepest_star_quotient
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
@@ -25,10 +33,7 @@ from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.metrics.star import StarMetric
 from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.dual_tree import Separation, steepest_quotient
-from dxgeom.numeric.fibres import largest_changes, largest_changes_from_earlier, largest_range, largest_steps
 from dxgeom.numeric.rounding import quotient_round_up, round_down
-from dxgeom.numeric.star_quotient import steepest_star_quotient
 
 COMPARISON_LIMIT = 100_000_000_000
 """More comparisons than this would take several minutes."""

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.numeric.coarse_detours import coarse_of
-from dxgeom.numeric.min_plus import ROWS, worst_detour
+from dxgeom.metrics.checking.half_precision_screen import coarse_of
+from dxgeom.metrics.checking.min_plus import ROWS, worst_detour
 from dxgeom.universe.columns import plain
 
 ROUNDING_OF_INPUT = 2.0**-48

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dxgeom.metrics.cap import CapMetric
 from dxgeom.metrics.grouped import Group, GroupedMetric, grouped
+from dxgeom.metrics.kernels.axis_reductions import constant_along
 from dxgeom.metrics.largest_change import MaxMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.metrics.product import SumMetric
 from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.numeric.fibres import constant_along
 
 
 def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metric, NDArray[Any]]:

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TypeAlias, final
 
 from dxgeom.errors import DxgeomError
+from dxgeom.noise.discrete.uniform_integers import uniform_integer
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.uniform_integers import uniform_integer
 
 Odds: TypeAlias = Fraction | float
 """A ratio of probabilities: an exact rational, or ∞ where one of them is 0."""

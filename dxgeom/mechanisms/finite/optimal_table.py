@@ -12,10 +12,10 @@ from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombi
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior, require_prior
 from dxgeom.mechanisms.finite.likelihood_ratio_bounds import hidden_odds
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
 from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.linear_program import SparseRows, minimise_linear
-from dxgeom.numeric.ratio_program import least_cost_rows
 
 LARGEST_PROGRAMME = 400_000
 """Constraints: about a hundred points of the plane, or more on a line or a graph."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.mechanisms.linear.inverse import inverse_enclosure
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
@@ -15,7 +16,6 @@ from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.blocks import block_slices
-from dxgeom.numeric.inverse import inverse_enclosure
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 
 _ENTRIES_PER_BLOCK = 4_000_000

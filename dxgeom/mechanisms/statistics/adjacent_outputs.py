@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.support_oracle import SupportOracle
+from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, Maximum, polynomial_maxima
+from dxgeom.mechanisms.statistics.box_quadratics import MOST_VARIABLES, float_maximisers, quadratic_maxima
 from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic
-from dxgeom.numeric.bernstein import HalvingLimits, Maximum, polynomial_maxima
-from dxgeom.numeric.box_quadratics import MOST_VARIABLES, float_maximisers, quadratic_maxima
-from dxgeom.numeric.polynomials import BoxPolynomials, monomials
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials, monomials
 from dxgeom.numeric.rounding import round_up
 
 LARGEST_VALUE = 2**52

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs
-from dxgeom.numeric.bernstein import Maximum
+from dxgeom.mechanisms.statistics.bernstein import Maximum
 
 MOST_SIGNED_ENTRIES = 14
 """ℓ₁ looks at 2^(m − 1) sign vectors."""

@@ -15,7 +15,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.polynomials import BoxPolynomials
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.universe.bounded_columns import BoundedColumn, grid_table
 
 Monomial: TypeAlias = tuple[str, ...]

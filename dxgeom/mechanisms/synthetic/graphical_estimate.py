@@ -9,8 +9,8 @@ import numpy as np
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload
 from dxgeom.mechanisms.synthetic.fitting import ENOUGH
+from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable, estimate
 from dxgeom.mechanisms.synthetic.synthetic import Measurement, SyntheticHistogram
-from dxgeom.numeric.graphical_model import NoisyTable, estimate
 
 
 def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:

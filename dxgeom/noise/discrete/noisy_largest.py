@@ -17,10 +17,10 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.noise.discrete.uniform_integers import uniform_integer
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.uniform_integers import uniform_integer
 
 SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
 Bounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]

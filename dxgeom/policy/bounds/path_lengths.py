@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.reach import UNREACHED, Neighbours, lengths_from, neighbours_of, pairs_in_reach
+from dxgeom.numeric.bounded_shortest_paths import UNREACHED, Neighbours, lengths_from, neighbours_of, pairs_in_reach
 from dxgeom.policy.bounds.bounds import Axis
 from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.wording import shown

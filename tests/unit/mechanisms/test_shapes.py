@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
+from dxgeom.mechanisms.linear.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
@@ -21,7 +22,6 @@ from dxgeom.mechanisms.linear.shapes.round_space import round_space
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.inverse import inverse_enclosure
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.workshop import Workshop
 from tests.reference.shapes import (

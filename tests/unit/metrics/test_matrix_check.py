@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, NotAMetric
+from dxgeom.metrics.checking.min_plus import worst_detour
 from dxgeom.metrics.dense import DenseMetric
 from dxgeom.metrics.verification import VerifiedMetric, verify
-from dxgeom.numeric.min_plus import worst_detour
 
 
 def euclidean(count, seed=0):

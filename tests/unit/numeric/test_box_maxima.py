@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.bernstein import HalvingLimits, bernstein_coefficients, polynomial_maxima
-from dxgeom.numeric.box_quadratics import float_maximisers, quadratic_maxima
-from dxgeom.numeric.polynomials import BoxPolynomials
+from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, bernstein_coefficients, polynomial_maxima
+from dxgeom.mechanisms.statistics.box_quadratics import float_maximisers, quadratic_maxima
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 
 
 def powers(variables, degree):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.numeric.coarse_detours import coarse_copy, coarse_of, suspects
-from dxgeom.numeric.min_plus import worst_detour
+from dxgeom.metrics.checking.half_precision_screen import coarse_copy, coarse_of, suspects
+from dxgeom.metrics.checking.min_plus import worst_detour
 
 SIZE = 150
 

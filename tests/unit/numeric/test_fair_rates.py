@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dxgeom.numeric.fair_rates import largest_fair_rates
+from dxgeom.mechanisms.linear.max_min_rates import largest_fair_rates
 
 
 def fair(rows, shape):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.graphical_model import NoisyTable, estimate
+from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable, estimate
 
 SHAPE = (2, 4, 3)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge
+from dxgeom.geometry.facets.hull_estimate import estimate_hull, facets_after_growth
+from dxgeom.geometry.facets.hull_growth import extreme_points
 from dxgeom.geometry.polytope import hull_of_points
-from dxgeom.numeric.hull_estimate import estimate_hull, facets_after_growth
-from dxgeom.numeric.hull_growth import extreme_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
 
@@ -43,7 +43,7 @@ def guess(points, monkeypatch):
         seen.append(estimate_hull(corners, vertices, count))
         return seen[-1]
 
-    monkeypatch.setattr("dxgeom.numeric.hull_growth.estimate_hull", keep)
+    monkeypatch.setattr("dxgeom.geometry.facets.hull_growth.estimate_hull", keep)
     corners = extreme_points(points, HullLimits(facets=10**6, seconds=1000))
     facets = len(float_hull(np.vstack([points[corners], -points[corners]])).simplices)
     return seen[0], facets

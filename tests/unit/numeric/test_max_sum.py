@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric.max_sum import elimination_of, largest_sum
+from dxgeom.metrics.kernels.max_sum import elimination_of, largest_sum
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=5), st.data())

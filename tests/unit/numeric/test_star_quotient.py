@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxgeom.numeric.star_quotient import steepest_star_quotient
+from dxgeom.metrics.kernels.star_quotient import steepest_star_quotient
 
 
 def exactly(grid: np.ndarray, weights: np.ndarray) -> Fraction:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.biased.bias_lines import BiasLines, ScaleCost, SquaredError, cheapest_scale
 from dxgeom.metrics.extension import distances_to_all, lower_extension, upper_extension
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.bias_lines import BiasLines, ScaleCost, SquaredError, cheapest_scale
 from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
 
 SWEEPS = 20

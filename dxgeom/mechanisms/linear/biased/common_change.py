@@ -8,10 +8,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.linear.biased.bias_lines import UniformBound
 from dxgeom.mechanisms.linear.biased.bias_search import best_scale, closest_map
 from dxgeom.mechanisms.linear.steepness import steepness
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.bias_lines import UniformBound
 
 _RANGE_BITS = 24
 """Changed weights have a unit of about so many bits below the widest range; scores multiply them by records."""

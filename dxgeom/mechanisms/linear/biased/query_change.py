@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.biased.bias_lines import SquaredError
 from dxgeom.mechanisms.linear.biased.bias_search import JointSearch, best_scale, closest_map, middle_map
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.extent import smallest_distance
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.bias_lines import SquaredError
 from dxgeom.universe.queries import LinearQueries
 
 WEIGHT_LIMIT = 1 << 20

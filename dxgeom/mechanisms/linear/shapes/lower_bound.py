@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
-from dxgeom.numeric.strategy_program import longest_first, principal_axes
+from dxgeom.mechanisms.linear.shapes.strategy_program import longest_first, principal_axes
 
 _TURNS = 200
 _CAUTION = 1 - 1e-9

@@ -7,10 +7,10 @@ import numpy as np
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.strategy_program import principal_axes
+from dxgeom.mechanisms.linear.shapes.trace_ellipsoid import least_trace_ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.numeric.strategy_program import principal_axes
-from dxgeom.numeric.trace_ellipsoid import least_trace_ellipsoid
 
 
 def ellipsoid_mechanism(space: RoundSpace) -> AdditiveMechanism:

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
+from dxgeom.mechanisms.linear.shapes.strategy_program import WORK, improved_strategy, loads_of, spread_of
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.row_weights import weighted_rows
-from dxgeom.numeric.strategy_program import WORK, improved_strategy, loads_of, spread_of
 
 MOST_ROWS = 1_200
 _POLISH = WORK / 40

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.numeric.hull_estimate import HullEstimate, estimate_hull, facets_after_growth
+from dxgeom.geometry.facets.hull_estimate import HullEstimate, estimate_hull, facets_after_growth
 from dxgeom.numeric.qhull import HullLimits, float_hull, made_round
 
 SURELY = 2.0

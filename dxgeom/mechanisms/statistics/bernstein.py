@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.numeric.polynomials import BoxPolynomials
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 MOST_COEFFICIENTS = 20_000

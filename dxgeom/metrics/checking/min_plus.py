@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.numeric.coarse_detours import WORTHWHILE, CoarseMatrix, suspects
+from dxgeom.metrics.checking.half_precision_screen import WORTHWHILE, CoarseMatrix, suspects
 
 ROWS = 64
 """Rows per tile; a tile's columns and middle records are cut so that all three stay in the processor's cache."""

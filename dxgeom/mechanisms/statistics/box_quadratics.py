@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.numeric.integer_solve import solve_exactly
-from dxgeom.numeric.polynomials import BoxPolynomials
 
 MOST_VARIABLES = 10
 """Beyond, the faces of the box are too many (3¹⁰ is 59,049)."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dxgeom.numeric.strategy_program import heaviest_points, loads_of, spread_of
+from dxgeom.mechanisms.linear.shapes.strategy_program import heaviest_points, loads_of, spread_of
 
 _SHARPNESS = (50.0, 400.0)
 _STEPS = 100
