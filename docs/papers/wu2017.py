@@ -16,8 +16,8 @@ from dxgeom.mechanisms.finite.optimal_table import bracketed_table
 from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
 from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
 from dxgeom.mechanisms.metric_space.layers import ladder_layers, privacy_first_layers
+from dxgeom.mechanisms.metric_space.small_graphs import small_graphs
 from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
-from dxgeom.universe.small_graphs import small_graphs
 
 HERE = Path(__file__).parent
 EPSILONS = ("0.5", "1", "2", "5")

@@ -11,9 +11,9 @@ from reference.bodies import exact_gauge
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.support_oracle import StatedSupport, SupportOracle
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
 from dxgeom.mechanisms.statistics.polynomial_statistic import moments, regression_statistic
-from dxgeom.universe.bounded_columns import bounded_column
 
 X, Y = bounded_column("x", -1, 2, "1/8"), bounded_column("y", 0, 100, 10)
 

@@ -23,6 +23,7 @@ from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.mechanisms.selection.small_database import small_database
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistic import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
@@ -36,7 +37,6 @@ from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.planner.workshop import Name, Workshop
-from dxgeom.universe.bounded_columns import bounded_column
 from dxgeom.universe.queries import LinearQueries
 
 SIZE = 4

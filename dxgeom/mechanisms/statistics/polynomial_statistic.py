@@ -15,8 +15,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
-from dxgeom.universe.bounded_columns import BoundedColumn, grid_table
 
 Monomial: TypeAlias = tuple[str, ...]
 """Column names, repeated for powers: ("x", "x", "y") is x²y."""

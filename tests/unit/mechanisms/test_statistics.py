@@ -14,11 +14,11 @@ from reference.bodies import exact_gauge
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column
 from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, entry_sensitivities, norm_sensitivities
 from dxgeom.mechanisms.statistics.polynomial_statistic import moments, polynomial_statistic, regression_statistic
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.universe.bounded_columns import BoundedColumn, bounded_column
 
 UNIT = bounded_column("x", 0, 1)
 X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)
