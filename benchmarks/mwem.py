@@ -25,8 +25,8 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload, box_workload, marginal_workload
 from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
 from dxgeom.mechanisms.synthetic.mwem import mwem
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.universe.queries import LinearQueries
 

@@ -21,9 +21,9 @@ from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
 from dxgeom.mechanisms.finite.optimal_table import optimal_table
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.points import PointsMetric
 
 HERE = Path(__file__).parent
 ONE = Fraction(1)

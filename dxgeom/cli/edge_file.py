@@ -10,8 +10,8 @@ from typing import final
 
 from dxgeom.cli.matrix_file import cell_of, is_number, rows_of_text
 from dxgeom.errors import DataError
-from dxgeom.metrics.edge_list import Edge
-from dxgeom.metrics.matrix_check import EXACT_BELOW
+from dxgeom.metrics.checking.edge_list import Edge
+from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
 from dxgeom.universe.decimals import NotANumber
 from dxgeom.universe.wording import shown
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge
-from dxgeom.metrics.matrix_check import EXACT_BELOW
+from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown

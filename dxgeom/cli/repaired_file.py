@@ -16,7 +16,7 @@ from dxgeom.cli.edge_file import ClaimedEdges
 from dxgeom.cli.matrix_file import ClaimedMatrix
 from dxgeom.cli.new_files import check_new
 from dxgeom.errors import DataError
-from dxgeom.metrics.closure import Distance
+from dxgeom.metrics.checking.closure import Distance
 from dxgeom.universe.columns import plain
 
 

@@ -16,7 +16,7 @@ from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
     from dxgeom.cli.verdicts import Claim, Verdict
-    from dxgeom.metrics.matrix_check import Progress
+    from dxgeom.metrics.checking.matrix_check import Progress
 
 _LARGE = 500
 

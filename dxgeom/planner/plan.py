@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.intervals import half_widths
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.changing import WORTH_A_BIAS
 from dxgeom.planner.objective import Objective

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise

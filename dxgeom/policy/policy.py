@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.explain.explanation import Explanation, explain
 from dxgeom.policy.explain.forms import Form, forms
 from dxgeom.policy.explain.review import Review, review

@@ -28,9 +28,9 @@ from dxgeom.mechanisms.statistics.polynomial_statistic import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.mwem import mwem
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -16,8 +16,8 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, digest_of
-from dxgeom.metrics.blocks import Blocks, separate_blocks
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.operations.blocks import Blocks, separate_blocks
 from dxgeom.numeric.randomness import Randomness
 
 New = TypeVar("New")

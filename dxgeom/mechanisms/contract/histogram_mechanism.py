@@ -13,7 +13,7 @@ from dxgeom.engines.exact_sums import LARGEST, exact_sum
 from dxgeom.errors import DataError
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 
 
 class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dxgeom.ledger.entry import Account
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
 Data = TypeVar("Data", contravariant=True)

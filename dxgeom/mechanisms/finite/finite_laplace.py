@@ -11,7 +11,7 @@ from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombi
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 from dxgeom.mechanisms.finite.likelihood_ratio_bounds import LAW_BITS, hidden_odds, odds_below
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 
 LARGEST_LINE = 512
 """Steps of a truncated geometric table, whose numbers have 48 bits for each step."""

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 
 HIDDEN_BITS = 128
 """Of the odds a mechanism is held to."""

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.finite.likelihood_ratio_bounds import hidden_odds
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
 from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
 from dxgeom.mechanisms.finite.spanner import greedy_spanner
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.linear_program import SparseRows, minimise_linear
 
 LARGEST_PROGRAMME = 400_000

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior
 from dxgeom.mechanisms.finite.likelihood_ratio_bounds import HiddenOdds, hidden_odds
 from dxgeom.mechanisms.finite.remap import bayes_remap
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
 _DOOR = object()

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
-from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes
-from dxgeom.metrics.differences import differences_of_tables
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
+from dxgeom.metrics.operations.differences import differences_of_tables
 from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
 from dxgeom.universe.weight_tables import WeightTables
 

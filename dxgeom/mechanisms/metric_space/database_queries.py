@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, final
 
 from dxgeom.errors import DxgeomError, UnsupportedCombination
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.line import LineMetric
 
 Database: TypeAlias = Sequence[int | None]
 """The value of each individual in steps, 0..k, or None for who is absent; somebody is present."""

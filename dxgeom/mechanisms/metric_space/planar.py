@@ -17,8 +17,8 @@ from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import PairBlock
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up

@@ -16,9 +16,9 @@ from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.families.line import LineMetric
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up

@@ -16,7 +16,7 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.exact_totals import integer_totals

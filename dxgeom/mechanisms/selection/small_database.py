@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.biased.common_change import changed_alike
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
 from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
 from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import SelectionLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.exact_totals import integer_totals

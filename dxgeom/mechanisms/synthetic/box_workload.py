@@ -23,7 +23,7 @@ from dxgeom.mechanisms.linear.steepness import steepness
 from dxgeom.mechanisms.synthetic.box_model import BoxModel
 from dxgeom.mechanisms.synthetic.workload import Workload
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.restriction import on_axes
+from dxgeom.metrics.operations.restriction import on_axes
 from dxgeom.universe.universe import Universe
 
 Box: TypeAlias = Mapping[str, tuple[int, int]]

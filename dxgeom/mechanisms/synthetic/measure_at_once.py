@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.synthetic.box_workload import BoxGroup, BoxWorkload
 from dxgeom.mechanisms.synthetic.matrix_workload import MatrixWorkload
 from dxgeom.mechanisms.synthetic.workload import Workload
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_tables import WeightTable, WeightTables
 

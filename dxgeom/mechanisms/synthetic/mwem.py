@@ -21,7 +21,7 @@ from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last
 from dxgeom.mechanisms.synthetic.measure_at_once import outright
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.mechanisms.synthetic.workload import Model, Workload
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
 

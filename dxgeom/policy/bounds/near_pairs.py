@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.distances import lower_distance, pairs_within
+from dxgeom.metrics.families.distances import lower_distance, pairs_within
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.bounds.bounds import Axis
 from dxgeom.policy.bounds.path_lengths import PathLengths, Reached

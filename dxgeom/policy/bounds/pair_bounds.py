@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.distances import lower_distance
+from dxgeom.metrics.families.distances import lower_distance
 from dxgeom.numeric.rounding import round_down, round_up, sum_round_down
 from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.bounds.near_pairs import near_pairs, positions_on

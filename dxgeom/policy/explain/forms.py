@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.star import StarMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, Constant, Edges, Growing, LargestChange, Near
 from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.lower.blocks import blocks_of, is_one_largest_change

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.bounds.bounds import LargestChange
 from dxgeom.policy.explain.beliefs import OBSERVER, belief

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.distances import lower_distance
+from dxgeom.metrics.families.distances import lower_distance
 from dxgeom.numeric.rounding import product_round_down, round_down, round_up
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.bounds.near_pairs import positions_on

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.fibre_pairs import pairs_in_fibres
-from dxgeom.metrics.grouped import Group, grouped
-from dxgeom.metrics.largest_change import MaxMetric
+from dxgeom.metrics.combinations.grouped import Group, grouped
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.metrics.reordered import ReorderedMetric
 from dxgeom.policy.bounds.bounds import AllAtOnce, LargestChange
 from dxgeom.policy.lower.attribute_metrics import MIXED_SIZE_LIMIT, closed, form
 from dxgeom.policy.lower.describe import MetricDescription

@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.partition import PartitionMetric
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.source.mistakes import Mistakes

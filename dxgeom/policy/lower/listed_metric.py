@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.policy.bounds.bounds import Bound, Constant
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together

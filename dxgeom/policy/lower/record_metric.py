@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.presence import PresenceMetric
 from dxgeom.policy.lower.blocks import joined
 from dxgeom.policy.lower.describe import MetricDescription
 

@@ -34,9 +34,9 @@ from dxgeom.mechanisms.finite.optimal_table import optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
 from dxgeom.mechanisms.finite.remap import bayes_remap, remapped_loss
 from dxgeom.mechanisms.finite.spanner import greedy_spanner
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.group_loss import group_loss
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.path_lengths import path_lengths
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.operations.path_lengths import path_lengths
 
 LINE = LineMetric(tuple(map(Fraction, range(4))), Fraction(1, 3))
 METRICS = {

@@ -18,8 +18,8 @@ from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
 from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright
 from dxgeom.mechanisms.synthetic.mwem import mwem
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.verification import verify, verify_metric
+from dxgeom.metrics.checking.verification import verify, verify_metric
+from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_from_histogram

@@ -17,16 +17,16 @@ from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import Group, GroupedMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.star import StarMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.workshop import Workshop
 from dxgeom.universe.queries import LinearQueries

@@ -15,8 +15,8 @@ from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms import steepness as steepness_file
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread, steepness
 from dxgeom.mechanisms.selection.selection import selection
-from dxgeom.metrics.closure import repair_metric
-from dxgeom.metrics.verification import verify_metric
+from dxgeom.metrics.checking.closure import repair_metric
+from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.universe.queries import LinearQueries
 

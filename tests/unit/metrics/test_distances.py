@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.metrics.distances import EARTH_RADIUS_KM, lower_distance, pairs_within
+from dxgeom.metrics.families.distances import EARTH_RADIUS_KM, lower_distance, pairs_within
 
 mpmath.mp.dps = 60
 latitudes = st.integers(-9_000_000, 9_000_000)

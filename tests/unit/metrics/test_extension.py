@@ -11,20 +11,20 @@ from reference.bodies import generating_pairs_of
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics import extension
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.extension import lower_extension, upper_extension
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import Group, GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.star import StarMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.operations.extension import lower_extension, upper_extension
 
 
 def F(text):

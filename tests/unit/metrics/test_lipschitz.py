@@ -7,20 +7,20 @@ from reference.bodies import generating_pairs_of
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.differences import generating_differences
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import Group, GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.lipschitz import lipschitz
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.operations.differences import generating_differences
+from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.restriction import without_idle_attributes
 
 LINE = LineMetric(tuple(Fraction(x) for x in ("0", "0.1", "5", "5.5")), Fraction("0.3"))
 VALUES = ValueSensitivityMetric(tuple(Fraction(x) for x in ("1", "0.1", "0.1", "0.7")))

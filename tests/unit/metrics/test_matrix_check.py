@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, NotAMetric
 from dxgeom.metrics.checking.min_plus import worst_detour
-from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.dense import DenseMetric
 
 
 def euclidean(count, seed=0):
@@ -138,10 +138,10 @@ def test_indices_outside_the_universe_are_refused():
 
 
 def test_structured_metrics_with_broken_data_are_refused():
-    from dxgeom.metrics.discrete import DiscreteMetric
-    from dxgeom.metrics.graph import GraphMetric
-    from dxgeom.metrics.line import LineMetric
-    from dxgeom.metrics.points import PointsMetric
+    from dxgeom.metrics.families.discrete import DiscreteMetric
+    from dxgeom.metrics.families.graph import GraphMetric
+    from dxgeom.metrics.families.line import LineMetric
+    from dxgeom.metrics.families.points import PointsMetric
 
     one = Fraction(1)
     broken = [

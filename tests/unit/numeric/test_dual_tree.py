@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dxgeom.metrics import lipschitz as by_structure
-from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.families.points import PointsMetric
 
 
 def all_quotients(metric, values):

@@ -14,8 +14,8 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection.selection import selection
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
 from dxgeom.planner.choose import plan
 from dxgeom.planner.mechanism_release import release_answer, release_from_histogram
 from dxgeom.policy.policy import parse_policy

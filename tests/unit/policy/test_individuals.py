@@ -14,10 +14,10 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.lipschitz import lipschitz
-from dxgeom.metrics.star import StarMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.operations.lipschitz import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.differences import generating_differences
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.lipschitz import lipschitz
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.operations.differences import generating_differences
+from dxgeom.metrics.operations.lipschitz import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 from tests.unit.policy.test_policy_laws import all_distances, compiled, joint, same
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.kernels.axis_reductions import lowest_along_line
-from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.star import StarMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.shortest_paths import edge_graph, lowest_arrivals
 

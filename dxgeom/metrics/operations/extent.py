@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.grouped import GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.metric import Metric, all_pairs
-from dxgeom.metrics.moves import kinds_of_records
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.star import StarMetric
+from dxgeom.metrics.operations.pair_classes import kinds_of_records
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.universe.weight_tables import WeightTable, WeightTables

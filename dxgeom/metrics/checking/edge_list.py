@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.closure import Distance
-from dxgeom.metrics.matrix_check import EXACT_BELOW, ROUNDING_OF_INPUT
+from dxgeom.metrics.checking.closure import Distance
+from dxgeom.metrics.checking.matrix_check import EXACT_BELOW, ROUNDING_OF_INPUT
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.universe.columns import plain
 

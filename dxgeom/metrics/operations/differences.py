@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.fibre_pairs import fibre_labels, pairs_within_sets
-from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.fibre_pairs import fibre_labels, pairs_within_sets
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
-from dxgeom.metrics.moves import Moves, moves_of, refuse_cells, refuse_pairs
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.metrics.star import StarMetric, pairs_of_classes
+from dxgeom.metrics.operations.pair_classes import Moves, moves_of, refuse_cells, refuse_pairs
+from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import distinct_rows, joined_kinds, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTables

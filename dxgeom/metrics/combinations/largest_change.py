@@ -13,9 +13,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.line import LineMetric
+from dxgeom.metrics.combinations.product import distances_of_parts
+from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
-from dxgeom.metrics.product import distances_of_parts
 from dxgeom.numeric.rounding import round_down
 
 

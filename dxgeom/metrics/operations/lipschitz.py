@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.distances import EARTH_RADIUS_KM, absolute_error, on_the_unit_sphere
-from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.distances import EARTH_RADIUS_KM, absolute_error, on_the_unit_sphere
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.kernels.axis_reductions import (
     largest_changes,
     largest_changes_from_earlier,
@@ -22,17 +31,8 @@ from dxgeom.metrics.kernels.axis_reductions import (
 )
 from dxgeom.metrics.kernels.dual_tree import Separation, steepest_quotient
 from dxgeom.metrics.kernels.star_quotient import steepest_star_quotient
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.metrics.star import StarMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import quotient_round_up, round_down
 
 COMPARISON_LIMIT = 100_000_000_000

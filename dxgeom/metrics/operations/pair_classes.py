@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.fibre_pairs import pairs_within_sets
-from dxgeom.metrics.grouped import GroupedMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.fibre_pairs import pairs_within_sets
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.star import StarMetric, pairs_of_classes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import joined_kinds, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTable, WeightTables, on_shared_classes, shared_classes

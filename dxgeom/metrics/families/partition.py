@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.fibre_pairs import pairs_within_sets
+from dxgeom.metrics.families.fibre_pairs import pairs_within_sets
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
 
 MOST_PAIRS = 20_000_000
 """Of generating pairs that are listed for blocks without a structure of their own."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.metrics.product import SumMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
-from dxgeom.metrics.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
 from dxgeom.metrics.kernels.max_sum import Scope, elimination_of, largest_sum
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.moves import Moves, moves_in_families
+from dxgeom.metrics.operations.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
+from dxgeom.metrics.operations.pair_classes import Moves, moves_in_families
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.numeric.sparse_rows import SparseRows, change_sizes, sparse_rows
 from dxgeom.universe.weight_tables import WeightTables
@@ -116,7 +116,7 @@ class FactoredChanges(Changes):
     surroundings.
 
     The largest load is found by eliminating attributes one after the other. Where any record may become any other,
-    loads may be larger than those of any pair (see :func:`dxgeom.metrics.moves.moves_in_families`), never smaller.
+    loads may be larger than those of any pair (see :func:`dxgeom.metrics.operations.pair_classes.moves_in_families`), never smaller.
     """
 
     count: int

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.distances import Geometry, lower_distance
+from dxgeom.metrics.families.distances import Geometry, lower_distance
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import product_round_down, round_down
 

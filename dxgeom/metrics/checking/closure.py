@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
+from dxgeom.metrics.checking.matrix_check import Progress, matrix_of
 from dxgeom.metrics.checking.min_plus import ROWS, through_one_record
-from dxgeom.metrics.matrix_check import Progress, matrix_of
 
 Distance: TypeAlias = Fraction | float
 

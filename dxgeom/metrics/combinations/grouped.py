@@ -12,11 +12,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.fibre_pairs import pairs_in_fibres
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.product import SumMetric, distances_of_parts
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.metrics.product import SumMetric, distances_of_parts
 from dxgeom.numeric.rounding import round_down, sum_round_down
 
 

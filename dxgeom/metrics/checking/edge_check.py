@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.certificate import MetricCertificate, Verdict
-from dxgeom.metrics.closure import Distance
-from dxgeom.metrics.edge_list import (
+from dxgeom.metrics.checking.certificate import MetricCertificate, Verdict
+from dxgeom.metrics.checking.closure import Distance
+from dxgeom.metrics.checking.edge_list import (
     Edge,
     StatedEdges,
     check_bounds,
@@ -22,9 +22,9 @@ from dxgeom.metrics.edge_list import (
     stated_edges,
     words_of,
 )
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.matrix_check import TRIANGLE, Progress
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.matrix_check import TRIANGLE, Progress
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, distances_from, edge_graph, path_between
 
