@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dxgeom.geometry.enclosing import EnclosureLimits
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.round_bodies import Box
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
-from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.checking.verification import VerifiedMetric

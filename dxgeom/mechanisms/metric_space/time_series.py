@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.geometry.round_bodies import Box
+from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.support_oracle import SupportOracle
+from dxgeom.geometry.hulls.support_oracle import SupportOracle
 from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, Maximum, polynomial_maxima
 from dxgeom.mechanisms.statistics.box_quadratics import MOST_VARIABLES, float_maximisers, quadratic_maxima
 from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.round_bodies import Box
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs

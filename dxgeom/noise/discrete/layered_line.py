@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import final
 
 from dxgeom.errors import DxgeomError
-from dxgeom.geometry.interval_union import IntervalUnion, union_of
+from dxgeom.noise.discrete.interval_union import IntervalUnion, union_of
 
 _NEGLIGIBLE = 1e-16
 _MOST_LAYERS = 2_000

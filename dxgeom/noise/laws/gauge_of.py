@@ -10,12 +10,12 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.laws.gauge import Gauge, LargestGauge, RowNorm, SumGauge
 from dxgeom.numeric.exact_numbers import rational, rational_matrix
 

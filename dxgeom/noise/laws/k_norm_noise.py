@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -12,10 +12,10 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.comparison import contains
-from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.round_bodies import CrossPolytope
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.geometry.containment.comparison import contains
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.geometry.comparison import contains, least_noise, noise_error
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.exact_forms import corners_of, facets_of, support_exactly
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.held_images import _by_search
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.exact_forms import corners_of, facets_of, support_exactly
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.containment.comparison import contains, least_noise, noise_error
+from dxgeom.geometry.containment.held_images import _by_search
 from dxgeom.numeric.exact_numbers import rational
 
 POLYTOPES = {

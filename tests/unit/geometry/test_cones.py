@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dxgeom.geometry.cones import cones_around
+from dxgeom.geometry.facets.cones import cones_around
 from tests.reference.elimination import exact_determinant
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.exact_polytope import check_inside, polytope_of_halfspaces, polytope_of_points
-from dxgeom.geometry.fan import certify_fan
+from dxgeom.geometry.bodies.exact_polytope import check_inside, polytope_of_halfspaces, polytope_of_points
+from dxgeom.geometry.facets.fan import certify_fan
 from dxgeom.numeric.qhull import float_hull
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.span import hull_in_span
+from dxgeom.geometry.hulls.span import hull_in_span
 
 
 def flat(rank, coordinates, seed=0):

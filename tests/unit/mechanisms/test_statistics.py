@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.bodies import exact_gauge
 
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column
 from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, entry_sensitivities, norm_sensitivities

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import DxgeomError
-from dxgeom.geometry.interval_union import union_of
+from dxgeom.noise.discrete.interval_union import union_of
 from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
 
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.laws.k_norm_noise import noise_law_of, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 

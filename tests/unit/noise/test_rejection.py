@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.geometry.comparison import contains
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.containment.comparison import contains
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

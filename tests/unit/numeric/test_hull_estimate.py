@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge
+from dxgeom.geometry.bodies.polytope import hull_of_points
 from dxgeom.geometry.facets.hull_estimate import estimate_hull, facets_after_growth
 from dxgeom.geometry.facets.hull_growth import extreme_points
-from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
 

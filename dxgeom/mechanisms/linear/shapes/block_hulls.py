@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.coarse_polytope import coarse_polytope
-from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.hulls.coarse_polytope import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
 from dxgeom.noise.laws.composed import ProductNoise

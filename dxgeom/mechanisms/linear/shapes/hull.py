@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.geometry.span import Span, hull_in_span
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.hulls.span import Span, hull_in_span
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxgeom.geometry.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import principal_axes

@@ -13,8 +13,8 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.round_bodies import check_lengths, shares_of
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.round_bodies import check_lengths, shares_of
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, total
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.fan import Fan
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
-from dxgeom.geometry.support_oracle import SupportOracle
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.facets.fan import Fan
+from dxgeom.geometry.hulls.support_oracle import SupportOracle
 from dxgeom.numeric.qhull import FloatHull, HullLimits, float_hull
 
 _PLACES = 40

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_corners
 from dxgeom.geometry.facets.hull_growth import extreme_points
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_corners
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
 LARGEST_DIMENSION = 10

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.numeric.integer_solve import solve_exactly
 from dxgeom.numeric.qhull import HullLimits
 

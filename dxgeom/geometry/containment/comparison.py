@@ -9,8 +9,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.held_images import holds_image
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.containment.held_images import holds_image
 
 
 def contains(outer: ConvexBody, inner: ConvexBody) -> bool:

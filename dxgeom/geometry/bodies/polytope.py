@@ -13,10 +13,10 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.geometry.facets.hull_growth import extreme_points
-from dxgeom.geometry.fan import Fan, certify_fan
-from dxgeom.geometry.triangulation import pulled_triangulation
+from dxgeom.geometry.facets.triangulation import pulled_triangulation
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
@@ -38,7 +38,7 @@ class SymmetricPolytope(ConvexBody):
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
     Only :func:`hull_of_differences`, :func:`hull_of_points`, :func:`hull_of_corners` and
-    :func:`dxgeom.geometry.enclosing.enclosing_polytope` make one.
+    :func:`dxgeom.geometry.hulls.enclosing.enclosing_polytope` make one.
     """
 
     fan: Fan = field(repr=False)

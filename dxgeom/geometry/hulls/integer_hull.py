@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.geometry.bodies.polytope import proved_fan
+from dxgeom.geometry.facets.fan import Fan
 from dxgeom.geometry.facets.hull_growth import extreme_points
-from dxgeom.geometry.fan import Fan
-from dxgeom.geometry.polytope import proved_fan
 from dxgeom.numeric.qhull import HullLimits
 
 LARGEST_COORDINATE = 2**26

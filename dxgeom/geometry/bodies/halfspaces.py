@@ -13,8 +13,8 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points, rounded_planes
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points, rounded_planes
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.cones import cones_around
+from dxgeom.geometry.facets.cones import cones_around
 from dxgeom.numeric.integer_solve import solve_exactly
 
 

@@ -13,13 +13,13 @@ from flint import ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
-from dxgeom.geometry.exact_polytope import polytope_of_halfspaces
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
+from dxgeom.geometry.bodies.exact_polytope import polytope_of_halfspaces
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.numeric.blocks import block_slices
 from dxgeom.numeric.exact_numbers import (
     ExactNumber,

@@ -11,12 +11,12 @@ import numpy as np
 from flint import fmpq_mat
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
-from dxgeom.geometry.cone_search import Norm, is_nowhere_longer
-from dxgeom.geometry.exact_forms import Rows, corners_of, facets_of, power_ball_form, support_exactly
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
+from dxgeom.geometry.bodies.exact_forms import Rows, corners_of, facets_of, power_ball_form, support_exactly
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.containment.cone_search import Norm, is_nowhere_longer
 from dxgeom.numeric.exact_numbers import at_most_one, power, rational_matrix, total
 
 

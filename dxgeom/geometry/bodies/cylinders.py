@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.exact_forms import facets_of, support_rounded_up
-from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.exact_forms import facets_of, support_rounded_up
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 
 ROUND_REACH = 4
 """Round bodies are bounded in every direction of whole numbers up to this."""

@@ -13,7 +13,7 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, solve_rationally, total
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import ctx, fmpq
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.numeric.exact_numbers import at_most_one, rational, value_rounded_up
 
 _PRECISION = 256

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.fan import Fan, certify_fan
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
-from dxgeom.geometry.triangulation import corner_points, pulled_triangulation
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points
+from dxgeom.geometry.facets.fan import Fan, certify_fan
+from dxgeom.geometry.facets.triangulation import corner_points, pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import round_up
 
