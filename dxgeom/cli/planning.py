@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxgeom.cli.options import Aim, Mechanism
+from dxgeom.cli.terminal.options import Aim, Mechanism
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan

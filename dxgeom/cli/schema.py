@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dxgeom.cli.printing import print_json
+from dxgeom.cli.terminal.printing import print_json
 
 
 def schema(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import final
 
-from dxgeom.cli.matrix_file import cell_of, is_number, rows_of_text
+from dxgeom.cli.distances.matrix_file import cell_of, is_number, rows_of_text
 from dxgeom.errors import DataError
 from dxgeom.metrics.checking.edge_list import Edge
 from dxgeom.metrics.checking.matrix_check import EXACT_BELOW

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.cli.edge_file import ClaimedEdges
-from dxgeom.cli.matrix_file import ClaimedMatrix
-from dxgeom.cli.new_files import check_new
+from dxgeom.cli.distances.edge_file import ClaimedEdges
+from dxgeom.cli.distances.matrix_file import ClaimedMatrix
+from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.errors import DataError
 from dxgeom.metrics.checking.closure import Distance
 from dxgeom.universe.columns import plain

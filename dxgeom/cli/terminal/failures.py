@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from dxgeom.cli.options import Format
-from dxgeom.cli.printing import print_error, print_json
+from dxgeom.cli.terminal.options import Format
+from dxgeom.cli.terminal.printing import print_error, print_json
 from dxgeom.errors import DxgeomError, FileMistakes, NotAMetric
 
 REFUSED = 1

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxgeom.cli.failures import REFUSED, refusals
-from dxgeom.cli.options import CertificateOption, Format, FormatOption
-from dxgeom.cli.printing import print_error, print_json, print_lines
+from dxgeom.cli.terminal.failures import REFUSED, refusals
+from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption
+from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
 from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
-    from dxgeom.cli.verdicts import Claim, Verdict
+    from dxgeom.cli.distances.verdicts import Claim, Verdict
     from dxgeom.metrics.checking.matrix_check import Progress
 
 _LARGE = 500
@@ -55,9 +55,9 @@ def verify(
       dxgeom verify roads.csv --edges --repair shortest-roads.csv
     """
     with refusals(output):
-        from dxgeom.cli.new_files import check_new
-        from dxgeom.cli.repaired_file import check_target
-        from dxgeom.cli.verdicts import EdgeClaim, MatrixClaim
+        from dxgeom.cli.distances.repaired_file import check_target
+        from dxgeom.cli.distances.verdicts import EdgeClaim, MatrixClaim
+        from dxgeom.cli.terminal.new_files import check_new
 
         if repair is not None:
             check_target(matrix, repair)

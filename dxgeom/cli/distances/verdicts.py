@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
-from dxgeom.cli.edge_file import ClaimedEdges, read_edges
-from dxgeom.cli.failures import error_dict
-from dxgeom.cli.matrix_file import ClaimedMatrix, read_matrix
-from dxgeom.cli.repaired_file import write_edges, write_matrix
+from dxgeom.cli.distances.edge_file import ClaimedEdges, read_edges
+from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
+from dxgeom.cli.distances.repaired_file import write_edges, write_matrix
+from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.checking.certificate import MetricCertificate
 from dxgeom.metrics.checking.closure import Distance, repair_metric
