@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.engines.exact_sums import exact_sum
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.path_lengths import path_lengths
+from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.linear_program import SparseRows, minimise_linear
 from dxgeom.numeric.rounding import round_up
 

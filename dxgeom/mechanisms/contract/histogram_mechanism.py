@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.exact_sums import LARGEST, exact_sum
 from dxgeom.errors import DataError
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.exact_sums import LARGEST, exact_sum
 
 
 class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
