@@ -108,7 +108,7 @@ def census(seeds: int, other: str | None) -> None:
 
         def plain(seed: int) -> tuple[float, float, float, float]:
             started = time.perf_counter()
-            values = laplace.draw(counts, spend, InsecureSeededRandomness(seed))
+            values = laplace.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
             return _errors(np.array(values, dtype=np.float64) - truth, 0.0, started)
 
         show(title, spend, "plain: Laplace noise, fairest scales", [plain(seed) for seed in range(seeds)])
@@ -118,7 +118,7 @@ def census(seeds: int, other: str | None) -> None:
 
             def learnt(seed: int) -> tuple[float, float, float, float]:
                 started = time.perf_counter()
-                answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))
+                answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
                 return _errors(answer.answers - truth, answer.largest_error(), started)
 
             what = f"mwem, {rounds} rounds{', its own choice' if rounds == chosen else ''}"
@@ -126,7 +126,7 @@ def census(seeds: int, other: str | None) -> None:
             if rounds == chosen and spend >= Fraction(1, 4):
 
                 def estimated(seed: int) -> tuple[float, float, float, float]:
-                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))
+                    answer = mechanism.draw(counts, spend, InsecureSeededRandomness(seed))  # noqa: B023
                     started = time.perf_counter()
                     made = by_graphical_model(answer)
                     return _errors(made.answers - truth, made.largest_error(), started)

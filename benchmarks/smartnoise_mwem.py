@@ -20,7 +20,7 @@ from snsynth.mwem import MWEMSynthesizer
 def main(place: str, epsilon: float, seed: int) -> None:
     """Its own settings but for the width of marginals, which is that of the workload."""
     warnings.simplefilter("ignore")
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
     random.seed(seed)
     stored = np.load(place)
     shape = tuple(stored["shape"].tolist())

@@ -186,7 +186,7 @@ def test_a_law_too_steep_to_accept_is_refused():
 def test_moments_of_too_many_points_are_refused():
     law = DiscreteConeNoise(integer_hull(np.array([[1000, 3], [7, 900]])), Fraction(1))
     with pytest.raises(TooLarge, match="moments"):
-        law.second_moment
+        law.second_moment  # noqa: B018
 
 
 @pytest.mark.parametrize("scales", [(), (Fraction(0),), (Fraction(-1, 2),)])

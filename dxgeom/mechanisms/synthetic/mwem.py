@@ -44,8 +44,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     Definition: y⁰ = start. Permute-and-flip selects a query k by the scores |q_k(x) − n·q_k(y)| among those that were
     not measured yet, at the cost of spend·d/3T. The cells of its marginal, or the query alone where it is not of a
     marginal, are measured with Laplace noise at the cost of 2·spend·d/3T. y^t is y^(t−1) reweighed along all that was
-    measured (:func:`dxgeom.mechanisms.synthetic.fitting.fit`). The answer is y^T. With T = 0 nothing is selected: everything is
-    measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.outright`) at the cost of spend·d.
+    measured (:func:`dxgeom.mechanisms.synthetic.fitting.fit`). The answer is y^T. With T = 0 nothing is selected:
+    everything is measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.outright`) costs spend·d.
 
     ``steepness`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at most max_k c_k·d.
     The cells of a marginal have noise of scale 2·max c_k·3T/(2·spend): a replaced record leaves one and enters another.

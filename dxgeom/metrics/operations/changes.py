@@ -116,7 +116,8 @@ class FactoredChanges(Changes):
     surroundings.
 
     The largest load is found by eliminating attributes one after the other. Where any record may become any other,
-    loads may be larger than those of any pair (see :func:`dxgeom.metrics.operations.pair_classes.moves_in_families`), never smaller.
+    loads may be larger than those of any pair (see :func:`dxgeom.metrics.operations.pair_classes.moves_in_families`),
+    never smaller.
     """
 
     count: int

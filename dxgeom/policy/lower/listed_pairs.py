@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.bounds import AllAtOnce, Bound, Edges, Growing, JointBound, Near
 from dxgeom.policy.bounds.near_pairs import near_pairs
-from dxgeom.policy.bounds.pair_bounds import bounds_of_pairs
 from dxgeom.policy.lower.listed_fibres import MAX_PAIRS, Indices, ListedFibres, too_many
+from dxgeom.policy.lower.pair_bounds import bounds_of_pairs
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.universe import Universe
 

@@ -18,7 +18,6 @@ from dxgeom.mechanisms.contract.composition import (
 )
 from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection.selection import selection
-from dxgeom.metrics import blocks as blocks_module
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
@@ -27,6 +26,7 @@ from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.operations import blocks as blocks_module
 from dxgeom.metrics.operations.blocks import separate_blocks
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan

@@ -13,7 +13,7 @@ from reference.selection_law import permute_and_flip_chances
 
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms import mwem as mwem_file
+from dxgeom.mechanisms.synthetic import mwem as mwem_file
 from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
 from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from dxgeom.geometry import cone_search
 from dxgeom.geometry.bodies.exact_forms import support_exactly
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope, Ellipsoid
+from dxgeom.geometry.containment import cone_search
 from dxgeom.geometry.containment.cone_search import Norm, is_nowhere_longer
 from dxgeom.numeric.exact_numbers import total
 

@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxgeom.metrics import lipschitz as by_structure
 from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.operations import lipschitz as by_structure
 
 
 def all_quotients(metric, values):

@@ -13,12 +13,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dxgeom.errors import PolicyError
-from dxgeom.policy import syntax_models
 from dxgeom.policy.policy import parse_policy
+from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.queries.kinds import KINDS
 from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[3]
 POLICIES = TESTS.parent / "policies"
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 STRUCTURAL = {"DX105", "DX106", "DX108"}

@@ -11,7 +11,7 @@ from reference.bodies import generating_pairs_of
 from reference.changed_query import distances_of, least_bias, least_squared_error
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms import query_change
+from dxgeom.mechanisms.linear.biased import query_change
 from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import optimal_laplace

@@ -18,7 +18,7 @@ from dxgeom.policy.policy import parse_policy
 from tests.reference.policy_closure import after_hop, bound, closure
 from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, joint, policies, with_data_files
 
-POLICIES = Path(__file__).parents[3] / "policies"
+POLICIES = Path(__file__).parents[4] / "policies"
 MIXED = """\
 policy: mixed
 universe:

@@ -21,7 +21,7 @@ from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import plain_data
 from dxgeom.policy.syntax.writing import word_of
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[3]
 POLICIES = TESTS.parent / "policies"
 FILES = sorted(path for path in POLICIES.glob("*.yaml") if not path.stem.endswith("-queries"))
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))

@@ -19,7 +19,7 @@ from tests.unit.policy.test_policy_laws import (
     with_data_files,
 )
 
-POLICIES = Path(__file__).parents[3] / "policies"
+POLICIES = Path(__file__).parents[4] / "policies"
 
 
 @pytest.fixture(scope="module")

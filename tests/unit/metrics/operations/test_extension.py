@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from reference.bodies import generating_pairs_of
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics import extension
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
@@ -24,6 +23,7 @@ from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.operations import extension
 from dxgeom.metrics.operations.extension import lower_extension, upper_extension
 
 

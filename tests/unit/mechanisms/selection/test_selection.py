@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.selection_law import CHANCES, exponential_chances, permute_and_flip_chances
 
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms import steepness as steepness_file
+from dxgeom.mechanisms.linear import steepness as steepness_file
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread, steepness
 from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.metrics.checking.closure import repair_metric

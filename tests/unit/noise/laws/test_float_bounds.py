@@ -15,7 +15,7 @@ from dxgeom.noise.laws.rounding import IdealDraws
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 _SPEC = importlib.util.spec_from_file_location(
-    "float_bounds", Path(__file__).parent.parent.parent.parent / "benchmarks" / "float_bounds.py"
+    "float_bounds", Path(__file__).parents[4] / "benchmarks" / "float_bounds.py"
 )
 float_bounds = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(float_bounds)
