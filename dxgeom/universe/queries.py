@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
-from dxgeom.universe.record_weights import is_plain_product, over_universe
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
-    LARGEST_NUMERATOR,
     WeightTables,
     below,
+    is_plain_product,
     over_attributes,
+    over_universe,
     stacked,
     tables_of_matrix,
 )
@@ -59,9 +60,8 @@ class LinearQueries:
         _require(sized, "every query has one name, one row and one unit")
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
-        for table in self.tables.tables:
-            largest = max(int(table.weights.max()), -int(table.weights.min()))
-            _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
+        low, high = self.tables.extremes
+        _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, _TOO_WIDE)
         fits = self.universe is None or self.universe.size == self.size
         _require(fits, f"queries have one weight per record type, found {self.size}")
         if self.importance is not None:

@@ -17,10 +17,17 @@ from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
-from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable, products, refuse_too_many, tabulated
+from dxgeom.universe.weight_table import (
+    LARGEST_NUMERATOR,
+    WeightTable,
+    counts_of_cells,
+    products,
+    refuse_too_many,
+    tabulated,
+)
+from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import did_you_mean, shown
 
 
@@ -118,7 +125,9 @@ def marginal(groups: Sequence[Groups]) -> NamedTable:
     shape = tuple(len(group.words) for group in groups)
     refuse_too_many(math.prod(shape), math.prod(shape))
     names = (", ".join(g.label(c) for g, c in zip(groups, codes, strict=True)) for codes in np.ndindex(shape))
-    return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
+    if groups[0].universe.listed is not None:
+        return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
+    return NamedTable(tuple(names), counts_of_cells([one.axis for one in groups], [one.codes for one in groups]))
 
 
 def prefix_counts(groups: Groups) -> NamedTable:

@@ -16,7 +16,8 @@ from dxgeom.mechanisms.synthetic.matrix_workload import MatrixWorkload
 from dxgeom.mechanisms.synthetic.workload import Workload
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.weight_tables import WeightTable, WeightTables
+from dxgeom.universe.weight_table import WeightTable
+from dxgeom.universe.weight_tables import WeightTables
 
 MOST_QUERIES = 5000
 """More queries than this are not measured at once: to find their noise takes minutes."""
