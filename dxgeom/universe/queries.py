@@ -26,7 +26,7 @@ from dxgeom.universe.weight_tables import (
     stacked,
     tables_of_matrix,
 )
-from dxgeom.universe.workloads import NamedTable
+from dxgeom.universe.workloads import Box, NamedTable
 
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
@@ -114,7 +114,7 @@ class LinearQueries:
     ) -> LinearQueries:
         """Counts in every cell of the marginal tables of these groups of attributes, or of all groups of ``ways`` ones.
 
-        Raises: UnsupportedCombination for an unknown attribute; TooLarge.
+        Raises: UnsupportedCombination for an unknown attribute or a group listed twice; TooLarge.
         """
         return cls._of(universe, workloads.marginals(universe, workloads.groups_of(universe, groups, ways)))
 
@@ -137,6 +137,16 @@ class LinearQueries:
         TooLarge.
         """
         return cls._of(universe, [workloads.ranges(universe, attribute, at)])
+
+    @classmethod
+    def boxes(cls, universe: Universe, boxes: Sequence[Box]) -> LinearQueries:
+        """How many records lie in each box, grouped by the attributes that the boxes restrict.
+
+        Args: ``boxes``: for each, by attribute, the first of its codes inside and the first beyond.
+        Raises: UnsupportedCombination for an unknown attribute, a box without attributes or stated twice, or codes
+        outside or in the wrong order; TooLarge.
+        """
+        return cls._of(universe, workloads.boxes(universe, boxes))
 
     @classmethod
     def stack(cls, parts: Sequence[LinearQueries]) -> LinearQueries:

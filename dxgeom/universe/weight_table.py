@@ -139,15 +139,26 @@ def products(first: WeightTable, second: WeightTable) -> WeightTable:
     """
     if not second.axes and second.weights.tolist() == [1]:
         return first
+    return _multiplied(first, second, len(first.queries) * len(second.queries), in_all_pairs=True)
+
+
+def one_by_one(first: WeightTable, second: WeightTable) -> WeightTable:
+    """Each query of ``first`` times the one of ``second`` in its place, record by record.
+
+    Raises: TooLarge as :func:`products`.
+    """
+    return _multiplied(first, second, len(first.queries), in_all_pairs=False)
+
+
+def _multiplied(first: WeightTable, second: WeightTable, count: int, *, in_all_pairs: bool) -> WeightTable:
     axes = tuple(sorted({*first.axes, *second.axes}))
     shared = [shared_classes((first, second), axis) for axis in axes]
     sizes = [int(classes.max()) + 1 for classes in shared]
-    count = len(first.queries) * len(second.queries)
     refuse_too_many(count, math.prod(sizes))
     if _largest(first) * _largest(second) >= LARGEST_NUMERATOR:
         raise TooLarge("the products of these weights pass 2**52 over their common units: round them to fewer digits")
     one, other = (_over_shared(table, axes, shared) for table in (first, second))
-    weights = (one[:, None] * other[None, :]).reshape(count, *sizes)
+    weights = (one[:, None] * other[None, :] if in_all_pairs else one * other).reshape(count, *sizes)
     if not {*first.axes} & {*second.axes}:
         return WeightTable(np.arange(count), axes, tuple(shared), weights)
     return WeightTable(np.arange(count), *_fewest_classes(axes, shared, weights))
