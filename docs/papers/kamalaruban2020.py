@@ -110,8 +110,8 @@ def _single_scales(metric: VerifiedMetric, queries: LinearQueries) -> NDArray[np
 
 def _example_1() -> Iterator[Row]:
     """Patients who are not native, and men, where the first is ten times as sensitive; each asked alone."""
-    policy = load_policy(POLICIES / "clinic.yaml")
-    queries = load_queries(POLICIES / "clinic-queries.yaml", policy)
+    policy = load_policy(POLICIES / "clinic" / "policy.yaml")
+    queries = load_queries(POLICIES / "clinic" / "queries.yaml", policy)
     scales = dict(zip(queries.names, _single_scales(policy.compile(), queries), strict=True))
     for name, reference in (("not native", 10.0), ("male", 1.0)):
         yield Row(f"Example 1: scale of the number who are {name}", round(scales[name], 9), reference, 1e-9)
@@ -233,7 +233,7 @@ def _hull_ratios(sensitivity: Sensitivity) -> tuple[float, float]:
 
 def improvements_on_cities() -> tuple[float, float]:
     """Figure 3 on the example policy's cities: the mean of 1000 uniform queries, and the mean elevation."""
-    policy = load_policy(POLICIES / "us-cities.yaml")
+    policy = load_policy(POLICIES / "us-cities" / "policy.yaml")
     metric = policy.compile()
     nearest = smallest_distance(metric.metric)
     generator = np.random.default_rng(0)

@@ -43,8 +43,8 @@ def test_the_readme_example_runs_and_charges_its_ledger(in_a_copy, capsys):
 
 def test_the_readme_policy_is_the_one_in_the_folder(policies):
     (text,) = blocks(ROOT / "README.md", "yaml")
-    shown = parse_policy(text, folder=policies)
-    assert shown.fingerprint == dx.load_policy(policies / "us-cities.yaml").fingerprint
+    shown = parse_policy(text, folder=policies / "us-cities")
+    assert shown.fingerprint == dx.load_policy(policies / "us-cities" / "policy.yaml").fingerprint
 
 
 def commands(document):
@@ -97,7 +97,7 @@ def test_the_query_document_shows_queries_that_load(policies):
     (text,) = blocks(ROOT / "docs" / "queries.md", "yaml")
     entries = re.split(r"^  - ", text, flags=re.MULTILINE)
     kept = [entry for entry in entries if not entry.startswith(("sum: elevation_m", "matrix:"))]
-    queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult.yaml"))
+    queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult" / "policy.yaml"))
     assert "women over 50K" in queries.names
     assert len(entries) - len(kept) == 2
 
@@ -137,7 +137,11 @@ def test_links_between_documents_lead_somewhere(document):
 
 def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     release = dx.compile_and_release(
-        policies / "adult.yaml", policies / "adult.csv", policies / "adult-queries.yaml", ledger="a.db", spend="1/4"
+        policies / "adult" / "policy.yaml",
+        policies / "adult" / "people.csv",
+        policies / "adult" / "queries.yaml",
+        ledger="a.db",
+        spend="1/4",
     )
     assert release.records == 30162
     assert Path("a.db").stat().st_size > 0

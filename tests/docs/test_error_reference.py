@@ -59,11 +59,11 @@ def load(example, folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    inner = tmp_path / "policies"
-    inner.mkdir()
+    inner = tmp_path / "policies" / "clinic"
+    inner.mkdir(parents=True)
     for name, text in zip(("places.csv", "twice.csv", "roads.csv"), TABLES, strict=True):
         (inner / name).write_text(text, encoding="utf-8")
-    (inner / "clinic.yaml").write_text(POLICY, encoding="utf-8")
+    (inner / "policy.yaml").write_text(POLICY, encoding="utf-8")
     return inner
 
 
@@ -84,7 +84,7 @@ def test_a_right_example_loads(section, folder):
 
 def test_an_example_that_is_a_command_gets_its_code_or_runs(folder, monkeypatch):
     (section,) = [section for section in SECTIONS if section.language == "sh"]
-    monkeypatch.chdir(folder.parent)
+    monkeypatch.chdir(folder.parent.parent)
     wrong, right = (CliRunner().invoke(app, line.split()[1:]) for line in (section.wrong, section.right))
     assert (wrong.exit_code, right.exit_code) == (1, 0)
     assert f": {section.code}: " in wrong.stderr

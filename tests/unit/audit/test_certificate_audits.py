@@ -82,7 +82,7 @@ def claims_about(policy):
 
 @pytest.mark.parametrize("name", ["clinic", "adult", "us-cities"])
 def test_the_certificates_of_the_example_policies_hold(policies, name):
-    policy = dx.load_policy(policies / f"{name}.yaml")
+    policy = dx.load_policy(policies / name / "policy.yaml")
     lines = audit_policy(claims_about(policy), policy).lines
     assert "from above and below" in lines[1]
     assert len(lines) == 2

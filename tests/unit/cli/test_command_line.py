@@ -78,7 +78,10 @@ def test_a_missing_file_exits_with_1_and_a_message(arguments: tuple[str, ...]) -
 
 def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> None:
     result = dxgeom(
-        "plan", str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml"), PYTHONIOENCODING="ascii"
+        "plan",
+        str(POLICIES / "clinic" / "policy.yaml"),
+        str(POLICIES / "clinic" / "queries.yaml"),
+        PYTHONIOENCODING="ascii",
     )
     assert result.returncode == 0
     assert "\x1b" not in result.stdout

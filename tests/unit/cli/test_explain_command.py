@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 
-CLINIC = str(Path(__file__).parents[3] / "policies" / "clinic.yaml")
-ADULT = str(Path(__file__).parents[3] / "policies" / "adult.yaml")
+CLINIC = str(Path(__file__).parents[3] / "policies" / "clinic" / "policy.yaml")
+ADULT = str(Path(__file__).parents[3] / "policies" / "adult" / "policy.yaml")
 
 
 def explained(*arguments):

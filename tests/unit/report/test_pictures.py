@@ -18,8 +18,8 @@ POLICIES = Path(__file__).parents[3] / "policies"
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    policy = dx.load_policy(POLICIES / "clinic.yaml")
-    return dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic-queries.yaml", policy))
+    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
+    return dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy))
 
 
 def size_of_png(path: Path) -> tuple[int, int]:

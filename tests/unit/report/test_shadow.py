@@ -29,8 +29,8 @@ def depth(polygon: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[
 
 
 def clinic_plan(mechanism: str) -> Plan:
-    policy = dx.load_policy(POLICIES / "clinic.yaml")
-    queries = dx.load_queries(POLICIES / "clinic-queries.yaml", policy)
+    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
+    queries = dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy)
     return dx.plan(policy.compile(), queries, mechanism=mechanism)  # type: ignore[arg-type]
 
 
