@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from reference.policy_closure import after_hop, bound, closure
+from reference.random_policies import PLACES, compiled, crowded, joint, policies, with_data_files
 
 import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.tightening import NOBODY
-from tests.reference.policy_closure import after_hop, bound, closure
-from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, joint, policies, with_data_files
 
 POLICIES = Path(__file__).parents[3] / "policies"
 MIXED = """\

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-
-import dxgeom as dx
-from dxgeom.policy.policy import parse_policy
-from tests.unit.policy.test_policy_laws import (
+from reference.random_policies import (
     all_distances,
     compiled,
     crowded,
@@ -18,6 +15,9 @@ from tests.unit.policy.test_policy_laws import (
     same,
     with_data_files,
 )
+
+import dxgeom as dx
+from dxgeom.policy.policy import parse_policy
 
 POLICIES = Path(__file__).parents[3] / "policies"
 
