@@ -399,7 +399,7 @@ def test_the_certificate_of_an_example_holds_and_every_value_has_records(name):
     table, count_column, records = TABLES[name]
     policy = example(name)
     assert len(audit_policy(json.loads(json.dumps(claims_of(policy.compile(), "policy"))), policy).lines) == 2
-    found = histogram_of_table(FOLDER / table, policy.universe, count_column=count_column)
+    found = histogram_of_table(FOLDER / name / table, policy.universe, count_column=count_column)
     assert found.total == records
     by_place = found.counts.reshape(policy.universe.shape).sum(axis=1)
     assert by_place.min() > 0
