@@ -18,7 +18,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_answer
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "guide" / "mechanisms.md"
 ERROR = 1e-10
 pytestmark = pytest.mark.parametrize("name", CASES)
 

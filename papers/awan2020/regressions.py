@@ -1,9 +1,9 @@
 """Figures 2 and 3 of "Structure and sensitivity in differential privacy": what the noise does to estimates.
 
-A simulation in float64 of the paper's experiments, with the corrections of docs/papers/awan2020.md; nothing here is
+A simulation in float64 of the paper's experiments, with the corrections of papers/awan2020/page.md; nothing here is
 fit for release.
 
-Run: .venv/bin/python docs/papers/awan2020_regressions.py
+Run: .venv/bin/python papers/awan2020/regressions.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The geometry in "Structure and sensitivity in differential privacy" beside reference values computed elsewhere.
 
-Run: .venv/bin/python docs/papers/awan2020.py   (a few minutes; --points 300 is faster and less sharp)
+Run: .venv/bin/python papers/awan2020/run.py   (a few minutes; --points 300 is faster and less sharp)
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def draw_picture(found: list[Row]) -> None:
     axes.set_ylabel("improvement over ε-DP")
     title(axes, "Ways to scale Laplace noise", "random counts on 50 places, mean of 100 workloads")
     legend(figure)
-    save(figure, HERE / "kamalaruban2020.png")
+    save(figure, HERE / "figure.png")
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def draw_picture() -> None:
     axes.set_ylabel("error over the ladder's")
     title(axes, "Triangles in graphs of seven nodes", "privacy first against the ladder, both 2ε-private")
     legend(figure)
-    save(figure, HERE / "wu2017.png")
+    save(figure, HERE / "figure.png")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def draw_picture() -> None:
     axes.set_ylabel("error α in days")
     title(axes, "The first registration date", "Laplace noise at ε = 1")
     legend(figure)
-    save(figure, HERE / "chatzikokolakis2013.png")
+    save(figure, HERE / "figure.png")
 
 
 if __name__ == "__main__":
