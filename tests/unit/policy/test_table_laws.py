@@ -16,8 +16,8 @@ from reference.random_policies import RELATIVE, all_distances, any_rule, same, w
 from reference.random_tables import compiled_table, tables
 
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
+from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.tightening import NOBODY
 
 lawful = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
