@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from reference.project import GUIDE, ROOT
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -13,8 +14,6 @@ from dxgeom.cli.main import app
 from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries
 
-ROOT = Path(__file__).parent.parent.parent
-GUIDE = ROOT / "docs" / "guide"
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = ["bodies", "checking", "mechanisms", "noise", "policies", "queries", "secrets", "selection"]

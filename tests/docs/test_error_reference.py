@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from reference.project import ROOT
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
@@ -15,7 +15,7 @@ from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.source.codes import CODES, meaning
 from dxgeom.queries.queries_file import parse_queries
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
+REFERENCE = ROOT / "docs" / "reference" / "errors.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ABOUT_QUERIES = ("records", "queries")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
-PAPERS = Path(__file__).parent.parent.parent / "papers"
+from reference.project import PAPERS
 
 
 def figures_of(name):

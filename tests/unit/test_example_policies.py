@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 from pydantic import BaseModel
 from reference.plain_policy import exact_distances, great_circle
 from reference.policy_closure import INFINITE
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -28,7 +28,6 @@ from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.syntax.models import ATTRIBUTE_KINDS, PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
 
-FOLDER = Path(__file__).parent.parent.parent / "policies"
 TABLES = {
     "adult": ("people.csv", None, 30_162),
     "bike-sharing": ("rides.csv", "riders", None),
@@ -64,7 +63,7 @@ Record = dict[str, str]
 
 @cache
 def example(name: str) -> Policy:
-    return dx.load_policy(FOLDER / name / "policy.yaml")
+    return dx.load_policy(POLICIES / name / "policy.yaml")
 
 
 def agrees(found: Any, exact: Exact) -> bool:
@@ -92,7 +91,7 @@ def obeys(policy: Policy, expected: Callable[[Record, Record], Exact]) -> bool:
 
 
 def cells(file: str) -> list[dict[str, str]]:
-    return list(csv.DictReader((FOLDER / file).read_text(encoding="utf-8").splitlines()))
+    return list(csv.DictReader((POLICIES / file).read_text(encoding="utf-8").splitlines()))
 
 
 def if_other(one: Record, other: Record, **epsilons: str) -> Fraction:
@@ -102,11 +101,11 @@ def if_other(one: Record, other: Record, **epsilons: str) -> Fraction:
 
 
 def test_no_example_is_forgotten():
-    written = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
-    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} == set(TABLES)
+    written = {path.relative_to(POLICIES).as_posix() for path in POLICIES.rglob("*") if path.is_file()}
+    assert {path.name for path in POLICIES.iterdir() if path.is_dir()} == set(TABLES)
     languages = {f"{name}/{file}.yaml" for name in TABLES for file in ("policy", "queries")}
     assert {path for path in written if path.endswith(".yaml")} == languages
-    readme, sources = ((FOLDER / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
+    readme, sources = ((POLICIES / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
     shown = re.findall(r"^\| \[(.+)\]\(\1/policy\.yaml\) \| \[(.+)\]\(\1/\2\) \| \S.* \|$", readme, re.MULTILINE)
     assert shown == sorted((name, table) for name, (table, *_) in TABLES.items())
     data = written - languages - {"README.md", "SOURCES.md"}
@@ -141,13 +140,13 @@ def test_check_finds_nothing_that_was_not_meant(name):
 def test_the_metric_of_an_example_is_that_of_its_exact_twin(name):
     policy = example(name)
     assert policy.universe.size <= 200
-    for found, exact in zip(distances(policy), exact_distances(policy, FOLDER / name), strict=True):
+    for found, exact in zip(distances(policy), exact_distances(policy, POLICIES / name), strict=True):
         assert all(map(agrees, found, exact))
 
 
 def test_the_metric_of_a_few_us_cities_is_that_of_their_exact_twin(tmp_path):
-    shutil.copy(FOLDER / "us-cities" / "policy.yaml", tmp_path)
-    lines = (FOLDER / "us-cities" / "cities.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    shutil.copy(POLICIES / "us-cities" / "policy.yaml", tmp_path)
+    lines = (POLICIES / "us-cities" / "cities.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "cities.csv").write_text("".join([lines[0], *lines[1::30]]), encoding="utf-8")
     policy = dx.load_policy(tmp_path / "policy.yaml")
     for found, exact in zip(distances(policy), exact_distances(policy, tmp_path), strict=True):
@@ -155,7 +154,7 @@ def test_the_metric_of_a_few_us_cities_is_that_of_their_exact_twin(tmp_path):
 
 
 def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
-    text = (FOLDER / "adult" / "policy.yaml").read_text(encoding="utf-8")
+    text = (POLICIES / "adult" / "policy.yaml").read_text(encoding="utf-8")
     few = {
         "sex": "[Female]",
         "race": "[White, Other]",
@@ -168,7 +167,7 @@ def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
         assert count == 1
     policy = parse_policy(text)
     assert policy.universe.size == 120
-    for found, exact in zip(distances(policy), exact_distances(policy, FOLDER / "adult"), strict=True):
+    for found, exact in zip(distances(policy), exact_distances(policy, POLICIES / "adult"), strict=True):
         assert all(map(agrees, found, exact))
 
 
@@ -176,9 +175,11 @@ def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
 def test_an_example_is_planned_and_released_from_its_own_files(name, tmp_path):
     table, count_column, records = TABLES[name]
     policy = example(name)
-    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / name / "queries.yaml", policy))
+    plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / name / "queries.yaml", policy))
     assert plan.predicted_mse > 0
-    release = plan.release(FOLDER / name / table, count_column=count_column, ledger=str(tmp_path / "a.db"), spend="1/2")
+    release = plan.release(
+        POLICIES / name / table, count_column=count_column, ledger=str(tmp_path / "a.db"), spend="1/2"
+    )
     assert len(release.values) == len(plan.queries.names)
     answers = zip(release.names, release.values, release.intervals(0.95), strict=True)
     public = {query for query, value, (low, high) in answers if not low < value < high}
@@ -399,7 +400,7 @@ def test_the_certificate_of_an_example_holds_and_every_value_has_records(name):
     table, count_column, records = TABLES[name]
     policy = example(name)
     assert len(audit_policy(json.loads(json.dumps(claims_of(policy.compile(), "policy"))), policy).lines) == 2
-    found = histogram_of_table(FOLDER / name / table, policy.universe, count_column=count_column)
+    found = histogram_of_table(POLICIES / name / table, policy.universe, count_column=count_column)
     assert found.total == records
     by_place = found.counts.reshape(policy.universe.shape).sum(axis=1)
     assert by_place.min() > 0
@@ -407,10 +408,10 @@ def test_the_certificate_of_an_example_holds_and_every_value_has_records(name):
 
 @pytest.mark.parametrize("name", ["districts", "hospital-stays"])
 def test_the_command_line_checks_and_plans_and_releases_an_example(name, tmp_path):
-    policy, queries = FOLDER / name / "policy.yaml", FOLDER / name / "queries.yaml"
+    policy, queries = POLICIES / name / "policy.yaml", POLICIES / name / "queries.yaml"
     assert run("check", policy)["warnings"] == []
     assert run("plan", policy, queries)["predicted_mse"] > 0
-    table = FOLDER / name / TABLES[name][0]
+    table = POLICIES / name / TABLES[name][0]
     assert run("release", policy, table, queries, "--ledger", tmp_path / "a.db", "--spend", "1")["records"] > 0
 
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 
-POLICIES = Path(__file__).parents[3] / "policies"
 SIX_MISTAKES = """\
 policy: six
 universe:

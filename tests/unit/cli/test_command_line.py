@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import get_args
 
 import pytest
 import typer
+from reference.project import POLICIES
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, Mechanism
@@ -20,7 +20,6 @@ from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.workshop import Biased, Name, Published
 
 COMMANDS = ("check", "verify", "plan", "release")
-POLICIES = Path(__file__).parents[3] / "policies"
 
 
 def dxgeom(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

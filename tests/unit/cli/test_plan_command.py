@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
 
-POLICIES = Path(__file__).parents[3] / "policies"
 POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")
 NAMES = ["not native", "male", "native men above 18"]
 

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.project import POLICIES
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
 from dxgeom.queries.queries_file import load_queries, parse_queries
 from dxgeom.universe.queries import LinearQueries
 
-POLICIES = Path(__file__).parents[3] / "policies"
 CLINIC = """policy: clinic
 universe:
   attributes:

@@ -8,12 +8,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.planner.plan import Plan
 from dxgeom.report.pictures import improvement_factors, improvement_picture, noise_body_picture
-
-POLICIES = Path(__file__).parents[3] / "policies"
 
 
 @pytest.fixture(scope="module")

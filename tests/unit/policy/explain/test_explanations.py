@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from reference.policy_closure import after_hop, bound, closure
+from reference.project import POLICIES
 from reference.random_policies import PLACES, compiled, crowded, joint, policies, with_data_files
 
 import dxgeom as dx
@@ -18,7 +18,6 @@ from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.policy import parse_policy
 
-POLICIES = Path(__file__).parents[4] / "policies"
 MIXED = """\
 policy: mixed
 universe:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
+from reference.project import POLICIES
 from reference.random_policies import (
     all_distances,
     compiled,
@@ -18,8 +17,6 @@ from reference.random_policies import (
 
 import dxgeom as dx
 from dxgeom.policy.policy import parse_policy
-
-POLICIES = Path(__file__).parents[4] / "policies"
 
 
 @pytest.fixture(scope="module")

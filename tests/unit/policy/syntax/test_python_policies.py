@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.project import POLICIES, TESTS
 
 import dxgeom as dx
 from dxgeom.errors import PolicyError, TooLarge
@@ -21,8 +21,6 @@ from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import plain_data
 from dxgeom.policy.syntax.writing import word_of
 
-TESTS = Path(__file__).parents[3]
-POLICIES = TESTS.parent / "policies"
 FILES = sorted(POLICIES.glob("*/policy.yaml"))
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 ONLY_IN_TEXT = {"DX100", "DX101", "DX102", "DX104"}

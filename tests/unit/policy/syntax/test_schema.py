@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from pathlib import Path
 
 import pytest
 from reference.json_schema import is_valid
+from reference.project import POLICIES, TESTS
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -18,8 +18,6 @@ from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.queries.kinds import KINDS
 from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
 
-TESTS = Path(__file__).parents[3]
-POLICIES = TESTS.parent / "policies"
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 STRUCTURAL = {"DX105", "DX106", "DX108"}
 """A key that is not there, or the wrong kind of thing; what is missing depends on the other keys."""
