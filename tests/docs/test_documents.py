@@ -159,6 +159,14 @@ def headings(document):
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_python_files_that_documents_name_exist(document):
+    """By their paths, or the ends of these."""
+    written = [f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in folder.rglob("*.py")]
+    for named in re.findall(r"`(?:python )?([\w/]+\.py)\b", document.read_text(encoding="utf-8")):
+        assert any(path.endswith(f"/{named}") for path in written), named
+
+
 def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     release = dx.compile_and_release(
         policies / "adult" / "policy.yaml",
