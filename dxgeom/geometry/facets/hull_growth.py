@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,7 @@ def estimate_of(half: NDArray[np.float64]) -> HullEstimate:
     return estimate_hull(half[chosen], vertices, len(half))
 
 
+@final
 class _Deadline:
     def __init__(self, limits: HullLimits) -> None:
         self._limits, self._started = limits, time.monotonic()
