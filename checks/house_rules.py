@@ -26,9 +26,6 @@ NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrE
 """What such a class derives from closes it already, or opens it on purpose."""
 
 EXCEPTIONS: dict[str, set[str]] = {
-    "rooms": {
-        "dxgeom/numeric",
-    },
     "files": {
         "dxgeom/policy/resolve/rules.py",
         "dxgeom/policy/syntax/models.py",
