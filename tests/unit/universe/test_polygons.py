@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.numeric import polygons
-from dxgeom.numeric.polygons import OUTSIDE, areas_of
+from dxgeom.universe.polygons import OUTSIDE, areas_of
 
 
 def ring(*corners):
