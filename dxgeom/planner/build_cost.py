@@ -1,4 +1,4 @@
-"""What it takes to set a mechanism up: in words that do not depend on the machine, and in seconds."""
+"""What it takes to build a mechanism: in words that do not depend on the machine, and in seconds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, fl
     return built, time.perf_counter() - started
 
 
-def set_up_of(mechanism: AdditiveMechanism) -> str:
-    """The size of what is set up, which decides its cost."""
+def build_cost(mechanism: AdditiveMechanism) -> str:
+    """The size of what is built, which decides how long that takes."""
     changes = mechanism.sensitivity.changes
     found = f"{len(changes.bounds):,} differences" if isinstance(changes, ListedChanges) else "differences in factors"
     match mechanism.law:
