@@ -103,6 +103,7 @@ def _halved(cones: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray
     return halves
 
 
+@final
 class _Proof:
     """What is known exactly about single cones and edges; an edge belongs to many cones and is looked at once."""
 

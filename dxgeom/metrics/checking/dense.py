@@ -9,6 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.matrix_check import certify_matrix
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 
 
@@ -31,3 +33,6 @@ class DenseMetric(Metric):
             bound = self.matrix[first, second]
             finite = np.isfinite(bound)
             yield PairBlock(first[finite], second[finite], bound[finite])
+
+    def certificate(self) -> MetricCertificate:
+        return certify_matrix(self.matrix)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric import polygons
-from dxgeom.numeric.polygons import OUTSIDE, areas_of
+from dxgeom.universe import polygons
+from dxgeom.universe.polygons import OUTSIDE, areas_of
 
 
 def ring(*corners):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dxgeom.noise.discrete.uniform_integers import uniform_integer
+from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 
 
