@@ -18,8 +18,8 @@ from reference.shapes import (
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.geometry.bodies.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
-from dxgeom.mechanisms.linear.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
