@@ -82,7 +82,7 @@ def steps() -> None:
 
 def census(seeds: int, other: str | None) -> None:
     """Errors over all two-way marginals of the census data: under ordinary differential privacy and under a policy."""
-    policy = dx.load_policy(POLICIES / "adult.yaml").compile()
+    policy = dx.load_policy(POLICIES / "adult" / "policy.yaml").compile()
     universe = policy.universe
     assert universe is not None
     ordinary = verify(
@@ -94,7 +94,7 @@ def census(seeds: int, other: str | None) -> None:
     )
     pairs = list(itertools.combinations(universe.names, 2))
     workload = LinearQueries.marginals(universe, pairs)
-    counts = histogram_of_table(POLICIES / "adult.csv", universe).counts
+    counts = histogram_of_table(POLICIES / "adult" / "people.csv", universe).counts
     truth = np.array([int(total) for total in workload.answers(counts)])
     flat = np.abs(
         np.array(workload.answers(np.ones(workload.size, dtype=np.int64)), dtype=np.float64)

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.universe.exact_totals import summed_by_class
+from dxgeom.numeric.exact_sums import summed_by_class
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable, class_of_shared, refuse_too_many, shared_classes, tabulated
 
