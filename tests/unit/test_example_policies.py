@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,32 +24,9 @@ from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.syntax_models import ATTRIBUTE_KINDS, PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
+from tests.reference.example_policies import FOLDER, TABLES
 from tests.reference.plain_policy import exact_distances, great_circle
 from tests.reference.policy_closure import INFINITE
-
-FOLDER = Path(__file__).parent.parent.parent / "policies"
-TABLES = {
-    "adult": ("adult.csv", None, 30_162),
-    "bike-sharing": ("bike-sharing.csv", "riders", None),
-    "bus-lines": ("bus-lines-passengers.csv", "passengers", 11_121),
-    "census-block": ("census-block.csv", None, 200),
-    "clinic": ("clinic.csv", None, 80),
-    "diagnoses": ("diagnoses.csv", "patients", None),
-    "districts": ("districts-trips.csv", None, 1_062),
-    "hospital-stays": ("hospital-stays.csv", None, None),
-    "library-loans": ("library-loans.csv", "readers", None),
-    "mobility": ("mobility.csv", "phones", None),
-    "parcels": ("parcels.csv", "parcels", None),
-    "payroll": ("payroll.csv", "employees", None),
-    "poll": ("poll.csv", "voters", None),
-    "school": ("school.csv", "pupils", None),
-    "shelter": ("shelter.csv", None, None),
-    "smart-meters": ("smart-meters.csv", None, 300),
-    "tenants": ("tenants.csv", None, 220),
-    "us-cities": ("us-cities-people.csv", "residents", None),
-    "vaccinations": ("vaccinations.csv", None, 240),
-}
-"""Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
 
 RELEASED_ELSEWHERE = {"adult", "us-cities"}
 """The tests of the documents plan and release these."""
