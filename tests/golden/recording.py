@@ -9,9 +9,10 @@ float variances. What a release reads, how a metric is written and what a query 
 stand with the rest.
 
 Numbers are written in full. On the machine that recorded them (the same NumPy, SciPy and instructions of the
-processor) every bit has to be the same. Elsewhere sines, matrix products and float optimisers may round otherwise, and
-shapes of noise come from these: there, figures have to agree within NEAR, and what was drawn and hashed from
-such figures is left out.
+processor) every bit has to be the same. Elsewhere matrix products round otherwise, and searches for shapes of noise
+start from there: between two processors the error of the searched shapes was seen to differ by 14 %, and that of a
+chosen one by 2 in 10⁴. There, policies and metrics have to be the same to rounding, plans and releases within NEAR as
+far as no searched shape is in them, and fingerprints that hash float figures are not compared.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ from tests.reference.mechanisms import CASES
 HERE = Path(__file__).parent / "recorded"
 TESTS = Path(__file__).parents[1]
 SEED = 20
-NEAR = 1e-6
-"""How far figures may be apart, relatively, on a machine other than the recorded one; optimisers stop earlier."""
+ROUNDING, NEAR = 1e-12, 1e-3
+"""How far figures may be apart, relatively, on a machine other than the recorded one: metrics', and plans'."""
 
-DRAWN = ("release", "release at another spend", "agreeing", "by every mechanism", "drawn")
-"""The parts that hold what was drawn."""
+SEARCHED = ("box", "ellipsoid", "rotated-laplace", "coarse-hull", "block-hulls", "strategy", "changed-queries")
+"""Mechanisms whose shape a search in float64 finds."""
 
 EVERY_MECHANISM = ("clinic", "payroll", "smart-meters")
 """Policies whose queries are also answered by every mechanism that can, not only by the one that is chosen."""
@@ -162,12 +163,8 @@ def names_of_tests() -> list[str]:
 def difference(recorded: Record, found: Record, *, hashed: bool = False) -> str:
     """What differs, to be read; empty when nothing does."""
     found = json.loads(text_of(found))
-    if not here_as_recorded():
-        if hashed:
-            return ""
-        recorded, found = (_without_draws(each) for each in (recorded, found))
-        if _near(recorded, found):
-            return ""
+    if not here_as_recorded() and (hashed or _alike_elsewhere(recorded, found)):
+        return ""
     if (before := text_of(recorded)) == (now := text_of(found)):
         return ""
     lines = difflib.unified_diff(before.splitlines(), now.splitlines(), "recorded", "found", n=4, lineterm="")
@@ -259,23 +256,39 @@ def _without(record: Mapping[str, Any], *keys: str) -> Record:
     return {key: value for key, value in record.items() if key not in keys}
 
 
-def _without_draws(record: Any) -> Any:
-    match record:
-        case dict():
-            return {key: _without_draws(value) for key, value in record.items() if key not in DRAWN}
-        case list():
-            return [_without_draws(value) for value in record]
-        case _:
-            return record
+def _alike_elsewhere(recorded: Record, found: Record) -> bool:
+    """Whether another machine may answer so."""
+    plans = ("plan", "release", "release at another spend", "agreeing")
+    apart = (*plans, "plan in words", "by every mechanism")
+    if "plan" not in recorded:
+        return list(recorded) == list(found) and all(
+            _near(_without(told, *_drawn_by(name)), _without(found[name], *_drawn_by(name)), NEAR)
+            for name, told in recorded.items()
+        )
+    return _near(_without(recorded, *apart), _without(found, *apart), ROUNDING) and all(
+        _near(_settled(recorded[part]), _settled(found[part]), NEAR)
+        for part in plans
+        if part == "plan" or not _drawn_by(recorded["plan"]["mechanism"])
+    )
 
 
-def _near(one: Any, other: Any) -> bool:
+def _drawn_by(name: str) -> tuple[str, ...]:
+    """What of a mechanism's record hangs on a search."""
+    return ("drawn",) if name in SEARCHED else ()
+
+
+def _settled(part: Record) -> Record:
+    """Without what is said of mechanisms that were not chosen."""
+    return _without(part, "candidates", "reason")
+
+
+def _near(one: Any, other: Any, apart: float) -> bool:
     match one, other:
         case dict(), dict():
-            return list(one) == list(other) and all(_near(one[key], other[key]) for key in one)
+            return list(one) == list(other) and all(_near(one[key], other[key], apart) for key in one)
         case list(), list():
-            return len(one) == len(other) and all(map(_near, one, other))
+            return len(one) == len(other) and all(_near(a, b, apart) for a, b in zip(one, other, strict=True))
         case float(), float():
-            return math.isclose(one, other, rel_tol=NEAR)
+            return math.isclose(one, other, rel_tol=apart)
         case _:
             return bool(one == other)
