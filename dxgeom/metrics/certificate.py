@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
+from dxgeom.errors import NotAMetric
+
 Verdict: TypeAlias = Literal["holds", "within rounding"]
 
 
@@ -53,3 +55,12 @@ class MetricCertificate:
             "tolerance": self.tolerance,
             "parts": [part.as_dict() for part in self.parts],
         }
+
+
+def require(holds: bool, rule: str) -> None:
+    """What a proof rests on.
+
+    Raises: NotAMetric, which states the rule, when it does not hold.
+    """
+    if not holds:
+        raise NotAMetric(rule, ())

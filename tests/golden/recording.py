@@ -41,7 +41,7 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.cli.main import app
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_answer
 from dxgeom.planner.workshop import Workshop

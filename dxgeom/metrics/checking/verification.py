@@ -1,0 +1,157 @@
+"""From a metric to a verified one: the only door, and mechanisms accept nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import DxgeomError, UnsupportedCombination
+from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.dense import DenseMetric
+from dxgeom.metrics.checking.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.rounding import round_down
+from dxgeom.universe.universe import Universe
+
+_DOOR = object()
+
+FAMILIES: Final[tuple[type[Metric], ...]] = (
+    CapMetric,
+    DenseMetric,
+    DiscreteMetric,
+    GraphMetric,
+    GroupedMetric,
+    LineMetric,
+    MaxMetric,
+    PartitionMetric,
+    PointsMetric,
+    PresenceMetric,
+    ReorderedMetric,
+    StarMetric,
+    SumMetric,
+    ValueSensitivityMetric,
+)
+"""The metrics whose certificates are trusted; of any other kind no proof is known here."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class VerifiedMetric:
+    """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
+
+    ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
+    ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
+    mean, None for a bare matrix.
+    """
+
+    metric: Metric
+    certificate: MetricCertificate
+    title: str
+    fingerprint: str
+    budget: Fraction
+    universe: Universe | None = None
+    door: InitVar[object] = None
+
+    def __post_init__(self, door: object) -> None:
+        if door is not _DOOR:
+            raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
+        if self.budget <= 0:
+            raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
+        if self.universe is not None and self.universe.size != self.metric.size:
+            raise UnsupportedCombination(
+                f"a metric on {self.metric.size:,} records does not fit a universe of {self.universe.size:,}"
+            )
+        if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
+            raise UnsupportedCombination("this metric has an absent record, the universe has none")
+
+    @property
+    def size(self) -> int:
+        """The number of record types, the absent one included where there is one."""
+        return self.metric.size
+
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        if self.universe is not None:
+            return self.universe.absent
+        return self.metric.inner.size if isinstance(self.metric, PresenceMetric) else None
+
+    def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        """d(i, j), elementwise over index arrays, *rounded down*.
+
+        Raises: IndexError when an index is outside 0..size-1.
+        """
+        for indices in (np.asarray(i), np.asarray(j)):
+            if indices.size and (indices.min() < 0 or indices.max() >= self.size):
+                raise IndexError(f"record indices run from 0 to {self.size - 1}")
+        return self.metric.distance(i, j)
+
+
+def verify(
+    metric: Metric, *, title: str, fingerprint: str, budget: Fraction, universe: Universe | None = None
+) -> VerifiedMetric:
+    """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
+
+    Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
+    """
+    _require_known(metric)
+    return VerifiedMetric(metric, metric.certificate(), title, fingerprint, budget, universe, _DOOR)
+
+
+def _require_known(metric: Metric) -> None:
+    if not isinstance(metric, FAMILIES):
+        raise UnsupportedCombination(f"no proof is known here that a {type(metric).__name__} is a metric")
+    for held in vars(metric).values():
+        for part in held if isinstance(held, tuple) else (held,):
+            if isinstance(part, Metric):
+                _require_known(part)
+
+
+def verify_metric(
+    matrix: ArrayLike,
+    *,
+    title: str = "matrix",
+    budget: Fraction | int = 1,
+    universe: Universe | None = None,
+    progress: Progress | None = None,
+    first: bool = False,
+) -> VerifiedMetric:
+    """The triangle-inequality checker for a distance matrix that came from elsewhere.
+
+    Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
+    ``universe``: what the indices mean, when queries about it are to be answered. ``first``: stop at the first rows
+    that show a violation. ``progress``: called with the rows done and the number of rows.
+    Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
+    relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
+    Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom; UnsupportedCombination
+    for a universe that does not fit.
+    """
+    entries, factor = matrix_of(matrix)
+    certificate = certify_matrix(entries, factor, progress, first)
+    if factor != 1:
+        entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
+    metric = DenseMetric(entries)
+    return VerifiedMetric(
+        metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), universe, _DOOR
+    )
+
+
+def _scaled(entry: float, factor: Fraction) -> float:
+    return float(entry) if np.isinf(entry) else round_down(Fraction(entry) * factor)
