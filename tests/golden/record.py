@@ -1,4 +1,4 @@
-"""Records anew what the package answers: ``python -m tests.golden.record [part ...]``, from the project's folder.
+"""Records anew what the package answers: ``PYTHONPATH=tests python -m golden.record [part ...]``.
 
 Parts are names of policies, ``mechanisms``, ``fingerprints`` and ``test-names``; without any, all is recorded. Do so
 only where a change is meant, and say in the commit which. Without a part, the machine is recorded, too.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
-from tests.reference.example_policies import TABLES
+from reference.example_policies import TABLES
+
+from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
 
 
 def record(parts: list[str]) -> None:

@@ -34,6 +34,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
+from reference.example_policies import TABLES, policy_file, queries_file, table_file
+from reference.mechanisms import CASES
+from reference.project import POLICIES, TESTS
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -45,11 +48,8 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_answer
 from dxgeom.planner.workshop import Workshop
-from tests.reference.example_policies import FOLDER, TABLES, policy_file, queries_file, table_file
-from tests.reference.mechanisms import CASES
 
 HERE = Path(__file__).parent / "recorded"
-TESTS = Path(__file__).parents[1]
 SEED = 20
 ROUNDING, NEAR = 1e-12, 1e-3
 """How far figures may be apart, relatively, on a machine other than the recorded one: metrics', and plans'."""
@@ -228,7 +228,7 @@ def _without_paths(record: Any, name: str) -> Any:
         case str():
             for file, word in ((policy_file(name), "POLICY"), (queries_file(name), "QUERIES")):
                 record = record.replace(str(file), word)
-            return record.replace(f"{FOLDER}{os.sep}", "")
+            return record.replace(f"{POLICIES}{os.sep}", "")
         case list() | tuple():
             return [_without_paths(value, name) for value in record]
         case dict():

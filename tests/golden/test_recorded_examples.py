@@ -1,13 +1,13 @@
-"""What was recorded is answered still, byte for byte; ``python -m tests.golden.record`` records anew, deliberately."""
+"""What was recorded is answered still, byte for byte; ``python -m golden.record`` records anew, deliberately."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
+from reference.example_policies import TABLES
 
-from tests.golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
-from tests.reference.example_policies import TABLES
+from golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
 
 
 def require_as_recorded(part, found):

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "policies"
+from reference.project import POLICIES
+
 TABLES = {
-    "adult": ("adult.csv", None, 30_162),
-    "bike-sharing": ("bike-sharing.csv", "riders", None),
-    "bus-lines": ("bus-lines-passengers.csv", "passengers", 11_121),
-    "census-block": ("census-block.csv", None, 200),
-    "clinic": ("clinic.csv", None, 80),
-    "diagnoses": ("diagnoses.csv", "patients", None),
-    "districts": ("districts-trips.csv", None, 1_062),
-    "hospital-stays": ("hospital-stays.csv", None, None),
-    "library-loans": ("library-loans.csv", "readers", None),
-    "mobility": ("mobility.csv", "phones", None),
+    "adult": ("people.csv", None, 30_162),
+    "bike-sharing": ("rides.csv", "riders", None),
+    "bus-lines": ("passengers.csv", "passengers", 11_121),
+    "census-block": ("people.csv", None, 200),
+    "clinic": ("patients.csv", None, 80),
+    "diagnoses": ("patients.csv", "patients", None),
+    "districts": ("trips.csv", None, 1_062),
+    "hospital-stays": ("stays.csv", None, None),
+    "library-loans": ("readers.csv", "readers", None),
+    "mobility": ("phones.csv", "phones", None),
     "parcels": ("parcels.csv", "parcels", None),
-    "payroll": ("payroll.csv", "employees", None),
-    "poll": ("poll.csv", "voters", None),
-    "school": ("school.csv", "pupils", None),
-    "shelter": ("shelter.csv", None, None),
-    "smart-meters": ("smart-meters.csv", None, 300),
+    "payroll": ("employees.csv", "employees", None),
+    "poll": ("voters.csv", "voters", None),
+    "school": ("pupils.csv", "pupils", None),
+    "shelter": ("people.csv", None, None),
+    "smart-meters": ("readings.csv", None, 300),
     "tenants": ("tenants.csv", None, 220),
-    "us-cities": ("us-cities-people.csv", "residents", None),
+    "us-cities": ("people.csv", "residents", None),
     "vaccinations": ("vaccinations.csv", None, 240),
 }
 """Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
 
 
 def policy_file(name: str) -> Path:
-    return FOLDER / f"{name}.yaml"
+    return POLICIES / name / "policy.yaml"
 
 
 def queries_file(name: str) -> Path:
-    return FOLDER / f"{name}-queries.yaml"
+    return POLICIES / name / "queries.yaml"
 
 
 def table_file(name: str) -> Path:
-    return FOLDER / TABLES[name][0]
+    return POLICIES / name / TABLES[name][0]

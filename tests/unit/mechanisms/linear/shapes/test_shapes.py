@@ -8,6 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import (
+    exact_gauge_of_polytope,
+    exact_solution,
+    gauge_of_box,
+    gauge_of_cross_polytope,
+    gauge_squared_of_ball,
+)
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
@@ -24,13 +31,6 @@ from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.workshop import Workshop
-from tests.reference.shapes import (
-    exact_gauge_of_polytope,
-    exact_solution,
-    gauge_of_box,
-    gauge_of_cross_polytope,
-    gauge_squared_of_ball,
-)
 
 SHAPES = ("rotated-laplace", "box", "ellipsoid", "block-hulls", "coarse-hull", "strategy")
 TWIN = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import exact_least_squares
 from scipy.optimize import linprog
 
 import dxgeom as dx
@@ -28,7 +29,6 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.objective import Objective
 from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import parse_policy
-from tests.reference.shapes import exact_least_squares
 
 POLICY = """policy: p
 universe:
