@@ -22,7 +22,7 @@ from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.extent import smallest_distance
 from dxgeom.metrics.operations.lipschitz import lipschitz
-from dxgeom.planner.workshop import Workshop
+from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.policy.policy import load_policy
 from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
@@ -228,7 +228,7 @@ def _scales(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
 
 def _hull_ratios(sensitivity: Sensitivity) -> tuple[float, float]:
     error = hull_mechanism(sensitivity, sensitivity_hull(sensitivity)).variances().sum()
-    return error / optimal_laplace(sensitivity).variances().sum(), error / Workshop(sensitivity).lower_bound()
+    return error / optimal_laplace(sensitivity).variances().sum(), error / CandidateBuilder(sensitivity).lower_bound()
 
 
 def improvements_on_cities() -> tuple[float, float]:

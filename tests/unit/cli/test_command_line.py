@@ -7,17 +7,16 @@ import os
 import subprocess
 import sys
 import time
-from typing import get_args
 
 import pytest
 import typer
 from reference.project import POLICIES
 
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, Mechanism
+from dxgeom.cli.terminal.options import Format, mechanism_of
 from dxgeom.cli.terminal.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
-from dxgeom.planner.workshop import Biased, Name, Published
+from dxgeom.planner.candidates import names
 
 COMMANDS = ("check", "verify", "plan", "release")
 
@@ -88,12 +87,10 @@ def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> N
 
 
 def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
-    assert [str(mechanism) for mechanism in Mechanism] == [
-        "auto",
-        *get_args(Name),
-        *get_args(Biased),
-        *get_args(Published),
-    ]
+    for name in ("auto", *names()):
+        assert mechanism_of(name) == name
+    with pytest.raises(typer.BadParameter, match=r"known are auto, laplace, .*, laplace-proportional-shares$"):
+        mechanism_of("magic")
 
 
 def test_an_interruption_says_so_and_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:

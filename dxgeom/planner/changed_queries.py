@@ -52,7 +52,7 @@ def with_changed_queries(
     unbiased: AdditiveMechanism,
     hull: AdditiveMechanism | None,
     records: int,
-    aim: Objective,
+    objective: Objective,
     scaling: Scaling,
     limits: HullLimits | None,
 ) -> AdditiveMechanism:
@@ -63,12 +63,12 @@ def with_changed_queries(
     Raises: TooLarge, CertificateRefused.
     """
     sensitivity = unbiased.sensitivity
-    answered, change = changed(sensitivity, records, aim.factors)
-    found = [with_known_bias(scaling(answered, aim.factors), change)]
+    answered, change = changed(sensitivity, records, objective.factors)
+    found = [with_known_bias(scaling(answered, objective.factors), change)]
     if hull is not None and 1 < len(sensitivity.queries.names) <= MOST_IN_A_HULL:
         noisy = unbiased.ideal_variances > 0
         prices = np.where(noisy, hull.ideal_variances / np.where(noisy, unbiased.ideal_variances, 1.0), 1.0)
         with suppress(TooLarge, NotANormBall, CertificateRefused):
-            answered, change = changed(sensitivity, records, aim.factors, prices)
+            answered, change = changed(sensitivity, records, objective.factors, prices)
             found.append(with_known_bias(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
-    return min(found, key=lambda mechanism: aim.loss(mechanism.variances()))
+    return min(found, key=lambda mechanism: objective.loss(mechanism.variances()))

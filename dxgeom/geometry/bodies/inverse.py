@@ -29,6 +29,14 @@ class Enclosure(NamedTuple):
         sizes = np.abs(self.middle) * ((self.middle.shape[1] + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
         return vectors @ self.middle.T, (np.abs(vectors) @ sizes.T) * (1 + 2.0**-30)
 
+    def images(
+        self, points: NDArray[np.float64], errors: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same of points (E, m) that are off by at most ``errors`` (E, m)."""
+        values, slack = self.products(points)
+        largest = np.abs(self.middle) + self.radius
+        return values, slack + (errors @ largest.T) * (1 + 2.0**-30)
+
 
 def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
     """The inverse of a square matrix, or the pseudo-inverse (p, m) of a wide one (m, p), its entries taken exactly.
