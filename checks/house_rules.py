@@ -50,8 +50,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {
-        "Blocks",
-        "Mechanism",
         "Selection",
         "Span",
         "SparseRows",

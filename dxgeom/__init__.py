@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         TooLarge,
         UnboundedLoss,
         UnsupportedCombination,
+        WrongArgument,
     )
     from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.checking.closure import repair_metric
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dxgeom.pipeline import compile_and_release
     from dxgeom.planner.choose import plan
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.release import Release
+    from dxgeom.planner.release import Release, release
     from dxgeom.policy.policy import Policy, load_policy
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.queries import LinearQueries
@@ -53,12 +54,14 @@ _HOME = {
     "UnboundedLoss": "dxgeom.errors",
     "Universe": "dxgeom.universe.universe",
     "UnsupportedCombination": "dxgeom.errors",
+    "WrongArgument": "dxgeom.errors",
     "VerifiedMetric": "dxgeom.metrics.checking.verification",
     "compile_and_release": "dxgeom.pipeline",
     "lipschitz": "dxgeom.metrics.operations.lipschitz",
     "load_policy": "dxgeom.policy.policy",
     "load_queries": "dxgeom.queries.queries_file",
     "plan": "dxgeom.planner.choose",
+    "release": "dxgeom.planner.release",
     "repair_edges": "dxgeom.metrics.checking.edge_check",
     "repair_metric": "dxgeom.metrics.checking.closure",
     "verify_edges": "dxgeom.metrics.checking.edge_check",
@@ -84,11 +87,13 @@ __all__ = [
     "Universe",
     "UnsupportedCombination",
     "VerifiedMetric",
+    "WrongArgument",
     "compile_and_release",
     "lipschitz",
     "load_policy",
     "load_queries",
     "plan",
+    "release",
     "repair_edges",
     "repair_metric",
     "verify_edges",

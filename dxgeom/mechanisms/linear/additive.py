@@ -20,6 +20,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.universe import Universe
 
 
 @final
@@ -50,6 +51,10 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     @property
     def absent(self) -> int | None:
         return self.sensitivity.absent
+
+    @property
+    def universe(self) -> Universe | None:
+        return self.sensitivity.universe
 
     @cached_property
     def fingerprint(self) -> str:
