@@ -53,7 +53,7 @@ def plan(
 
     \b
     Example:
-      dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
+      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25
     """
     with refusals(output):
         chosen = planned(

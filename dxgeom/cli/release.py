@@ -74,7 +74,7 @@ def release(
 
     \b
     Example:
-      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml \\
+      dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):

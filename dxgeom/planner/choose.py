@@ -8,11 +8,11 @@ from functools import partial
 from dxgeom.arguments import require
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder

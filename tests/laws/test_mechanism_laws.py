@@ -6,10 +6,11 @@ import json
 import pickle
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.mechanisms import CASES, every_mechanism
+from reference.project import GUIDE
 
 import dxgeom as dx
 from dxgeom.audit.observed_loss import observed_loss
@@ -17,9 +18,8 @@ from dxgeom.errors import BudgetExceeded, DataError, DxgeomError, UnsupportedCom
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from tests.reference.mechanisms import CASES, every_mechanism
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+DOCUMENT = GUIDE / "mechanisms.md"
 ERROR = 1e-10
 pytestmark = pytest.mark.parametrize("name", CASES)
 

@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import typer
+from reference.project import POLICIES
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, mechanism_of
@@ -19,7 +19,6 @@ from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.candidates import names
 
 COMMANDS = ("check", "verify", "plan", "release")
-POLICIES = Path(__file__).parents[3] / "policies"
 
 
 def dxgeom(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +76,10 @@ def test_a_missing_file_exits_with_1_and_a_message(arguments: tuple[str, ...]) -
 
 def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> None:
     result = dxgeom(
-        "plan", str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml"), PYTHONIOENCODING="ascii"
+        "plan",
+        str(POLICIES / "clinic" / "policy.yaml"),
+        str(POLICIES / "clinic" / "queries.yaml"),
+        PYTHONIOENCODING="ascii",
     )
     assert result.returncode == 0
     assert "\x1b" not in result.stdout

@@ -18,8 +18,8 @@ from dxgeom.errors import (
     UnsupportedCombination,
     WrongArgument,
 )
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.choose import plan as choose
 from dxgeom.policy.policy import parse_policy

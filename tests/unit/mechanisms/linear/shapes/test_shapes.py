@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import (
+    exact_gauge_of_polytope,
+    exact_solution,
+    gauge_of_box,
+    gauge_of_cross_polytope,
+    gauge_squared_of_ball,
+)
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.geometry.bodies.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
-from dxgeom.mechanisms.linear.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
@@ -26,13 +33,6 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
 from dxgeom.planner.options import PlanOptions
-from tests.reference.shapes import (
-    exact_gauge_of_polytope,
-    exact_solution,
-    gauge_of_box,
-    gauge_of_cross_polytope,
-    gauge_squared_of_ball,
-)
 
 SHAPES = ("rotated-laplace", "box", "ellipsoid", "block-hulls", "coarse-hull", "strategy")
 TWIN = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import exact_least_squares
 from scipy.optimize import linprog
 
 import dxgeom as dx
@@ -29,7 +30,6 @@ from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
 from dxgeom.planner.objective import Objective
 from dxgeom.policy.policy import parse_policy
-from tests.reference.shapes import exact_least_squares
 
 POLICY = """policy: p
 universe:
