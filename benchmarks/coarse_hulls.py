@@ -13,14 +13,14 @@ import numpy as np
 from planner import on_places
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.coarse_hull import coarse_hull
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
-from dxgeom.mechanisms.round_space import round_space
-from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.noise.composed import LinearImageNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_space import round_space
+from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.workshop import Workshop
 

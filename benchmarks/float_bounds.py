@@ -15,18 +15,18 @@ from collections.abc import Iterator
 import numpy as np
 from flint import arb, ctx
 
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, Ellipsoid
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.envelope import box_around
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rejection import RejectionNoise
-from dxgeom.noise.rounding import IdealDraws, exponentials, legible
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.envelope import box_around
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000

@@ -15,8 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.lipschitz import lipschitz
-from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.operations.lipschitz import lipschitz
 
 Floats = NDArray[np.float64]
 

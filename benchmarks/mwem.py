@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.box_workload import BoxWorkload, box_workload, marginal_workload
-from dxgeom.mechanisms.graphical_estimate import by_graphical_model
-from dxgeom.mechanisms.laplace import fairest_laplace
-from dxgeom.mechanisms.mwem import mwem
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.mechanisms.linear.laplace import fairest_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload, box_workload, marginal_workload
+from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.universe.queries import LinearQueries
 

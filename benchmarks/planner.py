@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.planner.choose import plan
 from dxgeom.planner.plan import Plan
 from dxgeom.universe.queries import LinearQueries

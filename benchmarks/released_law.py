@@ -21,12 +21,12 @@ from reference.cell_law import cell_law, window_counts
 from reference.released_law import interval_law
 from statistical.test_samplers_agree import MANY, SAMPLERS, check_agreement
 
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.noise.envelope import tightest_rejection
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.noise.laws.envelope import tightest_rejection
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import SystemRandomness
 
 DRAWS = 10_000_000

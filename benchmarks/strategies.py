@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.composed import ProductNoise
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.universe.queries import LinearQueries

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import dxgeom as dx
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.metrics.lipschitz import lipschitz
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.metrics.operations.lipschitz import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 
 CENSUS = """
@@ -71,7 +71,7 @@ def dense_map(kind: str) -> None:
 
 def workload(incomes: int) -> None:
     """Ten counts, each about an attribute or two."""
-    from dxgeom.policy.queries_file import parse_queries
+    from dxgeom.queries.queries_file import parse_queries
 
     policy = census(incomes)
     queries = parse_queries(written_out(COUNTS), policy)

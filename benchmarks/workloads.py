@@ -14,10 +14,10 @@ import time
 import numpy as np
 
 import dxgeom as dx
-from dxgeom.mechanisms.laplace import optimal_laplace
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 SURVEY = """
 policy: survey

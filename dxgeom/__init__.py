@@ -23,16 +23,16 @@ if TYPE_CHECKING:
         UnsupportedCombination,
     )
     from dxgeom.ledger.ledger import Ledger
-    from dxgeom.metrics.closure import repair_metric
-    from dxgeom.metrics.edge_check import repair_edges, verify_edges
-    from dxgeom.metrics.lipschitz import lipschitz
-    from dxgeom.metrics.verification import VerifiedMetric, verify_metric
+    from dxgeom.metrics.checking.closure import repair_metric
+    from dxgeom.metrics.checking.edge_check import repair_edges, verify_edges
+    from dxgeom.metrics.checking.verification import VerifiedMetric, verify_metric
+    from dxgeom.metrics.operations.lipschitz import lipschitz
     from dxgeom.pipeline import compile_and_release
     from dxgeom.planner.choose import plan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
     from dxgeom.policy.policy import Policy, load_policy
-    from dxgeom.policy.queries_file import load_queries
+    from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.queries import LinearQueries
     from dxgeom.universe.universe import Universe
 
@@ -53,16 +53,16 @@ _HOME = {
     "UnboundedLoss": "dxgeom.errors",
     "Universe": "dxgeom.universe.universe",
     "UnsupportedCombination": "dxgeom.errors",
-    "VerifiedMetric": "dxgeom.metrics.verification",
+    "VerifiedMetric": "dxgeom.metrics.checking.verification",
     "compile_and_release": "dxgeom.pipeline",
-    "lipschitz": "dxgeom.metrics.lipschitz",
+    "lipschitz": "dxgeom.metrics.operations.lipschitz",
     "load_policy": "dxgeom.policy.policy",
-    "load_queries": "dxgeom.policy.queries_file",
+    "load_queries": "dxgeom.queries.queries_file",
     "plan": "dxgeom.planner.choose",
-    "repair_edges": "dxgeom.metrics.edge_check",
-    "repair_metric": "dxgeom.metrics.closure",
-    "verify_edges": "dxgeom.metrics.edge_check",
-    "verify_metric": "dxgeom.metrics.verification",
+    "repair_edges": "dxgeom.metrics.checking.edge_check",
+    "repair_metric": "dxgeom.metrics.checking.closure",
+    "verify_edges": "dxgeom.metrics.checking.edge_check",
+    "verify_metric": "dxgeom.metrics.checking.verification",
 }
 
 __version__ = "0.1.0"

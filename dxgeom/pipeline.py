@@ -10,7 +10,7 @@ from dxgeom.planner.choose import MechanismName, plan
 from dxgeom.planner.objective import ObjectiveName
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
-from dxgeom.policy.queries_file import load_queries
+from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:

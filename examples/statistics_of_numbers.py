@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from dxgeom.geometry.enclosing import EnclosureLimits
-from dxgeom.mechanisms.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.polynomial_statistic import polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistic_release import StatisticMechanism, statistic_mechanism
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits
+from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
+from dxgeom.mechanisms.statistics.polynomial_statistic import polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.statistic_release import StatisticMechanism, statistic_mechanism
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.randomness import SystemRandomness
 from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
-from dxgeom.universe.bounded_columns import bounded_column
 
 X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)
 

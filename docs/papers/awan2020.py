@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.round_bodies import Box
-from dxgeom.mechanisms.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.polynomial_statistic import PolynomialStatistic, polynomial_statistic
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.universe.bounded_columns import bounded_column
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
+from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic, polynomial_statistic
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 
 BOX_POINTS = 400_000
 BATCH = 64

@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from dxgeom.audit.finite_mechanisms import privacy_level
-from dxgeom.mechanisms.finite import Losses, Prior
-from dxgeom.mechanisms.finite_laplace import (
+from dxgeom.mechanisms.finite.finite_laplace import (
     finite_laplace,
     halved_exponential,
     truncated_geometric,
     truncated_geometric_law,
 )
-from dxgeom.mechanisms.optimal_table import optimal_table
-from dxgeom.mechanisms.planar import planar_laplace
-from dxgeom.mechanisms.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
+from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.metric_space.planar import planar_laplace
+from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.points import PointsMetric
 
 HERE = Path(__file__).parent
 ONE = Fraction(1)

@@ -10,21 +10,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.query_change import changed
-from dxgeom.mechanisms.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.extent import smallest_distance
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.lipschitz import lipschitz
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.biased.query_change import changed
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.operations.extent import smallest_distance
+from dxgeom.metrics.operations.lipschitz import lipschitz
 from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import load_policy
-from dxgeom.policy.queries_file import load_queries
+from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
 HERE = Path(__file__).parent

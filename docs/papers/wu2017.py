@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.interval_union import union_of
-from dxgeom.mechanisms.dataset_space import DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.layered import calibrated_table, layered_table
-from dxgeom.mechanisms.layers import ladder_layers, privacy_first_layers
-from dxgeom.mechanisms.optimal_table import bracketed_table
-from dxgeom.noise.layered_line import LayeredLineNoise, staircase_mean_absolute
-from dxgeom.universe.small_graphs import small_graphs
+from dxgeom.mechanisms.finite.optimal_table import bracketed_table
+from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
+from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
+from dxgeom.mechanisms.metric_space.layers import ladder_layers, privacy_first_layers
+from dxgeom.mechanisms.metric_space.small_graphs import small_graphs
+from dxgeom.noise.discrete.interval_union import union_of
+from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
 
 HERE = Path(__file__).parent
 EPSILONS = ("0.5", "1", "2", "5")

@@ -11,7 +11,7 @@ from typing import final
 from flint import arb, ctx, fmpq
 
 from dxgeom.errors import CertificateRefused, DxgeomError
-from dxgeom.mechanisms.finite import FiniteMechanism, Odds, ratio, require_prior
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Odds, ratio, require_prior
 from dxgeom.numeric.rounding import round_down, round_up
 
 _INFINITE = float("inf")

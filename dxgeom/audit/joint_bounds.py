@@ -10,7 +10,7 @@ from typing import TypeAlias, final
 
 from dxgeom.audit.paths import INFINITE, Exact
 from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
-from dxgeom.policy.bounds import AllAtOnce, JointBound, LargestChange
+from dxgeom.policy.bounds.bounds import AllAtOnce, JointBound, LargestChange
 from dxgeom.universe.attributes import Attribute
 
 Moves: TypeAlias = Mapping[int, tuple[int, int]]

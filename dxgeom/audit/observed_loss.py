@@ -8,8 +8,8 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.audit.binomial_bounds import lower_chance, upper_chance
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.binomial_bounds import lower_chance, upper_chance
 
 FEWEST = 100
 _LINES = 400

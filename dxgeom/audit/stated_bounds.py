@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute

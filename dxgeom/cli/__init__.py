@@ -1,1 +1,4 @@
-"""Words in, words out: arguments, files, exit codes, progress."""
+"""Words in, words out: one file per command.
+
+Touches every room; no other room touches it.
+"""

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from dxgeom.cli.failures import refusals
-from dxgeom.cli.new_files import check_new
-from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile
-from dxgeom.cli.printing import print_json, print_lines
+from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import check_new
+from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile
+from dxgeom.cli.terminal.printing import print_json, print_lines
 
 
 def check(

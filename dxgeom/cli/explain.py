@@ -7,9 +7,9 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dxgeom.cli.failures import refusals
-from dxgeom.cli.options import Format, FormatOption, PolicyFile
-from dxgeom.cli.printing import print_json, print_lines
+from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile
+from dxgeom.cli.terminal.printing import print_json, print_lines
 
 
 def record_of(text: str) -> int | str | dict[str, Any]:

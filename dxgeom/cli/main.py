@@ -10,11 +10,11 @@ import typer
 
 from dxgeom.cli.audit import audit
 from dxgeom.cli.check import check
+from dxgeom.cli.distances.verify import verify
 from dxgeom.cli.explain import explain
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
 from dxgeom.cli.schema import schema
-from dxgeom.cli.verify import verify
 
 HELP = """Private answers where not everything is equally sensitive.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxgeom.cli.options import Aim, Mechanism
+from dxgeom.cli.terminal.options import Aim, Mechanism
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -26,10 +26,10 @@ def planned(
 
     Raises: PolicyError, QueryError, and what planning raises.
     """
-    from dxgeom.mechanisms.coarse_hull import FACETS
+    from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
-    from dxgeom.policy.queries_file import load_queries
+    from dxgeom.queries.queries_file import load_queries
 
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxgeom.cli.failures import refusals
-from dxgeom.cli.options import (
+from dxgeom.cli.planning import planned
+from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import (
     Aim,
     CoarseFacetsOption,
     Format,
@@ -23,8 +24,7 @@ from dxgeom.cli.options import (
     RecordsOption,
     spend_of,
 )
-from dxgeom.cli.planning import planned
-from dxgeom.cli.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dxgeom.cli.printing import print_json
+from dxgeom.cli.terminal.printing import print_json
 
 
 def schema(
@@ -20,6 +20,6 @@ def schema(
     Example:
       dxgeom schema > policy.schema.json
     """
-    from dxgeom.policy.schema import policy_schema, queries_schema
+    from dxgeom.queries.schema import policy_schema, queries_schema
 
     print_json(queries_schema() if queries else policy_schema())

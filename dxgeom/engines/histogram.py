@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.exact_sums import LARGEST, exact_sum
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.reading import RecordReader, plan_reading
 from dxgeom.engines.sources import Source, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
+from dxgeom.numeric.exact_sums import LARGEST, exact_sum
 from dxgeom.universe.universe import Universe
 
 Outside: TypeAlias = Literal["refuse", "drop"]

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.engines.encoding import BatchEncoder
-from dxgeom.engines.exact_sums import exact_sum
 from dxgeom.engines.reading import RECORDS, RecordReader
+from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 
 

@@ -1,1 +1,1 @@
-"""Convex bodies: symmetric norm balls and the exact proofs about them. Knows nothing of metrics."""
+"""Convex bodies: symmetric norm balls, their corners and facets, and proofs that one holds another."""

@@ -1,1 +1,1 @@
-"""Distances between record types, and the proof that they are metrics."""
+"""Distances between record types, and the proof that they are metrics. ``metric`` is what every family offers."""

@@ -1,1 +1,1 @@
-"""Samplers shaped by a body. They speak shapes, never metrics."""
+"""Random vectors and numbers shaped by a body or a table of odds, drawn exactly. Knows shapes, never metrics."""

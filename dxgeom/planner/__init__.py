@@ -1,1 +1,1 @@
-"""The choice of a mechanism before any data is read, and the release that follows."""
+"""Which mechanism answers given queries best, and the release that follows."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.query_change import changed, most_saved, with_known_bias
-from dxgeom.mechanisms.sensitivity import Sensitivity, require_public_number
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.objective import Objective
 from dxgeom.universe.queries import LinearQueries

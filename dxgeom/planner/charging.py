@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.coarse_hull import FACETS
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.amounts import Amount

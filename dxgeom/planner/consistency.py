@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.exact_projection import (
+from dxgeom.numeric.rows import distinct_rows
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.exact_projection import (
     NoSuchPointError,
     independent_equations,
     left_dependencies,
     nearest_point,
 )
-from dxgeom.numeric.rows import distinct_rows
-from dxgeom.planner.amounts import Amount
 from dxgeom.universe.decimals import NotANumber, exact
 
 if TYPE_CHECKING:

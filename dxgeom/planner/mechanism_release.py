@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.composition import histogram_readers
-from dxgeom.mechanisms.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.mechanism import Answer, Data, Mechanism
+from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.charging import Charge, charged_answer
 

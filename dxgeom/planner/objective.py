@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.hull import SensitivityHull
-from dxgeom.mechanisms.lower_bound import coordinate_bounds, determinant_bound, rotation_bound, volume_bound
-from dxgeom.mechanisms.round_space import RoundSpace
-from dxgeom.mechanisms.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
+from dxgeom.mechanisms.linear.shapes.lower_bound import (
+    coordinate_bounds,
+    determinant_bound,
+    rotation_bound,
+    volume_bound,
+)
+from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
 from dxgeom.planner.amounts import Amount, exact_amount
 
 ObjectiveName: TypeAlias = Literal["mse", "max", "rmse"]

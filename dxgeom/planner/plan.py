@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.changing import WORTH_A_BIAS
 from dxgeom.planner.objective import Objective

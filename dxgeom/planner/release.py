@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.charging import Charge, charged_answer
 from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.metrics.changes import ListedChanges
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
 
 
 def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, float]:

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.block_hulls import block_hulls
-from dxgeom.mechanisms.coarse_hull import FACETS, coarse_hull
-from dxgeom.mechanisms.hull import SensitivityHull, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
-from dxgeom.mechanisms.laplace_strategies import equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.rotated_laplace import best_strategy, rotated_laplace
-from dxgeom.mechanisms.round_shapes import box_mechanism, ellipsoid_mechanism
-from dxgeom.mechanisms.round_space import RoundSpace, round_space
-from dxgeom.mechanisms.sensitivity import Sensitivity
-from dxgeom.mechanisms.strategy import strategy_mechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.block_hulls import block_hulls
+from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS, coarse_hull
+from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
+from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace, round_space
+from dxgeom.mechanisms.linear.shapes.strategy import strategy_mechanism
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.changing import with_changed_queries
 from dxgeom.planner.objective import Objective

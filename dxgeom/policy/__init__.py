@@ -1,1 +1,1 @@
-"""The policy language: from a text file to a verified metric, and queries files."""
+"""The policy language: from a text file to a verified metric. ``policy`` walks the phases, each a room of its own."""

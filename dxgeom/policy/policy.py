@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.verification import VerifiedMetric, verify
-from dxgeom.policy.connectivity import (
+from dxgeom.policy.explain.explanation import Explanation, explain
+from dxgeom.policy.explain.forms import Form, forms
+from dxgeom.policy.explain.review import Review, review
+from dxgeom.policy.lower.attribute_metrics import lower_attribute
+from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
     partitions_of,
     unprotected,
     unprotected_records,
 )
-from dxgeom.policy.describe import MetricDescription, describe
-from dxgeom.policy.explain import Explanation, explain
-from dxgeom.policy.forms import Form, forms
-from dxgeom.policy.lower import lower_attribute
-from dxgeom.policy.lower_listed import edges_of_listed, lower_listed
-from dxgeom.policy.lower_records import lower_records
-from dxgeom.policy.mistakes import Mistakes
-from dxgeom.policy.resolve import ResolvedPolicy, resolve
-from dxgeom.policy.resolve_rules import ResolvedRule
-from dxgeom.policy.review import Review, review
-from dxgeom.policy.syntax import read_syntax
-from dxgeom.policy.text import MAX_BYTES, Paths, PolicyText, Unreadable, read_text, text_of_string
-from dxgeom.policy.writing import write_policy
-from dxgeom.policy.yaml_tree import read_tree
+from dxgeom.policy.lower.describe import MetricDescription, describe
+from dxgeom.policy.lower.listed_metric import edges_of_listed, lower_listed
+from dxgeom.policy.lower.record_metric import lower_records
+from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
+from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import MAX_BYTES, Paths, PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.yaml_tree import read_tree
+from dxgeom.policy.syntax.reader import read_syntax
+from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.report.shadow import convex_polygon
 
 _DIRECTIONS = 720

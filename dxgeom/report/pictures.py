@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.planner.plan import Plan
 from dxgeom.report.canvas import GREY, INK, WORDS, colour_of, empty_picture, legend, literal, save, title
 from dxgeom.report.shadow import shadow_of_body, shadow_of_differences

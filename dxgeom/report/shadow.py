@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
 
 _ANGLES = np.linspace(0, 2 * np.pi, 360, endpoint=False)
 _DIRECTIONS = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])

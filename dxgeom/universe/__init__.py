@@ -1,1 +1,4 @@
-"""Record types, the encoding of rows, and linear queries over them."""
+"""Record types and linear queries over them: attributes, columns, conditions, and tables of weights.
+
+Touches only ``numeric``; knows no distances and no noise.
+"""

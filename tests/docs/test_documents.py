@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = [

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 from dxgeom.errors import FileMistakes
-from dxgeom.policy.codes import CODES, meaning
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.policy.source.codes import CODES, meaning
+from dxgeom.queries.queries_file import parse_queries
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ import pytest
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import load_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 FOLDER = Path(__file__).parent / "queries"
 POLICY = FOLDER / "policy.yaml"

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.halfspaces import HalfspacePolytope
-from dxgeom.geometry.membership import contains_point, gauge_rounded_up
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.power_ball import PowerBall
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.containment.membership import contains_point, gauge_rounded_up
 
 
 def hull(differences):

@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.changes import every_change, exact_largest_load
 
-import dxgeom.metrics.moves as moves_module
+import dxgeom.metrics.operations.pair_classes as moves_module
 from dxgeom.errors import UnboundedLoss
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.changes import Changes, FactoredChanges, ListedChanges, factored_changes
-from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.differences import differences_of_tables, generating_differences
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.operations.changes import Changes, FactoredChanges, ListedChanges, factored_changes
+from dxgeom.metrics.operations.differences import differences_of_tables, generating_differences
 from dxgeom.universe.weight_tables import stacked, tabulated
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(7, 2)])

@@ -14,10 +14,10 @@ from flint import arb
 from scipy import stats
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.integer_hull import integer_hull
-from dxgeom.noise.discrete import DiscreteNoise
-from dxgeom.noise.discrete_cones import DiscreteConeNoise, discrete_hull_noise
-from dxgeom.noise.discrete_laplace import DiscreteLaplaceNoise
+from dxgeom.geometry.hulls.integer_hull import integer_hull
+from dxgeom.noise.discrete.discrete_cones import DiscreteConeNoise, discrete_hull_noise
+from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
+from dxgeom.noise.discrete.law import DiscreteNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 100_000

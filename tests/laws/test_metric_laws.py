@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 from reference.bodies import closure, generating_pairs_of
 
-import dxgeom.metrics.verification
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.dense import DenseMetric
-from dxgeom.metrics.differences import generating_differences
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.extent import smallest_distance
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.grouped import Group, GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.lipschitz import lipschitz
+import dxgeom.metrics.checking.verification
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.reordered import ReorderedMetric
-from dxgeom.metrics.star import StarMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.operations.differences import generating_differences
+from dxgeom.metrics.operations.extent import smallest_distance
+from dxgeom.metrics.operations.lipschitz import lipschitz
 
 SLACK = 1 - 1e-12
 
@@ -196,7 +196,7 @@ def test_differences_represent_every_generating_pair(metric, seed):
                 key = tuple(change.tolist())
                 expected[key] = min(expected.get(key, np.inf), float(bound))
     if any(bound == 0 for bound in expected.values()):
-        with pytest.raises(dxgeom.metrics.differences.UnboundedLoss):
+        with pytest.raises(dxgeom.metrics.operations.differences.UnboundedLoss):
             generating_differences(metric, values)
         return
     rows, bounds = generating_differences(metric, values)

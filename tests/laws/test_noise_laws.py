@@ -11,15 +11,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, Ellipsoid
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 1_000_000

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from reference.bodies import exact_gauge
 
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.support_oracle import StatedSupport, SupportOracle
-from dxgeom.mechanisms.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.polynomial_statistic import moments, regression_statistic
-from dxgeom.universe.bounded_columns import bounded_column
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls.support_oracle import StatedSupport, SupportOracle
+from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments, regression_statistic
 
 X, Y = bounded_column("x", -1, 2, "1/8"), bounded_column("y", 0, 100, 10)
 

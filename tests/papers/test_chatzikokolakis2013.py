@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from reference.paper_figures import figures_of
 
-from dxgeom.mechanisms.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.optimal_table import optimal_table
-from dxgeom.mechanisms.planar import planar_laplace
-from dxgeom.mechanisms.time_series import series_mechanism
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
+from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.metric_space.planar import planar_laplace
+from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.points import PointsMetric
 
 PRIORS = ([1, 1, 1, 1, 1], [16, 8, 4, 2, 1], [1, 0, 5, 0, 1], [1, 9, 1, 9, 1])
 LOSSES = {

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from reference.paper_figures import figures_of
 
-from dxgeom.mechanisms.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import load_policy
-from dxgeom.policy.queries_file import load_queries
+from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
 UNIVERSES = range(20)

@@ -13,30 +13,30 @@ from typing import Any, get_args
 import numpy as np
 
 import dxgeom.mechanisms
-from dxgeom.mechanisms.composition import followed_by, in_parallel, in_sequence
-from dxgeom.mechanisms.finite_laplace import finite_laplace, halved_exponential, truncated_geometric
-from dxgeom.mechanisms.laplace import optimal_laplace
-from dxgeom.mechanisms.matrix_workload import matrix_workload
-from dxgeom.mechanisms.mechanism import Mechanism
-from dxgeom.mechanisms.mwem import mwem
-from dxgeom.mechanisms.optimal_table import optimal_table
-from dxgeom.mechanisms.planar import planar_laplace
-from dxgeom.mechanisms.polynomial_statistic import moments
-from dxgeom.mechanisms.selection import selection
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.mechanisms.small_database import small_database
-from dxgeom.mechanisms.statistic_release import statistic_mechanism
-from dxgeom.mechanisms.time_series import series_mechanism
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.partition import PartitionMetric
-from dxgeom.metrics.verification import verify
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
-from dxgeom.noise.laplace import LaplaceNoise
+from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.finite.finite_laplace import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.metric_space.planar import planar_laplace
+from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.selection.small_database import small_database
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments
+from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
+from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.planner.workshop import Name, Workshop
-from dxgeom.universe.bounded_columns import bounded_column
 from dxgeom.universe.queries import LinearQueries
 
 SIZE = 4

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.syntax_models import RegionsSyntax, RuleSyntax
+from dxgeom.policy.syntax.models import RegionsSyntax, RuleSyntax
 from dxgeom.universe.attributes import PointsAttribute
 from tests.reference.policy_closure import INFINITE, PlainAttribute, PlainEdges, PlainRule, bound
 

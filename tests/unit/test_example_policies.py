@@ -24,7 +24,7 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.syntax_models import ATTRIBUTE_KINDS, PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
+from dxgeom.policy.syntax.models import ATTRIBUTE_KINDS, PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
 from tests.reference.plain_policy import exact_distances, great_circle
 from tests.reference.policy_closure import INFINITE
 

@@ -16,7 +16,7 @@ from dxgeom.audit.paths import shortest_paths
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
-from dxgeom.policy.bounds import Growing
+from dxgeom.policy.bounds.bounds import Growing
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.attributes import PointsAttribute
 
@@ -281,7 +281,7 @@ def test_a_matrix_with_an_entry_raised_or_lowered_is_refused(factor):
 
 def test_a_false_certificate_of_a_matrix_that_is_no_metric_is_refused():
     """Whoever can compute the fingerprint still cannot make the triangle inequality hold."""
-    from dxgeom.metrics.matrix_check import fingerprint_of
+    from dxgeom.metrics.checking.matrix_check import fingerprint_of
 
     matrix = euclidean(20)
     claims = claims_of(dx.verify_metric(matrix), "matrix")

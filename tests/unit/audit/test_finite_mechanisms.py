@@ -16,7 +16,7 @@ from dxgeom.audit.finite_mechanisms import (
     privacy_level,
 )
 from dxgeom.errors import DxgeomError
-from dxgeom.mechanisms.finite import FiniteMechanism
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 
 
 def truncated_geometric():

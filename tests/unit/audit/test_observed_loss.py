@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from dxgeom.audit.binomial_bounds import lower_chance, upper_chance
 from dxgeom.audit.observed_loss import observed_loss
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.binomial_bounds import lower_chance, upper_chance
 
 
 def samples(odds, count, seed):

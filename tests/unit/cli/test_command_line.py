@@ -13,9 +13,9 @@ from typing import get_args
 import pytest
 import typer
 
-from dxgeom.cli.failures import refusals
-from dxgeom.cli.options import Format, Mechanism
-from dxgeom.cli.printing import aligned, brief, print_json, print_lines, printable, rounded
+from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import Format, Mechanism
+from dxgeom.cli.terminal.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.workshop import Biased, Name, Published
 

@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
-from dxgeom.policy.schema import policy_schema, queries_schema
+from dxgeom.queries.schema import policy_schema, queries_schema
 
 
 def printed(*arguments):

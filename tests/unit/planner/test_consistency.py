@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.laplace import optimal_laplace
-from dxgeom.mechanisms.round_shapes import ellipsoid_mechanism
-from dxgeom.mechanisms.round_space import round_space
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.shapes.round_shapes import ellipsoid_mechanism
+from dxgeom.mechanisms.linear.shapes.round_space import round_space
 
 SHAPE = (2, 3, 2)
 CELLS = np.array(np.unravel_index(np.arange(12), SHAPE))

@@ -11,11 +11,11 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, LedgerError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.composition import followed_by, in_sequence
-from dxgeom.mechanisms.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.selection import selection
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
+from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
+from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.families.line import LineMetric
 from dxgeom.planner.choose import plan
 from dxgeom.planner.mechanism_release import release_answer, release_from_histogram
 from dxgeom.policy.policy import parse_policy

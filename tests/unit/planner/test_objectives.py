@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.laplace import fairest_laplace, optimal_laplace
-from dxgeom.mechanisms.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.laplace import fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 
 
 def metric(size=12, seed=0):

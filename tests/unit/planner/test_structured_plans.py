@@ -10,20 +10,20 @@ import pytest
 from reference.changes import every_change, exact_largest_load
 
 import dxgeom as dx
-import dxgeom.mechanisms.sensitivity as sensitivity_module
-import dxgeom.mechanisms.tied_rates as tied_module
-import dxgeom.metrics.extent as extent_module
+import dxgeom.mechanisms.linear.scale_groups as tied_module
+import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
+import dxgeom.metrics.operations.extent as extent_module
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.additive import AdditiveMechanism
-from dxgeom.mechanisms.intervals import half_widths
-from dxgeom.mechanisms.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
-from dxgeom.mechanisms.sensitivity import sensitivity_of
-from dxgeom.mechanisms.spread import OwnNoise
-from dxgeom.metrics.changes import FactoredChanges, ListedChanges
-from dxgeom.metrics.extent import l1_diameter, l1_diameter_of_tables
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.metrics.operations.changes import FactoredChanges, ListedChanges
+from dxgeom.metrics.operations.extent import l1_diameter, l1_diameter_of_tables
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 POLICY = """policy: p
 universe:

@@ -19,12 +19,12 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import CertificateRefused, DataError, PolicyError
-from dxgeom.metrics.grouped import GroupedMetric
-from dxgeom.metrics.largest_change import MaxMetric
-from dxgeom.metrics.presence import PresenceMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.policy.policy import Policy, parse_policy
+from tests.unit.policy.resolve.test_region_policies import LOCATED, MAP, written
 from tests.unit.policy.test_policy_laws import GRAPH, PLACES, compiled, joint, with_data_files
-from tests.unit.policy.test_region_policies import LOCATED, MAP, written
 from tests.unit.policy.test_table_laws import compiled as compiled_table
 from tests.unit.policy.test_table_laws import tables
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.cap import CapMetric
-from dxgeom.metrics.discrete import DiscreteMetric
-from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.line import LineMetric
-from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.product import SumMetric
-from dxgeom.metrics.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dxgeom.metrics.verification import verify_metric
+from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 from dxgeom.policy.policy import Policy, parse_policy
 from tests.reference.policy_closure import PlainAttribute, PlainEdges, PlainRule, closure, text_of

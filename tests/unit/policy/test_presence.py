@@ -15,10 +15,10 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, DataError, QueryError, UnsupportedCombination
-from dxgeom.metrics.presence import PresenceMetric
-from dxgeom.metrics.verification import verify
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.queries_file import parse_queries
+from dxgeom.queries.queries_file import parse_queries
 
 HEAD = "policy: clinic\nuniverse:\n  attributes:\n    sex: [F, M]\n    age: {range: [0, 40], step: 10}\n"
 SUMS = "- {change: sex, epsilon: 0.3}\n- {change: age, epsilon: 1, per: 10}\n"

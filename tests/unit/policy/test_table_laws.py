@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
+from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.tightening import NOBODY
 from tests.reference.policy_closure import PlainAttribute, PlainRule, after_hop, bound, closure, table_of, text_of
 from tests.unit.policy.test_policy_laws import (
     BINS,

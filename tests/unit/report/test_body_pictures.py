@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.mechanisms.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.polynomial_statistic import moments
-from dxgeom.noise.box import BoxNoise
-from dxgeom.noise.ellipsoid import EllipsoidNoise
-from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.outlines import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
-from dxgeom.universe.bounded_columns import bounded_column
 
 ROOT = Path(__file__).parents[3]
 THREE = ("one", "two", "three $")

@@ -1,0 +1,1 @@
+"""``dxgeom verify`` and the files of distances it reads, judges and mends."""

@@ -1,0 +1,190 @@
+"""Reading a matrix of claimed distances from a file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, TooLarge
+from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
+from dxgeom.universe.columns import plain
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.wording import shown
+
+MOST_CELLS = 100_000_000
+"""Ten thousand records, and half a million million detours to compare."""
+MOST_TEXT_CELLS = 25_000_000
+ENDINGS = (".csv", ".npy", ".parquet")
+_WORDS = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "∞": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+Cell: TypeAlias = Fraction | float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ClaimedMatrix:
+    """What a file states: ``entries`` are int64 or Fraction where exact, float64 otherwise; nothing is checked yet.
+
+    ``rounded``: the text holds decimals with too many digits to decide them exactly, so they were read as float64.
+    ``header``: the first row of text that is no row of distances; ``named``: each row starts with its label.
+    """
+
+    labels: tuple[str, ...]
+    entries: NDArray[Any]
+    rounded: bool = False
+    header: tuple[str, ...] = ()
+    named: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.entries.shape[0] if self.entries.ndim else 0
+
+    def label(self, index: int) -> str:
+        """The name of a record: its label in the file, else its number from 0."""
+        return self.labels[index] if len(self.labels) == self.size else str(index)
+
+    def distance(self, i: int, j: int) -> str:
+        """An entry as a person writes it."""
+        entry = self.entries[i, j]
+        return plain(entry) if isinstance(entry, Fraction) else f"{entry.item():.17g}"
+
+
+def read_matrix(path: Path) -> ClaimedMatrix:
+    """Read a matrix file by its ending: .csv, .npy (never pickled), or .parquet.
+
+    Raises: DataError, TooLarge.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise DataError(f"a matrix is a file that ends in {', '.join(ENDINGS)}; found '{path}'")
+    if not path.is_file():
+        raise DataError(f"'{path}' is not a file" if path.exists() else f"'{path}' does not exist")
+    try:
+        if ending == ".csv":
+            return _from_text(path)
+        if ending == ".npy":
+            return ClaimedMatrix((), _from_npy(path))
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
+    from dxgeom.engines.matrices import matrix_of_parquet
+
+    return ClaimedMatrix(*matrix_of_parquet(path, MOST_CELLS))
+
+
+def _from_npy(path: Path) -> NDArray[Any]:
+    try:
+        entries = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise DataError(
+            f"'{path}' is not a .npy file of numbers; write it with numpy.save (pickled objects are refused)"
+        ) from error
+    if entries.size > MOST_CELLS:
+        raise TooLarge(f"'{path}' holds {entries.size:,} distances; at most {MOST_CELLS:,} are read")
+    return np.array(entries)
+
+
+def _from_text(path: Path) -> ClaimedMatrix:
+    """A matrix in comma-separated text, with or without labels.
+
+    There are labels when the top left cell is no number: in a header when there is one row more than columns, in the
+    first column when there is one column more than rows, in both when there are as many rows as columns.
+    """
+    rows = list(rows_of_text(path))
+    if not rows:
+        raise DataError(f"'{path}' holds no distances")
+    first = rows[0][1]
+    labelled = not is_number(first[0])
+    header = labelled and len(rows) >= len(first)
+    column = labelled and len(rows) <= len(first)
+    body = rows[1:] if header else rows
+    labels = tuple(cells[0] for _, cells in body) if column else tuple(first) if header else ()
+    claimed = _as_exact_as_possible(labels, _numbers_of(path, body, 1 if column else 0))
+    return replace(claimed, header=tuple(first) if header else (), named=column)
+
+
+def rows_of_text(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of comma-separated text that are not blank, each with its line. Raises: DataError, TooLarge."""
+    cells = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            for row in reader:
+                cells += len(row)
+                if cells > MOST_TEXT_CELLS:
+                    raise TooLarge(f"'{path}' holds more than {MOST_TEXT_CELLS:,} cells; write it as .npy or .parquet")
+                if any(cell.strip() for cell in row):
+                    yield reader.line_num, [cell.strip() for cell in row]
+    except UnicodeDecodeError as error:
+        raise DataError(f"'{path}' is not text in UTF-8; save it as UTF-8") from error
+    except csv.Error as error:
+        raise DataError(f"'{path}' is not comma-separated text: {error}") from error
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number."""
+    try:
+        cell_of(text)
+    except NotANumber:
+        return False
+    return True
+
+
+def cell_of(text: str) -> Cell:
+    """A decimal or a fraction such as 1/3, exactly; inf and nan in their usual spellings.
+
+    Raises: NotANumber.
+    """
+    word = _WORDS.get(text.lower())
+    if word is not None:
+        return word
+    above, slash, below = text.partition("/")
+    if not slash:
+        return exact(text)
+    denominator = exact(below.strip())
+    if denominator == 0:
+        raise NotANumber("nothing is divided by 0")
+    return exact(above.strip()) / denominator
+
+
+def _numbers_of(path: Path, body: list[tuple[int, list[str]]], skip: int) -> list[list[Cell]]:
+    known: dict[str, Cell] = {}
+    numbers = []
+    for line, cells in body:
+        if len(cells) - skip != len(body):
+            raise DataError(
+                f"'{path}', line {line}: a distance matrix is square: there are {len(body):,} rows of distances, "
+                f"this one has {len(cells) - skip:,}"
+            )
+        for column, text in enumerate(cells[skip:], start=skip + 1):
+            if text not in known:
+                try:
+                    known[text] = cell_of(text)
+                except NotANumber as error:
+                    found = shown(text) if text else "an empty cell"
+                    raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}") from error
+        numbers.append([known[text] for text in cells[skip:]])
+    return numbers
+
+
+def _as_exact_as_possible(labels: tuple[str, ...], numbers: list[list[Cell]]) -> ClaimedMatrix:
+    """Integers as int64, other rationals as Fraction while a common denominator leaves them below 2⁵², else float64."""
+    rationals = {number for row in numbers for number in row if isinstance(number, Fraction)}
+    denominator = math.lcm(*{number.denominator for number in rationals})
+    fits = all(abs(number * denominator) < EXACT_BELOW for number in rationals)
+    words = any(isinstance(number, float) for row in numbers for number in row)
+    if not fits or any(isinstance(number, float) and number != math.inf for row in numbers for number in row):
+        return ClaimedMatrix(labels, np.array(numbers, dtype=np.float64), not fits)
+    if denominator == 1:
+        return ClaimedMatrix(labels, np.array(numbers, dtype=np.float64 if words else np.int64))
+    entries = np.empty((len(numbers), len(numbers)), dtype=object)
+    entries[:] = numbers
+    return ClaimedMatrix(labels, entries)

@@ -1,0 +1,158 @@
+"""Bodies made of other bodies: products and sums over blocks of coordinates, and linear images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import NotANormBall
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.numeric.blocks import block_diagonal, block_slices
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, solve_rationally, total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CartesianProduct(ConvexBody):
+    """K₁ × … × K_B over blocks of coordinates: the *largest* of the parts' gauges. Its corners combine theirs."""
+
+    parts: tuple[ConvexBody, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
+    @property
+    def dimension(self) -> int:
+        return sum(part.dimension for part in self.parts)
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.max(_gauges(self.parts, points), axis=0))
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.sum(_supports(self.parts, directions), axis=0))
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        return largest(_exact_gauges(self.parts, point))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return np.hstack([part.simulate_uniform(count, generator) for part in self.parts])
+
+    @property
+    def volume(self) -> float:
+        return math.prod(part.volume for part in self.parts)
+
+    @cached_property
+    def second_moment(self) -> NDArray[np.float64]:
+        return block_diagonal([part.second_moment for part in self.parts])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FreeSum(ConvexBody):
+    """conv(K₁ ∪ … ∪ K_B) over blocks of coordinates: the *sum* of the parts' gauges. Its corners are theirs.
+
+    Its noise is independent noise of the parts, side by side. Volume Π m_b!·Vol K_b / m!.
+    """
+
+    parts: tuple[ConvexBody, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
+    @property
+    def dimension(self) -> int:
+        return sum(part.dimension for part in self.parts)
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.sum(_gauges(self.parts, points), axis=0))
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.max(_supports(self.parts, directions), axis=0))
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        return total(_exact_gauges(self.parts, point))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        radii = [generator.standard_gamma(part.dimension + 1, (count, 1)) for part in self.parts]
+        parts = zip(radii, self.parts, strict=True)
+        noise = np.hstack([radius * part.simulate_uniform(count, generator) for radius, part in parts])
+        return np.asarray(noise / (self.gauge(noise) + generator.standard_exponential(count))[:, None])
+
+    @property
+    def volume(self) -> float:
+        whole = math.prod(math.factorial(part.dimension) * part.volume for part in self.parts)
+        return whole / math.factorial(self.dimension)
+
+    @cached_property
+    def second_moment(self) -> NDArray[np.float64]:
+        noise = block_diagonal([part.noise_second_moment for part in self.parts])
+        return noise / ((self.dimension + 1) * (self.dimension + 2))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearImage(ConvexBody):
+    """{map·v: v ∈ K}, with the gauge ‖map⁻¹w‖_K. ``map`` (m, m): float64, invertible."""
+
+    inner: ConvexBody
+    map: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        shaped = self.map.shape == (self.inner.dimension, self.inner.dimension) and np.all(np.isfinite(self.map))
+        if not (shaped and np.linalg.matrix_rank(self.map) == self.inner.dimension):
+            raise NotANormBall("the map of a body onto its image is an invertible square matrix of its dimension")
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        flat = np.asarray(points, dtype=np.float64).reshape(-1, self.dimension)
+        places = np.linalg.solve(self.map, flat.T).T
+        return np.asarray(self.inner.gauge(places).reshape(np.shape(points)[:-1]))
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        return self.inner.support_function(np.asarray(directions) @ self.map)
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        return self.inner.exact_gauge(solve_rationally(self.map.tolist(), point))
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return np.asarray(self.inner.simulate_uniform(count, generator) @ self.map.T)
+
+    @property
+    def volume(self) -> float:
+        return self.inner.volume * float(abs(np.linalg.det(self.map)))
+
+    @cached_property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.asarray(self.map @ self.inner.second_moment @ self.map.T)
+
+
+def blocks_of(parts: tuple[ConvexBody, ...]) -> list[tuple[ConvexBody, slice]]:
+    """Each part and where its coordinates are."""
+    return list(zip(parts, block_slices(part.dimension for part in parts), strict=True))
+
+
+def _check_parts(parts: tuple[ConvexBody, ...]) -> None:
+    if not parts:
+        raise NotANormBall("a body made of parts has at least one")
+
+
+def _gauges(parts: tuple[ConvexBody, ...], points: ArrayLike) -> list[NDArray[np.float64]]:
+    return [part.gauge(np.asarray(points)[..., block]) for part, block in blocks_of(parts)]
+
+
+def _supports(parts: tuple[ConvexBody, ...], directions: ArrayLike) -> list[NDArray[np.float64]]:
+    return [part.support_function(np.asarray(directions)[..., block]) for part, block in blocks_of(parts)]
+
+
+def _exact_gauges(parts: tuple[ConvexBody, ...], point: Sequence[fmpq]) -> list[ExactNumber]:
+    return [part.exact_gauge(point[block]) for part, block in blocks_of(parts)]

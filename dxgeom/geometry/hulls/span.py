@@ -1,0 +1,122 @@
+"""The subspace that differences span, and hulls that are flat: some coordinates follow exactly from others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import NotANormBall, TooLarge
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.numeric.integer_solve import solve_exactly
+from dxgeom.numeric.qhull import HullLimits
+
+_DEPENDENT = 1e-9
+
+
+class Span(NamedTuple):
+    """``pivots``: indices of coordinates whose differences are independent; ``spread`` (K, m) rationals with
+    Δ_k = Σ_j spread[k, j]·Δ_pivots[j] for every difference, exactly."""
+
+    pivots: NDArray[np.int64]
+    spread: NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HullInSpan:
+    """The hull of differences within the subspace they span: a norm there, and infinite beside it.
+
+    ``body`` lives in the coordinates ``span.pivots``; ``span.spread`` carries its points, and its noise, to all K.
+    """
+
+    span: Span
+    body: SymmetricPolytope
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the differences span less than all coordinates."""
+        return len(self.span.pivots) < len(self.span.spread)
+
+    def gauge(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``‖v‖`` of integer points (P, K), up to the rounding of float64; infinite off the span, which is exact."""
+        places = points[:, self.span.pivots]
+        beside = np.any(places.astype(object) @ self.span.spread.T != points, axis=1)
+        return np.where(beside, np.inf, self.body.gauge(places))
+
+
+def hull_in_span(
+    differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int, limits: HullLimits | None = None
+) -> HullInSpan:
+    """The polytope around all ±differences[e]/bounds[e] (E, K), flat or not, in at most ``most`` dimensions.
+
+    Guarantee: *every difference is inside*, see :func:`hull_of_differences`. Raises: as that and :func:`span_of`.
+    """
+    span = span_of(differences, bounds, most)
+    return HullInSpan(span, hull_of_differences(differences[:, span.pivots], bounds, limits))
+
+
+def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> Span:
+    """The span of integer differences (E, K); pivots are queries that stay far apart when divided by the bounds (E,).
+
+    Raises: TooLarge when it has more than ``most`` dimensions; NotANormBall when queries are so nearly dependent that
+    float64 takes them for dependent and exact integers do not.
+    """
+    points = differences / bounds[:, None]
+    pivots = _independent_columns(points, most)
+    independent = differences[:, pivots]
+    rows = _independent_rows(points[:, pivots])
+    determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
+    if determinant[0] == 0:
+        raise NotANormBall("the queries are too nearly dependent to tell their span")
+    _check_dependence(differences, independent, int(determinant[0]), numerators[0])
+    spread = [[Fraction(int(entry), int(determinant[0])) for entry in column] for column in numerators[0].T]
+    return Span(pivots, np.array(spread, dtype=object).reshape(differences.shape[1], len(pivots)))
+
+
+def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Columns by pivoted Gram–Schmidt, the longest remaining first; in ascending order."""
+    largest = np.max(np.abs(points), axis=0, initial=0)
+    left = points / np.where(largest > 0, largest, 1)
+    threshold = _DEPENDENT * np.sqrt(len(left))
+    chosen: list[int] = []
+    while True:
+        lengths = np.linalg.norm(left, axis=0)
+        longest = int(lengths.argmax())
+        if lengths[longest] <= threshold:
+            return np.array(sorted(chosen), dtype=np.int64)
+        if len(chosen) == most:
+            raise TooLarge(f"the queries span more than {most} dimensions")
+        chosen.append(longest)
+        direction = left[:, longest] / lengths[longest]
+        left = left - np.outer(direction, direction @ left)
+        left[:, chosen] = 0
+
+
+def _independent_rows(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As many rows as columns, chosen like the columns."""
+    left = points / np.max(np.abs(points), axis=0)
+    chosen = []
+    for _ in range(points.shape[1]):
+        lengths = np.linalg.norm(left, axis=1)
+        longest = int(lengths.argmax())
+        chosen.append(longest)
+        if lengths[longest] > 0:
+            direction = left[longest] / lengths[longest]
+            left = left - np.outer(left @ direction, direction)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _check_dependence(
+    differences: NDArray[np.int64], independent: NDArray[np.int64], determinant: int, numerators: NDArray[Any]
+) -> None:
+    """determinant·Δ = Δ_pivots·numerators for every difference, in integers that cannot overflow."""
+    reach = max(abs(determinant), *(abs(int(entry)) for entry in numerators.ravel()))
+    largest = int(np.abs(differences).max())
+    kind = np.int64 if reach * largest * len(numerators) < 2**62 else object
+    combined = independent.astype(kind) @ numerators.astype(kind)
+    if np.any(combined != differences.astype(kind) * determinant):
+        raise NotANormBall("the queries are so nearly dependent that their span cannot be told in float64")

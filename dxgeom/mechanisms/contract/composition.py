@@ -1,0 +1,255 @@
+"""Several mechanisms as one: on the same data they share a spend, on separate blocks of records each has it whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Generic, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, digest_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.operations.blocks import Blocks, separate_blocks
+from dxgeom.numeric.randomness import Randomness
+
+New = TypeVar("New")
+_FINEST_SHARE = 10**6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sequential(Mechanism[Data, tuple[Any, ...]]):
+    """Every part answers about the same data, part k at ``shares[k]`` of the spend; made by :func:`in_sequence`.
+
+    Guarantee: that of the parts, at the whole spend: losses under one policy add up.
+    Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.
+    """
+
+    name: str
+    parts: tuple[Mechanism[Data, Any], ...] = field(repr=False)
+    shares: tuple[Fraction, ...]
+
+    @property
+    def account(self) -> Account:
+        return self.parts[0].account
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest_of("sequence", *(part.fingerprint for part in self.parts), *self.shares)
+
+    @property
+    def only_spend(self) -> Fraction | None:
+        """What the parts' own spends imply, None where all serve any."""
+        wholes = [
+            part.only_spend / share
+            for part, share in zip(self.parts, self.shares, strict=True)
+            if part.only_spend is not None
+        ]
+        return wholes[0] if wholes else None
+
+    def check(self, data: Data, spend: Fraction) -> None:
+        for part, share in zip(self.parts, self.shares, strict=True):
+            part.check(data, share * spend)
+
+    def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
+        """The answers of all parts, in order."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Any, ...]]:
+        shared = zip(self.parts, self.shares, strict=True)
+        return list(zip(*(part.draws(data, share * spend, count, randomness) for part, share in shared), strict=True))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Parallel(HistogramMechanism[tuple[Any, ...]]):
+    """Part b answers about the records of block b alone, at the whole spend; made by :func:`in_parallel`.
+
+    Guarantee: replacing record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Records of
+    two blocks are infinitely far apart under d, so a replacement that counts stays within one block, where only one
+    part sees it. How many records each block holds is public.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    blocks: Blocks = field(repr=False)
+    parts: tuple[HistogramMechanism[Any], ...] = field(repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        members = (hashlib.sha256(inside.tobytes()).hexdigest() for inside in self.blocks.members)
+        return digest_of("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
+
+    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
+        super().check(data, spend)
+        for part, counts in zip(self.parts, self.blocks.cut(data), strict=True):
+            part.check(counts, spend)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        """Nothing of its own: each part is asked about the records of its block."""
+
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
+        """The answers of all parts, in the blocks' order."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(
+        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Any, ...]]:
+        cut = zip(self.parts, self.blocks.cut(data), strict=True)
+        return list(zip(*(part.draws(counts, spend, count, randomness) for part, counts in cut), strict=True))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
+    """What ``function`` makes of a mechanism's answer; made by :func:`followed_by`.
+
+    Guarantee: that of the inner mechanism, whatever the function does, provided it looks at nothing private.
+    """
+
+    name: str
+    inner: Mechanism[Data, Answer] = field(repr=False)
+    function: Callable[[Answer], New] = field(repr=False)
+
+    @property
+    def account(self) -> Account:
+        return self.inner.account
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest_of("post-processed", self.inner.fingerprint, self.name)
+
+    @property
+    def only_spend(self) -> Fraction | None:
+        return self.inner.only_spend
+
+    def check(self, data: Data, spend: Fraction) -> None:
+        self.inner.check(data, spend)
+
+    def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> New:
+        return self.function(self.inner.draw(data, spend, randomness))
+
+    def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[New]:
+        return [self.function(answer) for answer in self.inner.draws(data, spend, count, randomness)]
+
+
+def in_sequence(
+    parts: Sequence[Mechanism[Data, Any]], shares: Sequence[Fraction] | None = None, name: str = "sequence"
+) -> Sequential[Data]:
+    """Several mechanisms on the same data, as one that is charged once.
+
+    A mechanism that is to be chosen by another's answer needs no such object: release one after the other from one
+    ledger, which adds up the same.
+
+    Args: ``shares``: positive fractions that sum to 1; left out, in proportion to the spends that the parts were made
+    for, or equal where all serve any. :func:`least_error_shares` finds good ones.
+    Raises: UnsupportedCombination when the parts answer for different policies, or for shares that do not fit them.
+    """
+    if not parts:
+        raise UnsupportedCombination("a sequence has at least one part")
+    if len({part.account for part in parts}) > 1:
+        raise UnsupportedCombination("the parts of a sequence honour one policy with one budget: build them from one")
+    taken = _default_shares(parts) if shares is None else tuple(shares)
+    exact = all(isinstance(share, Fraction) and share > 0 for share in taken)
+    if len(taken) != len(parts) or not exact or sum(taken) != 1:
+        raise UnsupportedCombination("a sequence has a positive Fraction for each part, and they sum to 1")
+    implied = {p.only_spend / share for p, share in zip(parts, taken, strict=True) if p.only_spend is not None}
+    if len(implied) > 1:
+        raise UnsupportedCombination(
+            "these shares do not fit the spends that the parts were made for: leave the shares out, or make the parts "
+            "for others"
+        )
+    return Sequential(name, tuple(parts), taken)
+
+
+def in_parallel(
+    metric: VerifiedMetric,
+    labels: ArrayLike,
+    make: Callable[[VerifiedMetric, NDArray[np.int64]], HistogramMechanism[Any]],
+    name: str = "parallel",
+) -> Parallel:
+    """One mechanism for each block of records that the policy keeps apart, all at the price of one.
+
+    Args: ``labels`` (N,): the block of each record type, as a policy with ``partition`` or an attribute that no rule
+    speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
+    indices.
+    Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two, or a part was
+    made for other records, or is a sequence: make a sequence of parallels instead, which says the same.
+    """
+    if metric.absent is not None:
+        raise UnsupportedCombination(
+            "where records may be absent, blocks are not apart: adding a record to one and removing it from another is "
+            "a replacement; use in_sequence"
+        )
+    blocks, inner = separate_blocks(metric, labels)
+    parts = tuple(make(each, members) for each, members in zip(inner, blocks.members, strict=True))
+    for part, each in zip(parts, inner, strict=True):
+        if not isinstance(part, HistogramMechanism):
+            raise UnsupportedCombination(
+                f"the part of a block is a mechanism on its histogram, found a {type(part).__name__}: of sequences, "
+                "make a sequence of parallels; apply functions to the answer of all blocks"
+            )
+        if part.metric is not each:
+            raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
+        if part.absent is not None:
+            raise UnsupportedCombination(
+                "the numbers of records of parallel blocks are public, this part hides its own"
+            )
+    return Parallel(name, metric, blocks, parts)
+
+
+def followed_by(
+    mechanism: Mechanism[Data, Answer], function: Callable[[Answer], New], name: str
+) -> PostProcessed[Data, Answer, New]:
+    """The mechanism, with its answer handed to a function that looks at nothing private. ``name``: for the ledger."""
+    return PostProcessed(name, mechanism, function)
+
+
+def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:
+    """The mechanisms that read its histogram, found through sequences and functions; one at least.
+
+    Raises: UnsupportedCombination for what reads something else.
+    """
+    match mechanism:
+        case HistogramMechanism():
+            return [mechanism]
+        case Sequential(parts=parts):
+            return [reader for part in parts for reader in histogram_readers(part)]
+        case PostProcessed(inner=inner):
+            return histogram_readers(inner)
+        case _:
+            raise UnsupportedCombination(f"{mechanism.name} reads no histogram: hand its data to release_answer")
+
+
+def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
+    """The shares of a spend at which Σ errors[k]/shares[k]² is least: in proportion to the cube roots.
+
+    Args: ``errors``: the mean squared error of each part at spend 1, times what it counts; as that of all additive
+    noise, it must fall with the square of the spend.
+    Guarantee: exact fractions that sum to 1; optimal up to one in a million.
+    Raises: UnsupportedCombination unless all are finite and positive.
+    """
+    roots = np.cbrt(np.array(errors, dtype=np.float64))
+    if roots.ndim != 1 or not roots.size or not np.all(np.isfinite(roots) & (roots > 0)):
+        raise UnsupportedCombination("the errors that a spend is shared by are finite and positive")
+    parts = [max(1, round(_FINEST_SHARE * root)) for root in (roots / roots.sum()).tolist()]
+    total = sum(parts)
+    return tuple(Fraction(part, total) for part in parts)
+
+
+def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ...]:
+    made_for = [part.only_spend for part in parts]
+    if all(spend is None for spend in made_for):
+        return (Fraction(1, len(parts)),) * len(parts)
+    spends = [spend for spend in made_for if spend is not None]
+    if len(spends) < len(parts):
+        raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
+    return tuple(spend / sum(spends) for spend in spends)

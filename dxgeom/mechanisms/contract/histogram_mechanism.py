@@ -1,0 +1,57 @@
+"""What every mechanism offers that answers with a whole histogram, whatever kind of answer it gives."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+
+
+class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
+    """A randomised map from histograms over metric.size record types to answers.
+
+    Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
+    number of records is public, but where the metric has an absent record.
+    """
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def metric(self) -> VerifiedMetric:
+            """The metric that it honours."""
+
+    @property
+    def account(self) -> Account:
+        return account_of(self.metric)
+
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        return self.metric.absent
+
+    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
+        # Subclasses may mean something else by a sum: a masked array leaves entries out.
+        proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
+        if not proper or data.min(initial=0) < 0:
+            raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
+        records = exact_sum(data)
+        if records > LARGEST:
+            # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.
+            raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
+        self.check_size(records, spend)
+
+    @abstractmethod
+    def check_size(self, records: int, spend: Fraction) -> None:
+        """Refuse, before anything is charged, what could not be drawn for so many records at this spend.
+
+        Raises: TooLarge, UnsupportedCombination.
+        """

@@ -1,0 +1,69 @@
+"""What every mechanism offers, whatever it reads and whatever it answers."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dxgeom.ledger.entry import Account
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.randomness import Randomness
+
+Data = TypeVar("Data", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
+
+
+class Mechanism(ABC, Generic[Data, Answer]):
+    """A randomised map from private data to answers.
+
+    Guarantee: replacing the data by others at distance D changes the odds of any set of answers by at most
+    e^(spend·D). Which data are how far apart, each class says.
+    """
+
+    name: str
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def account(self) -> Account:
+            """Whose budget a release spends: that of the policy under which D is measured."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on, but the spend where any spend will do."""
+
+    @property
+    def only_spend(self) -> Fraction | None:
+        """The one spend that it was made for, None where any will do."""
+        return None
+
+    @abstractmethod
+    def check(self, data: Data, spend: Fraction) -> None:
+        """Refuse, before anything is charged, what are no data, and what could not be drawn.
+
+        Raises: DataError, TooLarge, UnsupportedCombination. Proper data are refused for public reasons only.
+        """
+
+    @abstractmethod
+    def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> Answer:
+        """An answer, exactly by the law. Charges no ledger: that is the release's work."""
+
+    def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        """Many independent answers, for audits; whoever sees them all has seen ``count`` releases."""
+        return [self.draw(data, spend, randomness) for _ in range(count)]
+
+
+def digest_of(*meaning: object) -> str:
+    """SHA-256 of what these say as text, with a blank between."""
+    return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()
+
+
+def account_of(metric: VerifiedMetric) -> Account:
+    """The account of the policy that the metric came from."""
+    return Account(metric.title, metric.fingerprint, metric.budget)

@@ -1,0 +1,4 @@
+"""Mechanisms with finitely many secrets and answers, as exact tables of probabilities.
+
+Touches ``contract``, ``metrics`` and ``numeric``.
+"""

@@ -1,0 +1,145 @@
+"""Mechanisms with finitely many secrets and answers: exact tables of probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias, final
+
+from dxgeom.errors import DxgeomError
+from dxgeom.noise.discrete.uniform_integers import uniform_integer
+from dxgeom.numeric.randomness import Randomness
+
+Odds: TypeAlias = Fraction | float
+"""A ratio of probabilities: an exact rational, or ∞ where one of them is 0."""
+Prior: TypeAlias = Sequence[Fraction]
+"""The probability of each secret."""
+Losses: TypeAlias = Sequence[Sequence[Fraction]]
+"""``losses[x][w]``: what the answer w costs when the secret is x."""
+
+_INFINITE = float("inf")
+
+
+@final
+@dataclass(frozen=True)
+class FiniteMechanism:
+    """``rows[x][z]``: the exact probability of answer z when the secret is x; each row sums to 1."""
+
+    rows: tuple[tuple[Fraction, ...], ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.rows or len({len(row) for row in self.rows}) != 1:
+            raise DxgeomError("a mechanism has a row of equal length for each secret, and at least one")
+        for x, row in enumerate(self.rows):
+            exact = all(isinstance(chance, Fraction) and chance >= 0 for chance in row)
+            if not exact or sum((integers := _over_one_denominator(row))[0]) != integers[1]:
+                raise DxgeomError(f"row {x} of a mechanism holds exact fractions of at least 0 that sum to 1")
+
+    @classmethod
+    def from_weights(cls, weights: Sequence[Sequence[Fraction | int]]) -> FiniteMechanism:
+        """The mechanism whose rows are proportional to these weights of at least 0, *exactly*."""
+        totals = [sum(row, Fraction(0)) for row in weights]
+        if not all(total > 0 for total in totals):
+            raise DxgeomError("each row of weights has a positive sum")
+        return cls(
+            tuple(tuple(Fraction(weight) / total for weight in row) for row, total in zip(weights, totals, strict=True))
+        )
+
+    @property
+    def secrets(self) -> int:
+        """How many secrets there are."""
+        return len(self.rows)
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are."""
+        return len(self.rows[0])
+
+    @cached_property
+    def weights(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Each row as integers over their sum."""
+        return tuple(map(_over_one_denominator, self.rows))
+
+    def odds(self, x: int, y: int) -> tuple[Odds, int]:
+        """The largest ratio P(z | x)/P(z | y) over answers z, and an answer that attains it.
+
+        Definition: exp of the one-sided distinguishability of x from y; *exact*. Answers that neither row can give
+        do not count.
+        """
+        ratios = [ratio(one, other) for one, other in zip(self.rows[x], self.rows[y], strict=True)]
+        z = max(range(self.answers), key=lambda answer: ratios[answer])
+        return ratios[z], z
+
+    def odds_between(self, x: int, y: int) -> Odds:
+        """exp d_M(x, y): the larger of the odds in both directions. d_M is the mechanism's own metric; *exact*."""
+        return max(self.odds(x, y)[0], self.odds(y, x)[0])
+
+    def expected_losses(self, losses: Losses) -> tuple[Fraction, ...]:
+        """The expected loss of each secret, *exact*.
+
+        Raises: DxgeomError when there is not a loss for each secret and answer.
+        """
+        if len(losses) != self.secrets or any(len(row) != self.answers for row in losses):
+            raise DxgeomError(f"losses form a table of {self.secrets} secrets by {self.answers} answers")
+        return tuple(_mean(*integers, costs) for integers, costs in zip(self.weights, losses, strict=True))
+
+    def expected_loss(self, prior: Prior, losses: Losses) -> Fraction:
+        """The expected loss under a prior, *exact*. Raises: DxgeomError when the prior is none."""
+        require_prior(prior, self.secrets)
+        return sum((p * loss for p, loss in zip(prior, self.expected_losses(losses), strict=True)), Fraction(0))
+
+    def followed_by(self, remap: Sequence[int], answers: int) -> FiniteMechanism:
+        """Report ``remap[z]`` of 0..answers−1 in place of z: post-processing, which can only hide more."""
+        if len(remap) != self.answers or not all(0 <= w < answers for w in remap):
+            raise DxgeomError(f"a remap names one of {answers} answers for each of {self.answers}")
+        rows = []
+        for row in self.rows:
+            merged = [Fraction(0)] * answers
+            for chance, w in zip(row, remap, strict=True):
+                merged[w] += chance
+            rows.append(tuple(merged))
+        return FiniteMechanism(tuple(rows))
+
+    def draw(self, secret: int, randomness: Randomness) -> int:
+        """An answer. Charges no ledger: whoever releases it has to.
+
+        Guarantee: *exactly* the law of the row, in integers; the time it takes is not hidden.
+        Raises: IndexError when there is no such secret.
+        """
+        if not 0 <= secret < self.secrets:
+            raise IndexError(f"secrets run from 0 to {self.secrets - 1}")
+        weights, total = self.weights[secret]
+        left = uniform_integer(total, randomness)
+        for z, weight in enumerate(weights):
+            left -= weight
+            if left < 0:
+                return z
+        raise DxgeomError("the weights of a row do not sum to their denominator")
+
+
+def _over_one_denominator(row: Sequence[Fraction]) -> tuple[tuple[int, ...], int]:
+    total = math.lcm(*(chance.denominator for chance in row))
+    return tuple(chance.numerator * (total // chance.denominator) for chance in row), total
+
+
+def _mean(weights: Sequence[int], total: int, costs: Sequence[Fraction]) -> Fraction:
+    """In integers, because adding fractions would reduce every partial sum."""
+    unit = math.lcm(*(cost.denominator for cost in costs))
+    exact = sum(w * cost.numerator * (unit // cost.denominator) for w, cost in zip(weights, costs, strict=True))
+    return Fraction(exact, total * unit)
+
+
+def ratio(one: Fraction, other: Fraction) -> Odds:
+    """one/other; 0/0 is 0, because an answer that neither secret can give tells nothing."""
+    if other == 0:
+        return Fraction(0) if one == 0 else _INFINITE
+    return one / other
+
+
+def require_prior(prior: Prior, secrets: int) -> None:
+    """Raises: DxgeomError unless there is a probability for each secret, and they sum to 1."""
+    if len(prior) != secrets or any(chance < 0 for chance in prior) or sum(prior) != 1:
+        raise DxgeomError("a prior has a probability for each secret, and they sum to 1")

@@ -1,0 +1,160 @@
+"""Adding shaped noise to exact integer answers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.query_changes import QueryChange
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.randomness import Randomness
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
+    """Answer k is released as ``steps[k]·(y_k + Σ_j spread[k, j]·Z_j)`` with y_k an exact integer, Z = round(V).
+
+    ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: the spread (K, m) as rationals; a unit row for an
+    answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
+    influence. Or :class:`OwnNoise` where no answer follows from others. ``change``: what was asked, where the
+    sensitivity is that of other queries which are answered in its place; else None.
+
+    Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
+    e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Both round(V) and the combinations are post-processing.
+    """
+
+    name: str
+    sensitivity: Sensitivity = field(repr=False)
+    law: NoiseLaw | None = field(repr=False)
+    mixing: NDArray[Any] | OwnNoise = field(repr=False)
+    change: QueryChange | None = field(default=None, repr=False)
+
+    @property
+    def metric(self) -> VerifiedMetric:
+        """The metric whose generating differences the noise hides."""
+        return self.sensitivity.metric
+
+    @property
+    def absent(self) -> int | None:
+        return self.sensitivity.absent
+
+    @cached_property
+    def fingerprint(self) -> str:
+        lattice = self.sensitivity.queries
+        meaning = (self.metric.fingerprint, self.name, lattice.names, [str(step) for step in lattice.steps])
+        digest = hashlib.sha256(repr((meaning, lattice.tables.digest)).encode())
+        digest.update(self.variances().tobytes())
+        return digest.hexdigest()
+
+    @property
+    def spread(self) -> NDArray[Any]:
+        """(K, m) rationals: how much of each coordinate of Z every answer gets."""
+        return self.mixing.matrix if isinstance(self.mixing, OwnNoise) else self.mixing
+
+    @cached_property
+    def float_spread(self) -> NDArray[np.float64]:
+        """``spread`` in answer units, float64 (K, m)."""
+        return np.asarray(self.spread.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
+
+    @cached_property
+    def reach_of_each(self) -> NDArray[np.float64]:
+        """(K,): Σ_j |spread[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
+        if isinstance(self.mixing, OwnNoise):
+            return self.mixing.noisy * self.sensitivity.queries.float_steps
+        return np.asarray(np.abs(self.float_spread).sum(axis=1))
+
+    @cached_property
+    def ideal_variances(self) -> NDArray[np.float64]:
+        """(K,): mean squared error of each answer at spend 1 before rounding to the lattice, in its own unit
+        squared."""
+        queries = self.sensitivity.queries
+        match self.law, self.mixing:
+            case None, _:
+                return np.zeros(len(queries.names))
+            case LaplaceNoise(scales=scales), OwnNoise(coordinates=coordinates):
+                ideal = np.zeros(len(queries.names))
+                ideal[coordinates] = 2 * (scales * queries.float_steps[coordinates]) ** 2
+                return ideal
+            case law, _:
+                spread = self.float_spread
+                return np.asarray(np.einsum("kj,kj->k", spread @ law.second_moment, spread))
+
+    @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far the mean of an answer can be from the truth, by a choice made before any data was read."""
+        return np.zeros(len(self.sensitivity.queries.names)) if self.change is None else self.change.biases
+
+    @property
+    def lasting_errors(self) -> NDArray[np.float64]:
+        """(K,): the part of each mean squared error that no spend makes smaller: rounding to the lattice, and bias."""
+        return np.asarray(self.rounding_variances + self.biases**2)
+
+    @cached_property
+    def rounding_variances(self) -> NDArray[np.float64]:
+        """(K,): what rounding to the lattice adds, about g²/12 per noisy coordinate."""
+        if self.law is None:
+            return np.zeros(len(self.sensitivity.queries.names))
+        if isinstance(self.mixing, OwnNoise):
+            return np.asarray(self.reach_of_each**2 / 12)
+        return np.asarray((self.float_spread**2).sum(axis=1) / 12)
+
+    def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:
+        """(K,): mean squared error of each answer in its own unit squared.
+
+        The ideal noise's moment is exact. Rounding to the lattice adds about g²/12 per noisy coordinate, less when a
+        large spend makes the noise hardly wider than a step. Where changed queries are answered, it is the worst over
+        all data: the square of the bias is added. Rounded weights are not in here: see ``weight_errors``.
+        """
+        return np.asarray(self.ideal_variances / float(spend) ** 2 + self.lasting_errors)
+
+    @property
+    def rounding_share(self) -> float:
+        """The part of the total mean squared error, at spend 1, that comes from rounding to the lattice."""
+        total = float(self.variances().sum())
+        return 0.0 if total == 0 else float(self.rounding_variances.sum()) / total
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        require_written_for(self.sensitivity.queries.records, records)
+        if self.change is not None and self.change.records != records:
+            raise DataError(
+                f"the queries were changed for {self.change.records:,} records, these are {records:,}; the bias grows "
+                "with that public number: plan for it"
+            )
+        if self.law is not None:
+            self.law.check_size(1 / spend)
+
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
+        """One noisy answer per query, as exact rationals."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(
+        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        exact, steps = self.sensitivity.queries.integer_answers(data), self.sensitivity.queries.steps
+        rows = [[]] * count if self.law is None else self.law.draw(count, randomness, 1 / spend).tolist()
+        return [
+            tuple(
+                step * (integer + added)
+                for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
+            )
+            for noise in rows
+        ]
+
+
+def _noise_of_each(mixing: NDArray[Any] | OwnNoise, noise: list[int]) -> list[Fraction]:
+    if isinstance(mixing, OwnNoise):
+        return mixing.noise_of_each(noise)
+    return [sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)) for row in mixing]

@@ -1,0 +1,151 @@
+"""Where a metric meets a workload: the differences that noise has to hide. The only place that knows both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
+from dxgeom.metrics.operations.differences import differences_of_tables
+from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
+from dxgeom.universe.weight_tables import WeightTables
+
+MOST_LISTED_QUERIES = 64
+"""The changes of more queries than this are not listed difference by difference where they come in large tables."""
+_SMALL_MATRIX = 1 << 22
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """The generating differences Δ_e of a workload on its lattice, each with the distance b_e it has to honour.
+
+    A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
+    steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it.
+    """
+
+    metric: VerifiedMetric = field(repr=False)
+    queries: LatticeQueries = field(repr=False)
+    changes: Changes = field(repr=False)
+    absent: int | None
+
+    @property
+    def differences(self) -> NDArray[np.int64]:
+        """(E, K): all of them, int64, without zeros, one of each pair ±Δ.
+
+        Raises: TooLarge for workloads whose differences are too many to list.
+        """
+        return self._listed.differences
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """(E,): the distance of each difference, rounded down.
+
+        Raises: TooLarge for workloads whose differences are too many to list.
+        """
+        return self._listed.bounds
+
+    @property
+    def of_each_query(self) -> NDArray[np.float64]:
+        """(K,): max_e |Δ_e,k|/b_e in lattice steps, *rounded up*; 0 where a query never changes."""
+        return self.changes.of_each_query
+
+    @property
+    def _listed(self) -> ListedChanges:
+        if isinstance(self.changes, ListedChanges):
+            return self.changes
+        raise TooLarge(f"the differences that {len(self.queries.names):,} queries make are too many to list one by one")
+
+
+def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivity:
+    """Put the queries on a lattice and collect their differences along the metric's generating pairs.
+
+    Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
+    Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
+    can honour the metric; TooLarge.
+    """
+    require_same_records(metric, queries)
+    absent = absent_record(metric, queries)
+    if absent is not None:
+        require_nothing_for_absence(queries.numerators, absent)
+        if queries.records is not None:
+            raise UnsupportedCombination("where records may be absent, no query divides by their number")
+    changes = _changes(metric.metric, queries.tables)
+    lattice = on_lattice(queries, changes.of_each_query)
+    if absent is not None and any(lattice.weight_errors):
+        _refuse_rounding(lattice)
+    if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
+        # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
+        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent)
+    finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
+    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent)
+
+
+def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:
+    """Raises: UnsupportedCombination unless the metric is verified and on the records that the queries weigh."""
+    if not isinstance(metric, VerifiedMetric):
+        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
+    if metric.size != queries.size:
+        raise UnsupportedCombination(
+            f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
+        )
+    apart = metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe)
+    if apart:
+        raise UnsupportedCombination(
+            "the metric and the queries are about different universes: load both from one policy"
+        )
+
+
+def require_public_number(metric: VerifiedMetric, queries: LinearQueries) -> None:
+    """Raises: UnsupportedCombination where records may be absent: how many there are is then private."""
+    if absent_record(metric, queries) is not None:
+        raise UnsupportedCombination(
+            "this mechanism uses the number of records, which a policy with a rule about presence keeps private"
+        )
+
+
+def require_written_for(stated: int | None, records: int) -> None:
+    """Raises: DataError when queries were divided by another public number of records than there are."""
+    if stated is not None and stated != records:
+        raise DataError(
+            f"the queries were written for {stated:,} records, the table has {records:,}; "
+            "a mean divides by that public number: correct 'records' in the queries"
+        )
+
+
+def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:
+    """The index that means no record, as the metric knows it or, where that is a bare matrix, the queries' universe.
+
+    None: the number of records is public.
+    """
+    if metric.absent is not None or metric.universe is not None or queries.universe is None:
+        return metric.absent
+    return queries.universe.absent
+
+
+def _changes(metric: Metric, tables: WeightTables) -> Changes:
+    """Listed where that is possible; in factors for large workloads in tables."""
+    if tables.is_matrix or tables.count <= MOST_LISTED_QUERIES or tables.count * tables.size <= _SMALL_MATRIX:
+        try:
+            return ListedChanges(*differences_of_tables(metric, tables))
+        except TooLarge:
+            if tables.is_matrix:
+                raise
+    return factored_changes(metric, tables)
+
+
+def _refuse_rounding(lattice: LatticeQueries) -> None:
+    """What rounding weights does to an answer grows with the number of records, so error bars would tell it."""
+    rounded = next(name for name, error in zip(lattice.names, lattice.weight_errors, strict=True) if error)
+    raise UnsupportedCombination(
+        f"the weights of query '{rounded}' would have to be rounded, and how much that changes its answer depends on "
+        "the number of records, which this policy keeps private: give weights with at most nine digits, as integers "
+        "or Fractions"
+    )

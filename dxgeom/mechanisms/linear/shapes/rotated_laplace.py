@@ -1,0 +1,53 @@
+"""Laplace noise in a better basis: as cheap as independent noise, and often a hundredth of its error."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, longest_first, principal_axes, spread_of
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
+
+
+def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMechanism:
+    """Independent Laplace noise on m combinations of the queries, from which the answers follow.
+
+    Definition: noise B⁻¹V with V_r ~ Lap(1), ‖BΔ_e‖₁ ≤ b_e on all generating pairs, and ‖B⁻¹‖ small. Bases tried: the
+    queries themselves, the longest differences one after another, the principal axes; each with optimal scales, and
+    the best then improved as a whole. This is the matrix mechanism with as many strategies as dimensions.
+
+    Args: ``strategy`` B in round coordinates, from :func:`best_strategy`.
+    Guarantee: every generating difference is hidden, with all rounding errors counted against it; the error is exact,
+    the basis a local optimum only.
+    Raises: CertificateRefused when float64 cannot show it.
+    """
+    return space.mechanism(
+        "rotated-laplace", LaplaceNoise(np.ones(space.dimension)), np.asarray(np.linalg.inv(strategy))
+    )
+
+
+def best_strategy(space: RoundSpace) -> NDArray[np.float64]:
+    """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding."""
+    starts = [longest_first(space.points), principal_axes(space.points)]
+    if space.query_basis is not None:
+        starts.insert(0, space.query_basis)
+    scaled = [found for start in starts if (found := _optimally_scaled(space.points, start)) is not None]
+    if not scaled:
+        raise CertificateRefused("no basis of this workload has optimal scales within float64")
+    best = improved_strategy(space.points, min(scaled, key=spread_of))
+    again = _optimally_scaled(space.points, best)
+    return min([best, *([] if again is None else [again])], key=spread_of)
+
+
+def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """diag(w)·basis with the w of least error; None where float64 does not suffice to find it."""
+    lengths = np.sum(np.linalg.inv(basis) ** 2, axis=0)
+    try:
+        rates = minimise_reciprocal_squares(np.abs(points @ basis.T), lengths / lengths.max()).rates
+    except CertificateRefused:
+        return None
+    return np.asarray(rates[:, None] * basis)

@@ -1,0 +1,63 @@
+"""Laplace noise on more sums than there are dimensions, from which the answers follow by least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
+from dxgeom.mechanisms.linear.shapes.strategy_program import WORK, improved_strategy, loads_of, spread_of
+from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
+from dxgeom.noise.laws.laplace import LaplaceNoise
+
+MOST_ROWS = 1_200
+_POLISH = WORK / 40
+
+
+def strategy_mechanism(space: RoundSpace, square: NDArray[np.float64]) -> AdditiveMechanism:
+    """The matrix mechanism: noise A⁺Z with Z_k ~ Lap(1) on p ≥ m sums A of which the answers are combinations.
+
+    Definition: ‖A Δ_e‖₁ ≤ b_e on all generating pairs, ‖A⁺‖ small; A⁺ the left inverse of least squares. Rows are the
+    queries, counts of the classes that these tell apart, of blocks of neighbouring classes and in lower marginals, and
+    the rotated Laplace noise's own; several sets of them are weighted by gradient, and the best improved as a whole.
+
+    Guarantee: what is released is y + A⁺Z for the exact answers y, rounded. Let u with A⁺u = Δ: then y + Δ + A⁺Z is the
+    same function of Z + u as y + A⁺Z is of Z, so the odds change by at most e^‖u‖₁. For each generating difference that
+    u is computed from the very matrix that noise is drawn through, with all rounding errors counted against it; that
+    matrix need not be the inverse of anything. The error is exact, the strategy a local optimum only.
+    Args: ``square`` the rotated Laplace noise's strategy, from ``best_strategy``.
+    Raises: CertificateRefused when float64 cannot show it.
+    Source: Li, Miklau, Hay, McGregor and Rastogi, The matrix mechanism, 2015.
+    """
+    best = best_of(space.points, row_sets(space, square))
+    if best is None:
+        raise CertificateRefused("no sums that all answers follow from were found within float64")
+    if spread_of(best) < spread_of(square):
+        best = improved_strategy(space.points, best, _POLISH)
+    return space.mechanism("strategy", LaplaceNoise(np.ones(len(best))), np.asarray(np.linalg.pinv(best)))
+
+
+def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Sets of rows (p, m), each of rank m, as a search may start from."""
+    own = [space.axes, determined_rows(space, "cells"), determined_rows(space, "blocks")]
+    queries, cells, blocks = (_balanced(space.points, rows) for rows in own)
+    sets = [queries, cells, blocks, np.vstack([queries, square]), np.vstack([cells, square])]
+    return [rows for rows in sets if _reaches(rows, space.dimension)]
+
+
+def best_of(points: NDArray[np.float64], sets: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """The set that is best when weighted; None of none."""
+    return min((weighted_rows(points, rows) for rows in sets), key=spread_of, default=None)
+
+
+def _balanced(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same rows without zeros, together as heavy as the points allow."""
+    rows = rows[np.abs(rows).max(axis=1) > 0]
+    return rows if len(rows) == 0 else np.asarray(rows / loads_of(points, rows).max())
+
+
+def _reaches(rows: NDArray[np.float64], dimension: int) -> bool:
+    return dimension <= len(rows) <= MOST_ROWS and bool(np.isfinite(spread_of(rows)))

@@ -1,0 +1,84 @@
+"""How fast linear scores change with the metric: all that selection has to know of them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.restriction import without_idle_attributes
+from dxgeom.numeric.rounding import quotient_round_up
+from dxgeom.universe.queries import LinearQueries
+
+LARGEST_WEIGHT = 2**50
+"""Weights over a common unit stay below this, so that differences of differences are exact in float64."""
+COMPARISON_LIMIT = 2_000_000_000
+"""Beyond so many differences the spread is bounded by twice the steepness instead: a quarter of a minute."""
+
+
+def over_common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fraction]:
+    """The same weights (K, N) as integers over the coarsest unit that all queries share; *exact*.
+
+    Raises: TooLarge when they need 2⁵⁰ or more.
+    """
+    unit = reduce(_common, queries.units)
+    factors = [query_unit / unit for query_unit in queries.units]
+    widest = [int(factor) * int(np.abs(row).max()) for factor, row in zip(factors, queries.numerators, strict=True)]
+    if max(widest) >= LARGEST_WEIGHT:
+        raise TooLarge("over one common unit the weights of all queries stay below 2**50: round them to fewer digits")
+    # A row of zeros is one in any unit, and its factor may pass 64 bits.
+    whole = [[int(factor) if width else 1] for factor, width in zip(factors, widest, strict=True)]
+    return queries.numerators * np.array(whole, dtype=np.int64), unit
+
+
+def steepness(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(K,): max |rows[k, i] − rows[k, j]|/d(i, j) over generating pairs, *rounded up*.
+
+    Raises: UnboundedLoss when a row separates records at distance 0.
+    """
+    return _finite(np.array([lipschitz(metric, row) for row in rows]))
+
+
+def spread(metric: Metric, rows: NDArray[np.int64]) -> float:
+    """max over generating pairs of (max_k Δ_k − min_k Δ_k)/d(i, j) with Δ_k = rows[k, i] − rows[k, j], *rounded up*.
+
+    It is at most twice the largest steepness, and equal to it when all rows move the same way. The range of a vector
+    is a seminorm, so generating pairs are enough.
+    Guarantee: beyond the stated number of comparisons, twice the largest steepness, which is never smaller.
+    Raises: UnboundedLoss when the range is not 0 at distance 0.
+    """
+    fewer, values = without_idle_attributes(metric, rows)
+    widest, compared = 0.0, 0
+    for block in fewer.generating_pairs():
+        compared += block.bound.size * len(values)
+        if compared > COMPARISON_LIMIT:
+            return 2 * float(steepness(metric, rows).max())
+        highest = values[0, block.first] - values[0, block.second]
+        lowest = highest.copy()
+        for row in values[1:]:
+            change = row[block.first] - row[block.second]
+            np.maximum(highest, change, out=highest)
+            np.minimum(lowest, change, out=lowest)
+        ranges = quotient_round_up((highest - lowest).astype(np.float64), block.bound)
+        widest = max(widest, float(np.max(ranges, initial=0.0)))
+    return float(_finite(np.array([widest]))[0])
+
+
+def _finite(constants: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.all(np.isfinite(constants)):
+        raise UnboundedLoss("a score separates records at distance 0, so no selection by it can honour the metric")
+    return constants
+
+
+def _common(one: Fraction, other: Fraction) -> Fraction:
+    """The largest unit of which both are multiples."""
+    return Fraction(
+        math.gcd(one.numerator * other.denominator, other.numerator * one.denominator),
+        one.denominator * other.denominator,
+    )

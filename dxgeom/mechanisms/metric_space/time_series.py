@@ -1,0 +1,128 @@
+"""Readings that move together: noise for a whole series under the maximum metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
+from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.rounding import round_up
+
+LARGEST_SERIES = 150
+"""Readings: the box's sampler has a proved error bound for twice as many uniforms and one more."""
+
+
+@final
+@dataclass(frozen=True)
+class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
+    """n readings + round(V), V of density ∝ e^(−epsilon·max_t |v_t|), on a lattice of width ``step``.
+
+    ``account``: whose budget a release spends. ``epsilon``: nats per unit of a reading. The data are each reading in
+    steps of the lattice, integers. Made by :func:`series_mechanism` or :func:`series_mechanism_under`.
+
+    Guarantee: exchanging the series x of lattice readings for y changes the
+    odds of any output by at most e^(spend·epsilon·max_t |x_t − y_t|), however many readings differ.
+    Source: Chatzikokolakis et al. 2013, §6.1; corrected: independent noise for each reading needs n times the scale.
+    """
+
+    account: Account
+    readings: int
+    epsilon: Fraction
+    step: Fraction
+    name: str = "series"
+
+    def __post_init__(self) -> None:
+        # A quotient of floats may be rounded down, and the noise with it.
+        exact = isinstance(self.epsilon, (int, Fraction)) and isinstance(self.step, (int, Fraction))
+        if not (exact and 1 <= self.readings <= LARGEST_SERIES and self.epsilon > 0 and self.step > 0):
+            raise UnsupportedCombination(
+                f"a series has 1 to {LARGEST_SERIES} readings, epsilon > 0 and step > 0, both exact: Fraction('0.1')"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest_of(self.account.policy_fingerprint, self.name, self.readings, self.epsilon, self.step)
+
+    @cached_property
+    def law(self) -> BoxNoise:
+        """The law of V at spend 1, in steps: radius Gamma(n + 1), direction uniform in the cube."""
+        return BoxNoise(Box(np.full(self.readings, round_up(1 / (self.epsilon * self.step)))))
+
+    @property
+    def mean_absolute(self) -> float:
+        """E|error| of each reading at spend 1, in a reading's unit: (n + 1)/(2ε), without lattice rounding."""
+        return (self.readings + 1) / (2 * float(self.epsilon))
+
+    @property
+    def root_mean_square(self) -> float:
+        """√E(error²) of each reading at spend 1: √((n + 1)(n + 2)/3)/ε, and step²/12 for the lattice."""
+        ideal, _ = series_root_mean_square(self.readings, float(self.epsilon))
+        return math.hypot(ideal, float(self.step) / math.sqrt(12))
+
+    def check(self, data: Sequence[int], spend: Fraction) -> None:
+        proper = isinstance(data, (Sequence, np.ndarray)) and len(data) == self.readings
+        if not proper or not all(_is_whole(reading) for reading in data):
+            raise DataError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
+        if not spend > 0:
+            raise UnsupportedCombination(f"a spend is positive, found {spend}")
+        self.law.check_size(1 / spend)
+
+    def draw(self, data: Sequence[int], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
+        """The noisy readings."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(
+        self, data: Sequence[int], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        self.check(data, spend)
+        return [
+            tuple((int(reading) + z) * self.step for reading, z in zip(data, noise, strict=True))
+            for noise in self.law.draw(count, randomness, 1 / spend).tolist()
+        ]
+
+
+def series_mechanism(
+    title: str, readings: int, epsilon: Fraction, step: Fraction, budget: Fraction = Fraction(1)
+) -> SeriesMechanism:
+    """Noise for series that no policy speaks of; all series of this title, epsilon and budget share an account.
+
+    Raises: UnsupportedCombination for numbers that make no series.
+    """
+    return SeriesMechanism(Account(title, digest_of("series", title, epsilon), budget), readings, epsilon, step)
+
+
+def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
+    """Noise for the series of a policy that measures several numbers by their largest change.
+
+    The answers lie on the lattice of the policy's own numbers, and are not held within its bounds.
+    Raises: UnsupportedCombination unless all numbers have one rate and one step, and are multiples of that step.
+    """
+    inner = metric.metric
+    lines = [part for part in inner.parts if isinstance(part, LineMetric)] if isinstance(inner, MaxMetric) else []
+    rates = {line.rate for line in lines}
+    if not isinstance(inner, MaxMetric) or len(lines) < len(inner.parts) or inner.step is None or len(rates) != 1:
+        raise UnsupportedCombination("a series is of numbers measured by their largest change, with one rate and step")
+    epsilon = rates.pop()
+    step = inner.step / epsilon
+    if any((line.positions[0] / step).denominator != 1 for line in lines):
+        raise UnsupportedCombination(f"the readings of a series are multiples of their step, here {step}")
+    return SeriesMechanism(account_of(metric), len(lines), epsilon, step)
+
+
+def _is_whole(reading: object) -> bool:
+    return isinstance(reading, (int, np.integer)) and not isinstance(reading, bool)

@@ -1,0 +1,237 @@
+"""A small database that answers many queries nearly as the real one does, picked among all of its size."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, combinations_with_replacement
+from typing import Any, final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.linear.biased.common_change import changed_alike
+from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
+from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
+from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.discrete.noisy_largest import SelectionLaw
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.exact_totals import integer_totals
+from dxgeom.universe.queries import LinearQueries
+
+DATABASE_LIMIT = 1_000_000
+"""All databases of the size are scored; more than this are refused."""
+ENTRY_LIMIT = 20_000_000
+"""Record types in all these databases together."""
+_SCORES_AT_ONCE = 4_000_000
+_LEVEL = 0.95
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SmallDatabase:
+    """The picked database: ``record_types`` are the indices of its records, increasing; it stands for ``records``.
+
+    Answers are scaled by records/size. Whatever is computed from it reveals nothing more.
+    """
+
+    record_types: tuple[int, ...]
+    records: int
+    queries: LinearQueries = field(repr=False)
+
+    @cached_property
+    def exact_answers(self) -> tuple[Fraction, ...]:
+        """The answers to the queries, scaled to all records; exact rationals."""
+        scale = Fraction(self.records, len(self.record_types))
+        return tuple(scale * answer for answer in self.queries.answers(self._counts))
+
+    @property
+    def answers(self) -> NDArray[np.float64]:
+        """(K,): the same in float64."""
+        return np.array([float(answer) for answer in self.exact_answers])
+
+    @property
+    def histogram(self) -> NDArray[np.float64]:
+        """(N,): the database scaled to all records."""
+        return np.asarray(self._counts * (self.records / len(self.record_types)), dtype=np.float64)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The database ready for JSON."""
+        answers = zip(self.queries.names, self.exact_answers, strict=True)
+        return {
+            "record_types": list(self.record_types),
+            "records": self.records,
+            "answers": [{"name": name, "value": float(answer), "exact": str(answer)} for name, answer in answers],
+        }
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.record_types, minlength=self.queries.size).astype(np.int64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
+    """One of all databases y of m records, by the score −max_q |q(x) − (n/m)·q(y)|.
+
+    Definition: m = ``size`` records of any type; n the public number of real ones; the selection's rate is spend/2c
+    with c ≥ max |q_i − q_j|/d(i, j) over queries and generating pairs, ``steepest`` in units. Where queries were
+    changed for ``planned`` records, ``queries`` are the changed ones, at most ``shift`` per record from those asked.
+    Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): each score changes
+    by at most c·d, up or down, and every database is scored in exact integers.
+    Source: Kamalaruban et al. 2020, §3.3, after Blum, Ligett & Roth 2008; corrected: q(x) is compared with
+    (n/m)·q(y), not with q(y), which a database of m < n records cannot come near.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    queries: LinearQueries = field(repr=False)
+    law: SelectionLaw
+    numerators: NDArray[np.int64] = field(repr=False)
+    unit: Fraction
+    steepest: float
+    size: int
+    planned: int | None = None
+    shift: Fraction = Fraction(0)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        changed = () if self.planned is None else (self.planned, self.shift)
+        asked = (self.name, self.law, self.queries.fingerprint, self.steepest, self.size)
+        meaning = (self.metric.fingerprint, *asked, *changed)
+        return hashlib.sha256(repr(meaning).encode()).hexdigest()
+
+    @property
+    def databases(self) -> int:
+        """How many there are to pick from."""
+        return math.comb(self.metric.size + self.size - 1, self.size)
+
+    def error_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
+        """With probability at least ``level`` no answer is further off than this; whatever the data.
+
+        Definition: n·w·√(ln 2K/2m) + 2c·(ln M − ln(1 − level))/spend + n·shift, w the widest range of one query's
+        weights, M the number of databases; up to the rounding of float64.
+        Source: Kamalaruban et al. 2020, Proposition 1; corrected: the theorem it takes from Dwork & Roth 2014 finds a
+        database within αn only for more than two queries, so what m records can reach is bounded by Hoeffding's
+        inequality itself; and M counts the databases of size m exactly.
+        Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        widest = float(self.unit) * float(np.ptp(self.numerators, axis=1).max())
+        reached = records * widest * math.sqrt(math.log(2 * self.queries.count) / (2 * self.size))
+        per_nat = 2 * float(self.unit) * self.steepest / float(spend)
+        return reached + per_nat * (math.log(self.databases) + nats_of(level)) + records * float(self.shift)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        if records < 1:
+            raise UnsupportedCombination("a small database stands for at least one record")
+        if self.planned not in (None, records):
+            raise DataError(
+                f"the queries were changed for {self.planned:,} records, these are {records:,}: plan for it"
+            )
+        require_scores_fit(2 * self.size * records * int(np.abs(self.numerators).max()))
+        require_rate(self._largest_lead, spend)
+
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SmallDatabase:
+        databases = self._every_database()
+        place = choose(self._scores(data, databases), self._largest_lead, spend, self.law, randomness)
+        return SmallDatabase(tuple(databases[place].tolist()), int(data.sum()), self.queries)
+
+    @property
+    def _largest_lead(self) -> Fraction:
+        """How far a lead can change per unit of distance, in units/m: one score falls, another rises."""
+        return 2 * self.size * Fraction(self.steepest)
+
+    def _every_database(self) -> NDArray[np.int64]:
+        """(M, m): in lexicographic order."""
+        listed = chain.from_iterable(combinations_with_replacement(range(self.metric.size), self.size))
+        return np.fromiter(listed, np.int64, self.databases * self.size).reshape(-1, self.size)
+
+    def _scores(self, counts: NDArray[np.int64], databases: NDArray[np.int64]) -> NDArray[np.int64]:
+        """−max_k |m·q_k(x) − n·q_k(y)| of each database y, in units/m; exact."""
+        records = int(counts.sum())
+        truth = np.array(integer_totals(self.numerators, counts), dtype=np.int64)[:, None] * self.size
+        scores = [
+            -np.abs(truth - records * sum(self.numerators[:, column] for column in block.T)).max(axis=0)
+            for block in _blocks(databases, max(1, _SCORES_AT_ONCE // len(truth)))
+        ]
+        return np.concatenate(scores)
+
+
+def small_database(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    alpha: float,
+    law: SelectionLaw = "permute-and-flip",
+    *,
+    records: int | None = None,
+) -> SmallDatabaseMechanism:
+    """The mechanism with databases of m = ⌈ln K/α²⌉ records, at least 1: they can reach an error of about αn.
+
+    Args: ``records``: n, public. Given it, changed queries are answered in place of those asked where that lowers
+    :meth:`SmallDatabaseMechanism.error_bound` at level 0.95 and spend 1; their bias is part of it.
+    Raises: TooLarge when there are more than a million databases of that size; UnsupportedCombination for a wrong alpha
+    or law, or when metric and queries are not about the same records; UnboundedLoss when a query separates records at
+    distance 0.
+    """
+    if law not in get_args(SelectionLaw):
+        raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
+    if not 1e-6 <= alpha <= 1:
+        raise UnsupportedCombination(f"alpha, the share of the records to be off by, lies in (0, 1], found {alpha}")
+    require_same_records(metric, queries)
+    require_public_number(metric, queries)
+    size = max(1, math.ceil(math.log(queries.count) / alpha**2))
+    databases = _count_up_to(metric.size, size)
+    if databases > DATABASE_LIMIT or databases * size > ENTRY_LIMIT:
+        raise TooLarge(
+            f"all databases of {size:,} records over {metric.size:,} record types would be scored; the limit is "
+            f"{DATABASE_LIMIT:,} databases of {ENTRY_LIMIT:,} records in all: take a larger alpha, fewer queries or a "
+            "coarser universe, or use mwem"
+        )
+    numerators, unit = over_common_unit(queries)
+    steepest = float(steepness(metric.metric, numerators).max())
+    asked = SmallDatabaseMechanism("small database", metric, queries, law, numerators, unit, steepest, size)
+    if records is None:
+        return asked
+    return min(asked, _with_changed_queries(asked, records), key=lambda one: one.error_bound(records))
+
+
+def _with_changed_queries(asked: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:
+    """The same for the queries whose bias and steepness together have the smallest bound."""
+    if records < 1:
+        raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
+    per_scale = 2 * (math.log(asked.databases) + nats_of(_LEVEL))
+    change = changed_alike(asked.metric.metric, asked.numerators, records, per_scale)
+    unit = asked.unit / 2**change.finer
+    queries = replace(asked.queries, weights=change.rows, units=(unit,) * len(change.rows))
+    steepest = float(steepness(asked.metric.metric, change.rows).max())
+    return replace(
+        asked,
+        queries=queries,
+        numerators=change.rows,
+        unit=unit,
+        steepest=steepest,
+        planned=records,
+        shift=change.shift * unit,
+    )
+
+
+def _count_up_to(types: int, size: int) -> int:
+    """The number of multisets, or a number beyond the limit: the binomial itself could have millions of digits."""
+    chosen = min(size, types - 1)
+    count = 1
+    for step in range(1, chosen + 1):
+        count = count * (types + size - step) // step
+        if count > DATABASE_LIMIT:
+            break
+    return count
+
+
+def _blocks(rows: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
+    return (rows[start : start + length] for start in range(0, len(rows), length))

@@ -1,0 +1,196 @@
+"""Statistics that add up polynomials of each record's bounded numbers, exactly, on a lattice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias, final
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
+from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
+
+Monomial: TypeAlias = tuple[str, ...]
+"""Column names, repeated for powers: ("x", "x", "y") is x²y."""
+Entry: TypeAlias = Mapping[Monomial, int | str | Fraction]
+"""A polynomial: its monomials with exact coefficients."""
+Powers: TypeAlias = tuple[int, ...]
+
+MOST_ENTRIES = 64
+HIGHEST_DEGREE = 8
+_ROWS_PER_BLOCK = 1 << 16
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PolynomialStatistic:
+    """T(X) = Σ over records of t(x), t_k(x) = offsets[k] + steps[k]·P_k(g), g the record's grid points.
+
+    P_k has integer coefficients without common divisor and without constant term, so T − n·offsets lies on the lattice
+    of ``steps`` exactly. ``terms[k]``: the powers of each monomial of P_k with its coefficient.
+    Only :func:`polynomial_statistic` makes one.
+    """
+
+    columns: tuple[BoundedColumn, ...]
+    names: tuple[str, ...]
+    terms: tuple[Mapping[Powers, int], ...]
+    steps: tuple[Fraction, ...]
+    offsets: tuple[Fraction, ...]
+
+    @property
+    def dimension(self) -> int:
+        """The number m of entries."""
+        return len(self.names)
+
+    @cached_property
+    def on_unit_box(self) -> BoxPolynomials:
+        """The P_k with every column's grid 0…steps divided by its length: same values, on [0, 1]ᵖ."""
+        exponents = sorted({powers for entry in self.terms for powers in entry})
+        lengths = [math.prod(c.steps**e for c, e in zip(self.columns, powers, strict=True)) for powers in exponents]
+        rows = [
+            [entry.get(powers, 0) * length for powers, length in zip(exponents, lengths, strict=True)]
+            for entry in self.terms
+        ]
+        return BoxPolynomials(np.array(exponents, dtype=np.int64), np.array(rows, dtype=object))
+
+    def integer_totals(self, table: ArrayLike) -> tuple[list[int], int]:
+        """Σ P_k over the records of a table (n, p), exact, and n. **Not private.**
+
+        Values outside a column's box are clipped to it, and moved to a nearest grid point.
+        """
+        places = grid_table(self.columns, table)
+        totals = [0] * self.dimension
+        for start in range(0, len(places), _ROWS_PER_BLOCK):
+            block = places[start : start + _ROWS_PER_BLOCK]
+            for entry, terms in enumerate(self.terms):
+                totals[entry] += self._block_total(block, terms)
+        return totals, len(places)
+
+    def values(self, totals: Sequence[int | Fraction], records: int) -> tuple[Fraction, ...]:
+        """T in its own units from lattice totals."""
+        whole = zip(self.offsets, self.steps, totals, strict=True)
+        return tuple(records * offset + step * total for offset, step, total in whole)
+
+    def exact(self, table: ArrayLike) -> tuple[Fraction, ...]:
+        """T of a table after clipping and moving to the grid, exact. **Not private.**"""
+        return self.values(*self.integer_totals(table))
+
+    def _block_total(self, block: NDArray[np.int64], terms: Mapping[Powers, int]) -> int:
+        """In 64-bit integers where nothing can overflow, else in Python's."""
+        total = 0
+        for powers, coefficient in terms.items():
+            largest = math.prod(c.steps**e for c, e in zip(self.columns, powers, strict=True))
+            kind = np.int64 if largest * len(block) < 2**63 else object
+            product = np.ones(len(block), dtype=kind)
+            for column, power in enumerate(powers):
+                for _ in range(power):
+                    product = product * block[:, column].astype(kind)
+            total += coefficient * int(product.sum())
+        return total
+
+
+def polynomial_statistic(columns: Iterable[BoundedColumn], entries: Mapping[str, Entry]) -> PolynomialStatistic:
+    """The statistic with these entries, each summed over all records.
+
+    Raises: UnsupportedCombination for unknown columns, constant entries, or entries that follow from others.
+    TooLarge beyond degree 8 or 64 entries.
+    """
+    boxes = tuple(columns)
+    names = [column.name for column in boxes]
+    if len(set(names)) != len(names) or not names:
+        raise UnsupportedCombination(f"a statistic needs columns with distinct names, found {names}")
+    if not 0 < len(entries) <= MOST_ENTRIES:
+        raise TooLarge(f"a statistic has between 1 and {MOST_ENTRIES} entries, found {len(entries)}")
+    polynomials = [_on_grid(boxes, name, entry) for name, entry in entries.items()]
+    parts = [_lattice_form(name, polynomial) for name, polynomial in zip(entries, polynomials, strict=True)]
+    statistic = PolynomialStatistic(boxes, tuple(entries), *(tuple(column) for column in zip(*parts, strict=True)))
+    _check_independent(statistic)
+    return statistic
+
+
+def moments(columns: Iterable[BoundedColumn], degree: int = 2) -> PolynomialStatistic:
+    """All sums of monomials up to a degree: Σ x_i, Σ x_i x_j, …
+
+    Entries are named after what they sum: "x", "x·x", "x·y".
+    """
+    boxes = tuple(columns)
+    names = [column.name for column in boxes]
+    chosen = itertools.chain.from_iterable(
+        itertools.combinations_with_replacement(names, size) for size in range(1, degree + 1)
+    )
+    return polynomial_statistic(boxes, {"·".join(monomial): {monomial: 1} for monomial in chosen})
+
+
+def regression_statistic(predictors: Iterable[BoundedColumn], response: BoundedColumn) -> PolynomialStatistic:
+    """What least squares with an intercept needs: Σ x_j, Σ x_j x_k, Σ y, Σ x_j y.
+
+    Source: Awan & Slavković 2020, §6; corrected: the response is clipped as well, without which nothing is private.
+    """
+    boxes = tuple(predictors)
+    names = [column.name for column in boxes]
+    pairs = [*itertools.combinations_with_replacement(names, 2), *((name, response.name) for name in names)]
+    chosen = [*((name,) for name in names), (response.name,), *pairs]
+    return polynomial_statistic((*boxes, response), {"·".join(monomial): {monomial: 1} for monomial in chosen})
+
+
+def _on_grid(columns: tuple[BoundedColumn, ...], name: str, entry: Entry) -> dict[Powers, Fraction]:
+    """The entry as a polynomial in the grid points: every x is replaced by low + step·g."""
+    known = {column.name: place for place, column in enumerate(columns)}
+    total: dict[Powers, Fraction] = {}
+    for monomial, coefficient in entry.items():
+        if len(monomial) > HIGHEST_DEGREE:
+            raise TooLarge(f"entry '{name}' has degree {len(monomial)}; {HIGHEST_DEGREE} is the most")
+        product = {(0,) * len(columns): _coefficient(name, coefficient)}
+        for factor in monomial:
+            if factor not in known:
+                raise UnsupportedCombination(f"entry '{name}' uses '{factor}', the columns are {', '.join(known)}")
+            product = _times_column(product, known[factor], columns[known[factor]])
+        for powers, value in product.items():
+            total[powers] = total.get(powers, Fraction(0)) + value
+    return total
+
+
+def _coefficient(name: str, number: int | str | Fraction) -> Fraction:
+    try:
+        return Fraction(number)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        raise UnsupportedCombination(f"coefficients of '{name}' are exact numbers, found {number!r}") from error
+
+
+def _times_column(polynomial: dict[Powers, Fraction], place: int, column: BoundedColumn) -> dict[Powers, Fraction]:
+    product: dict[Powers, Fraction] = {}
+    for powers, value in polynomial.items():
+        raised = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
+        product[powers] = product.get(powers, Fraction(0)) + value * column.low
+        product[raised] = product.get(raised, Fraction(0)) + value * column.step
+    return product
+
+
+def _lattice_form(name: str, polynomial: dict[Powers, Fraction]) -> tuple[dict[Powers, int], Fraction, Fraction]:
+    """Integer coefficients without common divisor, their step, and the constant."""
+    moving = {powers: value for powers, value in polynomial.items() if value and any(powers)}
+    constant = sum((value for powers, value in polynomial.items() if not any(powers)), Fraction(0))
+    if not moving:
+        raise UnsupportedCombination(f"entry '{name}' is the same for every record: it needs no release")
+    denominator = math.lcm(*(value.denominator for value in moving.values()))
+    numerators = {powers: int(value * denominator) for powers, value in moving.items()}
+    divisor = math.gcd(*numerators.values())
+    return {p: n // divisor for p, n in numerators.items()}, Fraction(divisor, denominator), constant
+
+
+def _check_independent(statistic: PolynomialStatistic) -> None:
+    """Refuse entries that follow from others: their differences would span no full-dimensional body."""
+    rows = [[fmpq(int(entry)) for entry in row] for row in statistic.on_unit_box.coefficients]
+    for count in range(1, len(rows) + 1):
+        if fmpq_mat(rows[:count]).rank() < count:
+            raise UnsupportedCombination(
+                f"entry '{statistic.names[count - 1]}' follows from the entries before it: leave it out"
+            )

@@ -1,0 +1,175 @@
+"""Releasing a polynomial statistic of bounded records with noise shaped by what one record can change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
+from dxgeom.mechanisms.statistics.norm_sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
+from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.rounding import round_up
+
+LARGEST_DIMENSION = 6
+"""Facets of curved bodies explode beyond."""
+Body: TypeAlias = Literal["auto", "hull", "box", "laplace"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StatisticMechanism(Mechanism[ArrayLike, tuple[Fraction, ...]]):
+    """T(X) + noise of the norm whose unit ball, in lattice steps, is the body of ``law``.
+
+    ``excess``: how much larger than the hull of the adjacent output space the body is at most, relative; None where
+    that is not known (boxes and Laplace noise). The data are a table (n, p): one row per record, one column per bounded
+    column, in their order.
+
+    Guarantee: replacing one record of the table by any other changes the odds of any output by at most e^spend. Every
+    record is clipped to its columns' boxes and moved to their grids first, so T(X) lies on the lattice exactly, one
+    record moves it within S_T, and S_T is inside the body. The noise is the ideal K-norm noise rounded to that lattice,
+    which is post-processing. The number of records is public.
+    Source: Awan & Slavković 2020, Prop. 2.10, with their Algorithm 8 replaced: see :func:`hull_mechanism` of linear
+    queries.
+    """
+
+    name: str
+    account: Account
+    statistic: PolynomialStatistic = field(repr=False)
+    law: NoiseLaw = field(repr=False)
+    excess: float | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        statistic = self.statistic
+        terms = [sorted(entry.items()) for entry in statistic.terms]
+        meaning = (self.account.policy_fingerprint, self.name, statistic.columns, statistic.names, terms)
+        lattice = (*map(str, statistic.steps), *map(str, statistic.offsets))
+        digest = hashlib.sha256(repr((meaning, lattice)).encode())
+        digest.update(self.law.second_moment.tobytes())
+        return digest.hexdigest()
+
+    def covariance(self, epsilon: Fraction = Fraction(1)) -> NDArray[np.float64]:
+        """(m, m): second moments of the error in the entries' own units, up to the rounding of float64.
+
+        The ideal noise's moment is exact; rounding to the lattice adds about a twelfth of a squared step.
+        """
+        steps = np.array([float(step) for step in self.statistic.steps])
+        moment = self.law.second_moment / float(epsilon) ** 2 + np.eye(self.law.dimension) / 12
+        return np.asarray(moment * np.outer(steps, steps))
+
+    def check(self, data: ArrayLike, spend: Fraction) -> None:
+        self._check_spend(spend)
+        self.statistic.integer_totals(data)
+
+    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
+        """One noisy value per entry, as exact rationals."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Fraction, ...]]:
+        self._check_spend(spend)
+        totals, records = self.statistic.integer_totals(data)
+        return [
+            self.statistic.values([total + z for total, z in zip(totals, noise, strict=True)], records)
+            for noise in self.law.draw(count, randomness, 1 / spend).tolist()
+        ]
+
+    def _check_spend(self, spend: Fraction) -> None:
+        if not (isinstance(spend, Fraction) and spend > 0):
+            raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
+        self.law.check_size(1 / spend)
+
+
+def statistic_mechanism(
+    statistic: PolynomialStatistic,
+    body: Body = "auto",
+    limits: EnclosureLimits | None = None,
+    *,
+    title: str = "statistics",
+    budget: Fraction = Fraction(1),
+) -> StatisticMechanism:
+    """The mechanism of one body, or with "auto" the one of least error relative to the entries' own sensitivities.
+
+    ``title``, ``budget``: of the ledger's account; all statistics of the same people are given the same two.
+
+    *hull*: a polytope around S_T, up to six entries; *box*: |u_k| ≤ Δ(T_k); *laplace*: independent noise, the scales in
+    proportion to Δ(T_k), up to 14 entries. "auto" leaves out what is too large.
+    Raises: TooLarge when the body asked for has too many facets or entries, or the lattice is too fine for 64 bits.
+    """
+    digest = hashlib.sha256(f"any record for any other: {title}".encode()).hexdigest()
+    account = Account(title, digest, budget)
+    builders: dict[str, Callable[[], StatisticMechanism]] = {
+        "hull": lambda: _by_hull(account, statistic, limits),
+        "box": lambda: _by_box(account, statistic),
+        "laplace": lambda: _by_laplace(account, statistic),
+    }
+    if body != "auto":
+        if body not in builders:
+            raise UnsupportedCombination(f"a statistic's body is auto, hull, box or laplace, found '{body}'")
+        return _checked(builders[body]())
+    built = []
+    for build in builders.values():
+        try:
+            built.append(build())
+        except (TooLarge, NotANormBall, CertificateRefused):  # the box is always left
+            continue
+    return _checked(min(built, key=_relative_error))
+
+
+def _by_hull(account: Account, statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> StatisticMechanism:
+    if statistic.dimension > LARGEST_DIMENSION:
+        raise TooLarge(f"hulls of statistics have at most {LARGEST_DIMENSION} entries, found {statistic.dimension}")
+    enclosing = enclosing_polytope(PolynomialOutputs(statistic), limits)
+    return StatisticMechanism("statistic, hull", account, statistic, FacetConeNoise(enclosing.body), enclosing.excess)
+
+
+def _by_box(account: Account, statistic: PolynomialStatistic) -> StatisticMechanism:
+    body = Box(np.array([round_up(width) for width in _widths(statistic)]))
+    return StatisticMechanism("statistic, box", account, statistic, BoxNoise(body))
+
+
+def _by_laplace(account: Account, statistic: PolynomialStatistic) -> StatisticMechanism:
+    """Σ_k |u_k|/r_k ≤ 1 on S_T with r_k = Δ(T_k)·max over S_T of Σ_j |u_j|/Δ(T_j)."""
+    if statistic.dimension > MOST_SIGNED_ENTRIES:
+        raise TooLarge(f"Laplace noise has at most {MOST_SIGNED_ENTRIES} entries here, found {statistic.dimension}")
+    widths = _widths(statistic)
+    spread = signed_reach(PolynomialOutputs(statistic), [1 / width for width in widths]).upper
+    law = LaplaceNoise(np.array([round_up(width * spread) for width in widths]))
+    return StatisticMechanism("statistic, laplace", account, statistic, law)
+
+
+def _widths(statistic: PolynomialStatistic) -> list[Fraction]:
+    """Δ(T_k) in lattice steps, rounded up where it is not exact."""
+    single = entry_sensitivities(PolynomialOutputs(statistic))
+    return [each.upper / step for each, step in zip(single, statistic.steps, strict=True)]
+
+
+def _relative_error(mechanism: StatisticMechanism) -> float:
+    widths = np.array([float(width) for width in _widths(mechanism.statistic)])
+    return float(np.sum(np.diagonal(mechanism.law.second_moment) / widths**2))
+
+
+def _checked(mechanism: StatisticMechanism) -> StatisticMechanism:
+    try:
+        mechanism.law.check_size(Fraction(1))
+    except TooLarge as error:
+        raise TooLarge(
+            "this statistic's lattice is too fine for 64-bit noise: give its columns coarser steps"
+        ) from error
+    return mechanism

@@ -1,0 +1,165 @@
+"""Is this matrix a metric? Zero diagonal, symmetry, no negative or undefined entries, triangle inequality."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import NotAMetric
+from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.checking.half_precision_screen import coarse_of
+from dxgeom.metrics.checking.min_plus import ROWS, worst_detour
+from dxgeom.universe.columns import plain
+
+ROUNDING_OF_INPUT = 2.0**-48
+"""A float64 distance matrix computed elsewhere is trusted to this relative accuracy, no further."""
+EXACT_BELOW = 2.0**52
+TRIANGLE = "no detour is shorter"
+
+Progress = Callable[[int, int], None]
+
+
+def certify_matrix(
+    matrix: NDArray[np.float64],
+    factor: Fraction = Fraction(1),
+    progress: Progress | None = None,
+    first: bool = False,
+) -> MetricCertificate:
+    """Check every axiom of a pseudometric with values in [0, ∞] on ``factor`` times a square float64 matrix.
+
+    Guarantee: matrices of integers below 2⁵² are decided *exactly*. Otherwise each detour is one float64 addition, so
+    an excess up to 2⁻⁴⁸ of the entry is reported as "within rounding" and anything beyond is refused.
+    Either way a mechanism honours every entry as it stands, because every finite pair is a generating pair.
+    Args: ``first`` stops at the first rows that show a violation; ``progress`` is told the rows done and the rows.
+    Raises: NotAMetric with the worst witness i, k, j (of the rows looked at) and every broken axiom's count.
+    """
+    _check_entries(matrix, factor)
+    size = len(matrix)
+    whole = np.array_equal(matrix, np.floor(matrix))
+    integral = whole and bool(np.max(matrix, initial=0.0, where=np.isfinite(matrix)) < EXACT_BELOW)
+    tolerance = 0.0 if integral else ROUNDING_OF_INPUT
+    enough = tolerance if first else np.inf
+    excess, witness, count, rows = _worst_triangle(matrix, progress, enough)
+    if witness is not None and (integral or excess > ROUNDING_OF_INPUT):
+        missed = excess * float(matrix[witness[0], witness[2]] * factor)
+        message = _describe(matrix, factor, witness, count, rows)
+        raise NotAMetric(message, witness, missed, ((TRIANGLE, count),))
+    reason = "every triple compared" + (", in exact integers" if integral else ", in float64")
+    triples = size * (size - 1) * (size - 2) // 2
+    pairs = size * (size - 1) // 2
+    if witness is not None:
+        return MetricCertificate("matrix", size, reason, pairs, triples, "within rounding", excess, tolerance)
+    return MetricCertificate("matrix", size, reason, pairs, triples, tolerance=tolerance)
+
+
+def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction]:
+    """A claimed distance matrix as float64 and the factor that was taken out of it.
+
+    Exact rationals (Fraction or int entries) are scaled to integers, so that the check decides them exactly;
+    the float matrix times the factor is the input.
+    Raises: NotAMetric when it is not a square matrix of numbers.
+    """
+    raw = np.asarray(distances)
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
+        raise NotAMetric(f"a distance matrix is square and not empty, found shape {raw.shape}", ())
+    if raw.dtype == object:
+        return _scaled_to_integers(raw)
+    if raw.dtype.kind not in "iufb":
+        raise NotAMetric(f"a distance matrix holds numbers, found {raw.dtype}", ())
+    if raw.dtype.kind in "iu" and raw.size and (raw.max() >= EXACT_BELOW or raw.min() <= -EXACT_BELOW):
+        raise NotAMetric("integer distances must stay below 2**52 to be decided exactly", ())
+    return np.array(raw, dtype=np.float64), Fraction(1)
+
+
+def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
+    """SHA-256 of the matrix and its factor."""
+    digest = hashlib.sha256(f"matrix {matrix.shape} {factor} ".encode())
+    digest.update(np.ascontiguousarray(matrix).data)
+    return digest.hexdigest()
+
+
+def _describe(
+    matrix: NDArray[np.float64], factor: Fraction, witness: tuple[int, int, int], count: int, rows: int
+) -> str:
+    i, k, j = witness
+    pairs = rows * (rows - 1) // 2
+    stopped = "" if rows == len(matrix) else f" among the first {rows:,} records, and no more were looked at"
+    return (
+        f"the triangle inequality fails for {count:,} of {pairs:,} pairs{stopped}; worst: "
+        f"d({i}, {j}) = {_shown(matrix[i, j], factor)} > d({i}, {k}) + d({k}, {j}) = "
+        f"{_shown(matrix[i, k], factor)} + {_shown(matrix[k, j], factor)}; "
+        "lower the entry, or take the shortest-path closure"
+    )
+
+
+def _shown(entry: np.float64, factor: Fraction) -> str:
+    """An entry in the numbers that were given."""
+    return f"{entry:.17g}" if factor == 1 or not np.isfinite(entry) else plain(Fraction(float(entry)) * factor)
+
+
+def _scaled_to_integers(raw: NDArray[Any]) -> tuple[NDArray[np.float64], Fraction]:
+    exact = [_exact(entry) for entry in raw.ravel()]
+    denominator = 1
+    for entry in exact:
+        if entry is not None:
+            denominator = int(np.lcm.reduce([denominator, entry.denominator], dtype=object))
+    scaled = [np.inf if entry is None else int(entry * denominator) for entry in exact]
+    if any(entry != np.inf and abs(entry) >= EXACT_BELOW for entry in scaled):
+        raise NotAMetric("over their common denominator these rationals need integers beyond 2**52; round them", ())
+    return np.array(scaled, dtype=np.float64).reshape(raw.shape), Fraction(1, denominator)
+
+
+def _exact(entry: Any) -> Fraction | None:
+    """The entry as an exact rational, None for infinity."""
+    try:
+        return None if entry == np.inf else Fraction(entry)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NotAMetric(f"a distance is a number or infinity, found {entry!r}", ()) from error
+
+
+def _check_entries(matrix: NDArray[np.float64], factor: Fraction) -> None:
+    undefined = np.isnan(matrix)
+    rules = (
+        (undefined, "no distance is NaN"),
+        (matrix < 0, "no distance is negative"),
+        (np.diag((np.diag(matrix) != 0) & ~np.diag(undefined)), "the distance of a record from itself is 0"),
+        ((matrix != matrix.T) & ~undefined & ~undefined.T, "distances are symmetric"),
+    )
+    counts = tuple((rule, found) for broken, rule in rules if (found := int(np.count_nonzero(broken))))
+    if not counts:
+        return
+    rule, count = counts[0]
+    broken = next(broken for broken, stated in rules if stated == rule)
+    i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
+    more = "".join(f"; also broken: {other}, by {found:,} entries" for other, found in counts[1:])
+    raise NotAMetric(
+        f"{rule}, found d({i}, {j}) = {_shown(matrix[i, j], factor)} and "
+        f"d({j}, {i}) = {_shown(matrix[j, i], factor)} ({count:,} such entries){more}",
+        (i, j),
+        broken=counts,
+    )
+
+
+def _worst_triangle(
+    matrix: NDArray[np.float64], progress: Progress | None, enough: float
+) -> tuple[float, tuple[int, int, int] | None, int, int]:
+    """The largest relative excess, its witness, the pairs that fail, and the rows looked at until one was enough."""
+    size = len(matrix)
+    worst, witness, count = 0.0, None, 0
+    coarse = coarse_of(matrix, ROWS)
+    for start in range(0, size, ROWS):
+        stop = min(start + ROWS, size)
+        excess, here, more = worst_detour(matrix, start, stop, coarse)
+        count += more
+        if here is not None and (witness is None or excess > worst):
+            worst, witness = excess, here
+        if progress is not None:
+            progress(stop, size)
+        if worst > enough:
+            return worst, witness, count, stop
+    return worst, witness, count, size

@@ -1,0 +1,52 @@
+"""Places: what is near is hard to tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.metrics.families.distances import Geometry, lower_distance
+from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
+from dxgeom.numeric.rounding import product_round_down, round_down
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointsMetric(Metric):
+    """d(i, j) = max(floor, rate·D(i, j)) for i ≠ j, D the plane or great-circle distance.
+
+    With floor 0 this is geo-indistinguishability; with a floor, Blowfish's smooth distance threshold.
+
+    ``coordinates``: (n, dims), degrees (latitude, longitude) on the great circle; ``rate``: nats per coordinate unit
+    in the plane, per kilometre on the great circle. Two places at one spot have distance ``floor``.
+    """
+
+    coordinates: NDArray[np.float64] = field(repr=False)
+    geometry: Geometry
+    rate: Fraction
+    floor: Fraction = Fraction(0)
+
+    @property
+    def size(self) -> int:
+        return len(self.coordinates)
+
+    def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
+        first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
+        grown = product_round_down(
+            round_down(self.rate), lower_distance(self.coordinates, self.geometry, first, second)
+        )
+        return np.where(first == second, 0.0, np.maximum(grown, self._floor))
+
+    def generating_pairs(self) -> Iterator[PairBlock]:
+        for first, second in all_pairs(self.size):
+            yield PairBlock(first, second, self.distance(first, second))
+
+    @cached_property
+    def _floor(self) -> float:
+        return round_down(self.floor)

@@ -1,0 +1,111 @@
+"""Records that a policy keeps infinitely far apart, cut into blocks with a metric each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.metric import Metric, PairBlock
+
+MOST_PAIRS = 20_000_000
+"""Of generating pairs that are listed for blocks without a structure of their own."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """``members[b]``: the indices of the record types of block b, increasing; together they are all, each once."""
+
+    members: tuple[NDArray[np.int64], ...] = field(repr=False)
+
+    def cut(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """A histogram's part for each block."""
+        return [counts[inside] for inside in self.members]
+
+
+def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> tuple[Blocks, tuple[VerifiedMetric, ...]]:
+    """The blocks that equal labels make, by increasing label, and the metric on each.
+
+    Guarantee: d is infinite between blocks, checked on every generating pair, and on each block it is the metric given.
+    These metrics keep the policy's fingerprint and budget, so whatever honours one charges the policy's own account.
+    Args: ``labels`` (N,).
+    Raises: UnsupportedCombination for labels of another shape, or naming two records of different blocks that the
+    metric hides from each other; TooLarge for blocks that would have to be listed pair by pair.
+    """
+    names, block_of = np.unique(np.asarray(labels), return_inverse=True)
+    if block_of.shape != (verified.size,):
+        raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} record types")
+    for pairs in verified.metric.generating_pairs():
+        _require_separate(pairs, block_of)
+    members = tuple(np.flatnonzero(block_of == block) for block in range(len(names)))
+    inner = tuple(
+        verify(
+            _restricted(verified.metric, inside),
+            title=verified.title,
+            fingerprint=verified.fingerprint,
+            budget=verified.budget,
+        )
+        for inside in members
+    )
+    return Blocks(members), inner
+
+
+def _require_separate(pairs: PairBlock, block_of: NDArray[np.int64]) -> None:
+    crossing = np.flatnonzero(block_of[pairs.first] != block_of[pairs.second])
+    if crossing.size:
+        i, j = int(pairs.first[crossing[0]]), int(pairs.second[crossing[0]])
+        raise UnsupportedCombination(
+            f"the policy hides record type {i} from {j}, which another block holds: blocks are parallel only where it "
+            "keeps them apart; use in_sequence"
+        )
+
+
+def _restricted(metric: Metric, inside: NDArray[np.int64]) -> Metric:
+    """The metric on some of its records, from which no generating pair leads out."""
+    match metric:
+        case PartitionMetric(blocks=blocks, epsilon=epsilon):
+            return PartitionMetric(blocks[inside], epsilon)
+        case DenseMetric(matrix=matrix):
+            return DenseMetric(np.ascontiguousarray(matrix[np.ix_(inside, inside)]))
+        case SumMetric(parts=parts, shape=shape) if (codes := _box(shape, inside)) is not None:
+            kept = (
+                part if len(code) == part.size else _restricted(part, code)
+                for part, code in zip(parts, codes, strict=True)
+            )
+            return SumMetric(tuple(kept))
+        case _:
+            return _listed(metric, inside)
+
+
+def _box(shape: tuple[int, ...], inside: NDArray[np.int64]) -> list[NDArray[np.int64]] | None:
+    """The codes on each axis, if the records are all combinations of them."""
+    codes = [np.unique(code) for code in np.unravel_index(inside, shape)]
+    return codes if math.prod(map(len, codes)) == len(inside) else None
+
+
+def _listed(metric: Metric, inside: NDArray[np.int64]) -> GraphMetric:
+    place = np.full(metric.size, -1)
+    place[inside] = np.arange(len(inside))
+    found: list[tuple[NDArray[Any], ...]] = []
+    left = MOST_PAIRS
+    for pairs in metric.generating_pairs():
+        here = place[pairs.first] >= 0
+        left -= int(here.sum())
+        if left < 0:
+            raise TooLarge(f"a block of records here has more than {MOST_PAIRS:,} generating pairs to list")
+        found.append((place[pairs.first[here]], place[pairs.second[here]], pairs.bound[here]))
+    first, second, bounds = (np.concatenate(column) for column in zip(*found, strict=True)) if found else _NOTHING
+    return GraphMetric(len(inside), first, second, bounds)
+
+
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

@@ -1,0 +1,111 @@
+"""How far apart records are at least, and how much a workload can change at most."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.operations.pair_classes import kinds_of_records
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
+from dxgeom.numeric.rows import distinct_rows
+from dxgeom.universe.weight_tables import WeightTable, WeightTables
+
+_SIGN_PATTERN_LIMIT = 12
+_PAIR_LIMIT = 200_000_000
+_LISTED_QUERIES = 64
+_SMALL_TABLE = 1 << 16
+
+
+def smallest_distance(metric: Metric) -> float:
+    """The smallest positive distance between two records, *rounded down*; ∞ when nothing is protected.
+
+    A shortest path of positive length has a positive step, so the smallest positive generating bound it is.
+    """
+    match metric:
+        case DiscreteMetric(count=count, epsilon=epsilon):
+            return round_down(epsilon) if count > 1 else np.inf
+        case StarMetric():
+            nearest = np.argsort(metric.rounded, kind="stable")[:2]
+            return float(metric.distance(*nearest)) if metric.size > 1 else np.inf
+        case SumMetric(parts=parts):
+            return min(smallest_distance(part) for part in parts)
+        case GroupedMetric(parts=parts, groups=groups):
+            wide = [group.epsilon for group in groups if any(parts[place].size > 1 for place in group.places)]
+            return min(smallest_distance(SumMetric(parts)), *map(round_down, wide), np.inf)
+        case PartitionMetric(epsilon=epsilon):
+            return round_down(epsilon) if metric.components()[0] < metric.size else np.inf
+        case MaxMetric(step=Fraction() as step):
+            return round_down(step)
+        case ReorderedMetric(inner=inner):
+            return smallest_distance(inner)
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            return min(smallest_distance(inner), round_down(epsilon))
+        case CapMetric(inner=inner, epsilon=epsilon):
+            return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
+        case _:
+            positive = (pairs.bound[pairs.bound > 0] for pairs in metric.generating_pairs())
+            return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)
+
+
+def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    """max over all pairs of Σ_k weights[k]·|values[k, i] − values[k, j]|, *rounded up*.
+
+    Exact up to rounding by the 2^(K−1) sign patterns for few rows or by pairs of distinct columns; where both are too
+    many, the sum of the rows' ranges or of the two longest columns, which are never smaller.
+    """
+    columns, _ = distinct_rows(values.T)
+    points = columns * weights
+    rows = len(weights)
+    if rows <= _SIGN_PATTERN_LIMIT:
+        patterns = itertools.product([1.0, -1.0], repeat=rows - 1)
+        widest = max(float(np.ptp(points @ np.array([1.0, *pattern]))) for pattern in patterns)
+    elif len(columns) * (len(columns) - 1) // 2 * rows <= _PAIR_LIMIT:
+        widest = max(
+            float(np.abs(points[first] - points[second]).sum(axis=1).max()) for first, second in all_pairs(len(columns))
+        )
+    else:
+        two_longest = np.sort(np.abs(points).sum(axis=1))[-2:].sum()
+        widest = min(float(np.ptp(points, axis=0).sum()), float(two_longest))
+    reach = float(np.abs(points).sum(axis=1).max())
+    return widest + 4 * (rows + 4) * UNIT_ROUNDOFF * (widest + reach)
+
+
+def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) -> float:
+    """The same for queries given as tables: exact where the kinds of records that they tell apart can be listed;
+    else the sum over the tables, which is never smaller."""
+    if tables.is_matrix:
+        return l1_diameter(tables.matrix(), weights)
+    if tables.count <= _LISTED_QUERIES:
+        try:
+            return l1_diameter(kinds_of_records(tables), weights)
+        except TooLarge:
+            pass
+    return math.nextafter(
+        math.fsum(_l1_diameter_of_table(table, weights[table.queries]) for table in tables.tables), math.inf
+    )
+
+
+def _l1_diameter_of_table(table: WeightTable, weights: NDArray[np.float64]) -> float:
+    """Where a table is large, the sum of its queries' ranges or of its two longest columns, *rounded up*."""
+    if table.flat.size <= _SMALL_TABLE:
+        return l1_diameter(table.flat, weights)
+    lengths = np.zeros(table.flat.shape[1])
+    for row, weight in zip(table.flat, weights, strict=True):
+        lengths += weight * np.abs(row)
+    ranges = float(weights @ np.ptp(table.flat, axis=1))
+    return min(float(np.sort(lengths)[-2:].sum()), ranges) * (1 + 4 * (len(weights) + 4) * UNIT_ROUNDOFF)

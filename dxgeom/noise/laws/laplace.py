@@ -1,0 +1,53 @@
+"""Independent Laplace noise: the K-norm noise of a cross-polytope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import NotANormBall
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
+from dxgeom.numeric.randomness import Randomness
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaplaceNoise(NoiseLaw):
+    """V_k = ±scales[k]·E_k: density ∝ exp(−Σ |v_k| / scales[k]). ``scales`` (m,): positive float64, lattice steps."""
+
+    scales: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.scales.ndim != 1 or not np.all((self.scales > 0) & np.isfinite(self.scales)):
+            raise NotANormBall(f"Laplace scales are positive and finite, found {self.scales}")
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.diag(2 * self.scales**2)
+
+    @property
+    def reach(self) -> float:
+        return float(self.scales.max())
+
+    def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return generator.laplace(size=(count, self.scales.size)) * self.scales
+
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        size = self.scales.size
+        words = randomness.words(count * size).reshape(count, size)
+        axes = _signs(count, size, randomness) * self.scales
+        sizes = exponentials(words)
+        errors = self.scales * (1 + sizes) * FLOAT_ERROR
+        return IdealDraws(
+            axes * sizes, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
+        )
+
+
+def _signs(count: int, size: int, randomness: Randomness) -> NDArray[np.float64]:
+    words = randomness.words(-(-count * size // 64))
+    bits = np.unpackbits(words.view(np.uint8))[: count * size]
+    return np.where(bits.reshape(count, size) == 1, 1.0, -1.0)

@@ -1,0 +1,154 @@
+"""K-norm noise of any body with an exact gauge, by rejection from the noise of a body around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.geometry.containment.comparison import contains
+from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.gauge import Gauge
+from dxgeom.noise.laws.gauge_of import gauge_of
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
+from dxgeom.numeric.randomness import Randomness
+
+LEAST_ACCEPTANCE = 1e-4
+"""Below this a draw takes tens of thousands of tries: refused."""
+_MOST_TRIES = 1 << 17
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RejectionNoise(NoiseLaw):
+    """Density ∝ exp(−‖v‖_K) from the noise V of an envelope L ⊇ K: keep V when an exponential E ≥ ‖V‖_K − ‖V‖_L.
+
+    That is the usual rejection of a uniform point of L that is not in K: ‖V‖_L + E is a Gamma(m + 1) radius R,
+    independent of V/R, which is uniform in L; and V/R ∈ K iff ‖V‖_K ≤ R. So vol K/vol L of all tries are kept.
+
+    Guarantee: ``draw`` is *exact*: a try is kept or not by its lazily read bits, decided in ball arithmetic where
+    float64 leaves it open, and its coordinates are rounded from the same bits. That the envelope contains the body is
+    proved when the law is made; were it not so, the law would be wrong.
+    Raises: CertificateRefused when it does not; UnsupportedCombination when there is no way to tell; TooLarge when
+    hardly any try would be kept.
+    Source: Awan & Slavković 2020, Algorithm 8; corrected: its box may miss the body and its radius is left out.
+    """
+
+    body: ConvexBody
+    envelope: NoiseLaw
+
+    def __post_init__(self) -> None:
+        if not contains(body_of(self.envelope), self.body):
+            raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
+        if self.acceptance < LEAST_ACCEPTANCE:
+            raise TooLarge(
+                f"rejection would keep {self.acceptance:.1e} of its tries, the least is {LEAST_ACCEPTANCE}: use a "
+                "tighter envelope, or the noise of a larger body"
+            )
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return self.body.noise_second_moment
+
+    @property
+    def reach(self) -> float:
+        return self.envelope.reach
+
+    @cached_property
+    def acceptance(self) -> float:
+        """vol K/vol L: the part of all tries that is kept, as exact as the bodies' volumes."""
+        return min(1.0, self.body.volume / body_of(self.envelope).volume)
+
+    def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        kept: list[NDArray[np.float64]] = []
+        envelope = body_of(self.envelope)
+        while (missing := count - sum(map(len, kept))) > 0:
+            tried = self.envelope.simulate(self._tries(missing), generator)
+            inner, _ = self._gauges[0].near(tried, np.zeros_like(tried))
+            kept.append(tried[generator.standard_exponential(len(tried)) >= inner - envelope.gauge(tried)])
+        return np.concatenate([np.empty((0, self.dimension)), *kept])[:count]
+
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        kept = [self._kept(self._tries(count), randomness)]
+        while (missing := count - sum(len(draws.values) for draws in kept)) > 0:
+            kept.append(self._kept(self._tries(missing), randomness))
+        return joined(kept).taken(np.arange(count))
+
+    def _tries(self, missing: int) -> int:
+        return min(_MOST_TRIES, int(missing / self.acceptance * 1.02) + 16)
+
+    def _kept(self, tries: int, randomness: Randomness) -> IdealDraws:
+        """Those of ``tries`` draws of the envelope that are kept; E's uniform is the last of each row."""
+        draws = self.envelope.ideal(tries, randomness)
+        words = randomness.words(tries)
+        margin, error = self._margin(draws, exponentials(words))
+        sure = draws.legible & legible(words[:, None]) & (np.abs(margin) > error)
+        kept, refined = margin > 0, dict[int, list[LazyUniform]]()
+        sure[list(draws.refined)] = False  # these go on from the bits that their envelope has read
+        for row in np.flatnonzero(~sure).tolist():
+            refined[row] = [*draws.uniforms(row), LazyUniform(int(words[row]))]
+            kept[row] = self._is_kept(draws.evaluation(row), refined[row], randomness)
+
+        def evaluation(row: int) -> Evaluation:
+            inner = draws.evaluation(row)
+            return lambda uniforms: inner(uniforms[:-1])
+
+        everything = IdealDraws(
+            draws.values, draws.errors, draws.legible, np.column_stack([draws.words, words]), evaluation, refined
+        )
+        return everything.taken(np.flatnonzero(kept))
+
+    def _margin(self, draws: IdealDraws, spare: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """E + ‖V‖_L − ‖V‖_K (B,) in float64, and a bound on its error; two sums add 2⁻⁵² of all terms, doubled."""
+        inner, inner_error = self._gauges[0].near(draws.values, draws.errors)
+        outer, outer_error = self._gauges[1].near(draws.values, draws.errors)
+        error = inner_error + outer_error + (1 + spare) * FLOAT_ERROR + (spare + inner + outer) * 2.0**-51
+        return spare + outer - inner, error
+
+    def _is_kept(self, evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> bool:
+        """The sign of E + ‖V‖_L − ‖V‖_K, reading bits until it is certain."""
+        inner, outer = self._gauges
+        precision = 2 * WORD
+        while True:
+            with ctx.workprec(precision):
+                balls = [uniform.ball() for uniform in uniforms]
+                point = evaluation(balls[:-1])
+                margin: arb = outer.exact(point) - inner.exact(point) - balls[-1].log()
+            if bool(margin > 0) or bool(margin < 0):
+                return bool(margin > 0)
+            for uniform in uniforms:
+                uniform.refine(randomness)
+            precision += WORD
+
+    @cached_property
+    def _gauges(self) -> tuple[Gauge, Gauge]:
+        return gauge_of(self.body), gauge_of(body_of(self.envelope))
+
+
+def body_of(law: NoiseLaw) -> ConvexBody:
+    """The K of a law with density ∝ exp(−‖v‖_K). Raises: UnsupportedCombination for a law it does not know."""
+    match law:
+        case LaplaceNoise(scales=scales):
+            return CrossPolytope(scales)
+        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body) | RejectionNoise(body=body):
+            return body
+        case ProductNoise(parts=parts):
+            return FreeSum(tuple(body_of(part) for part in parts))
+        case LinearImageNoise(inner=inner, map=matrix):
+            return LinearImage(body_of(inner), matrix)
+    raise UnsupportedCombination(f"the body of a {type(law).__name__} is not known")

@@ -1,0 +1,199 @@
+"""The form each attribute's metric was given, and why: what decides how fast and how exactly it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, Constant, Edges, Growing, LargestChange, Near
+from dxgeom.policy.explain.sentences import listed
+from dxgeom.policy.lower.blocks import blocks_of, is_one_largest_change
+from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.columns import plain
+
+ALL_RECORDS: Final = "records"
+
+
+@final
+@dataclass(frozen=True)
+class Form:
+    """How the metric of an attribute, or at last of whole records, is computed.
+
+    ``name``: the attribute, or "records"; ``form``: the metric's family. ``rules``: lines of the rules that shape it;
+    ``idle``: lines of the rules about it that others undercut on every pair.
+    """
+
+    name: str
+    form: str
+    why: str
+    rules: tuple[int, ...]
+    idle: tuple[int, ...]
+
+    def __str__(self) -> str:
+        lines = f" (line {', '.join(map(str, self.rules))})" if self.rules else ""
+        idle = (
+            f"; line {', '.join(map(str, self.idle))} never binds: another rule is nowhere above" if self.idle else ""
+        )
+        return f"{self.name}: {self.form}: {self.why}{lines}{idle}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return {
+            "name": self.name,
+            "form": self.form,
+            "why": self.why,
+            "rules": list(self.rules),
+            "idle": list(self.idle),
+        }
+
+
+def forms(
+    description: MetricDescription, parts: Sequence[Metric], whole: Metric, rules: Sequence[ResolvedRule]
+) -> tuple[Form, ...]:
+    """The form of each attribute's metric, then that of the metric on records."""
+    metrics: Sequence[Metric | None] = parts or [None] * len(description.parts)
+    found = [_of_attribute(part, metric, rules) for part, metric in zip(description.parts, metrics, strict=True)]
+    return (*found, _of_records(description, whole, rules, of_a_table=not parts))
+
+
+def _of_attribute(part: AttributeDescription, metric: Metric | None, rules: Sequence[ResolvedRule]) -> Form:
+    name = part.attribute.name
+    stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
+    largest = [(rule.line, rule.alone(name)) for rule in rules if isinstance(rule.joint, LargestChange)]
+    stated += [(line, bound) for line, bound in largest if bound is not None]
+    least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
+    used = [line for line, bound in stated if _shapes(bound, part, least)]
+    idle = [line for line, bound in stated if not _shapes(bound, part, least)]
+    if metric is None:
+        why = "the rules about it bound the listed records that differ in nothing else"
+        return Form(name, "listed pairs", why, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
+    return Form(
+        name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
+    )
+
+
+def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
+    match bound:
+        case Constant(epsilon=epsilon):
+            return bool(epsilon == least)
+        case Growing() | Near() | Blocks() | ByIndividual():
+            return bound in part.bounds
+        case _:
+            return True
+
+
+def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule], of_a_table: bool) -> Form:
+    stated = [(rule.line, rule.everything == description.ceiling) for rule in rules if rule.everything is not None]
+    stated += [(rule.line, rule.joint in description.joint) for rule in rules if rule.joint is not None]
+    stated += [(rule.line, rule.presence == description.presence) for rule in rules if rule.presence is not None]
+    used = tuple(line for line, shapes in sorted(stated) if shapes)
+    idle = tuple(line for line, shapes in sorted(stated) if not shapes)
+    if isinstance(whole, PresenceMetric):
+        present = _why_records(description, whole.inner, of_a_table)
+        gone = f"a record may be absent, at {plain(whole.epsilon)}, so no two are farther apart than twice that"
+        return Form(ALL_RECORDS, _family(whole), f"{present}; {gone}", used, idle)
+    return Form(ALL_RECORDS, _family(whole), _why_records(description, whole, of_a_table), used, idle)
+
+
+def _why_records(description: MetricDescription, whole: Metric, of_a_table: bool) -> str:
+    inner = whole.inner if isinstance(whole, CapMetric) and description.ceiling is not None else whole
+    if isinstance(inner, DiscreteMetric) and description.ceiling is not None and inner is whole:
+        why = "the only rules are about all pairs of records"
+    elif of_a_table and isinstance(inner, GraphMetric):
+        why = f"a table lists the records: shortest paths among them over {inner.first.size:,} pairs"
+    else:
+        why = _of_parts(inner.inner if isinstance(inner, ReorderedMetric) else inner, description)
+    if inner is not whole and description.ceiling is not None:
+        why += f"; a rule about all pairs cuts them off at {plain(description.ceiling)}"
+    return why
+
+
+def _of_parts(metric: Metric, description: MetricDescription) -> str:
+    """Why the attributes' distances are joined as they are."""
+    tied = []
+    for block in (block for block in blocks_of(description) if len(block) > 1):
+        names = listed([description.parts[place].attribute.name for place in block])
+        largest = is_one_largest_change(block, description)
+        why = "the largest change counts" if largest else "shortest paths over all their combinations"
+        tied.append(f"{names} are tied to each other: {why}")
+    match metric:
+        case SumMetric() if tied:
+            why = "distances add, but not of attributes that rules tie to each other"
+        case SumMetric():
+            why = "a rule is about one attribute at a time, so the attributes' distances add"
+        case GroupedMetric():
+            why = "distances add, unless a constant for several attributes together is smaller"
+        case _ if len(description.parts) > 1:
+            return "; ".join(tied)
+        case _:
+            why = "there is one attribute, and its distance is the records'"
+    return "; ".join([why, *tied])
+
+
+def _family(metric: Metric) -> str:
+    match metric:
+        case CapMetric(inner=inner):
+            return f"{_family(inner)}, capped"
+        case PresenceMetric(inner=inner):
+            return f"{_family(inner)}, and absence"
+        case ReorderedMetric(inner=inner):
+            return _family(inner)
+        case MaxMetric():
+            return "largest change"
+        case DiscreteMetric():
+            return "discrete"
+        case ValueSensitivityMetric():
+            return "value sensitivities"
+        case StarMetric():
+            return "individuals"
+        case _:
+            return type(metric).__name__.removesuffix("Metric").lower()
+
+
+def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
+    """The theorem behind the form of some bounds, in words."""
+    match metric:
+        case CapMetric(inner=inner, epsilon=epsilon):
+            return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
+        case DiscreteMetric():
+            return "every two values are bounded by the same epsilon"
+        case ValueSensitivityMetric():
+            return "an epsilon by value: the smaller one of two values counts, or a detour by the smallest of all"
+        case StarMetric():
+            return "every value has its own epsilon and two values their sum: that is a metric as it stands"
+        case LineMetric():
+            return "distance grows with the difference of numbers, so neighbouring values say it all"
+        case PointsMetric(floor=floor) if floor > 0:
+            return "distance grows, but not from below its epsilon: that is a metric as it stands"
+        case PointsMetric():
+            return "distance grows with the way between places: that is a metric as it stands"
+        case PartitionMetric(blocks=blocks):
+            return f"a constant inside each of {len(set(blocks.tolist())):,} blocks"
+        case GraphMetric(first=first) if first.size == 0:
+            return "no rule is about it on its own"
+        case GraphMetric(first=first) if len(bounds) > 1:
+            return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
+        case GraphMetric(first=first) if isinstance(bounds[0], Growing):
+            return f"distance grows along a graph: shortest paths over the {first.size:,} pairs that generate it"
+        case GraphMetric(first=first) if isinstance(bounds[0], Edges):
+            return f"only the pairs of a file are bounded: shortest paths over those {first.size:,}"
+        case GraphMetric(first=first):
+            return f"only near pairs are bounded: shortest paths over those {first.size:,}"
+        case _:
+            return "its rules have this form as they stand"

@@ -1,0 +1,257 @@
+"""What a policy amounts to, for its author to read before anything is released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.bounds.bounds import LargestChange
+from dxgeom.policy.explain.beliefs import OBSERVER, belief
+from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD, sentence
+from dxgeom.policy.explain.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
+from dxgeom.policy.explain.tightening_listed import examine_listed
+from dxgeom.policy.lower.connectivity import Unprotected
+from dxgeom.policy.lower.describe import is_undercut
+from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
+from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.columns import plain
+
+ONLY_LISTED: Final = (
+    "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
+    "they would be if every combination of values existed."
+)
+_TOLERANCE: Final = 1e-9
+"""Distances are each rounded down; a ceiling this near to their sum may bind."""
+
+
+@final
+@dataclass(frozen=True)
+class RuleReview:
+    """A rule: where it stands, what it promises in words, and whether it selects no pair at all.
+
+    ``belief``: an example of what that means to an observer, empty where there is none to show.
+    ``redundant``: it selects pairs, but other rules bound every one of them by less, so it changes nothing.
+    """
+
+    line: int
+    words: str
+    sentence: str
+    belief: str
+    idle: bool
+    redundant: bool
+
+
+@final
+@dataclass(frozen=True)
+class Review:
+    """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent."""
+
+    file: str
+    name: str
+    about: str
+    fingerprint: str
+    budget: str
+    size: int
+    attributes: tuple[AttributeExamination, ...]
+    rules: tuple[RuleReview, ...]
+    certificate: MetricCertificate
+    unprotected: tuple[str, ...]
+    neighbours: str
+
+    @property
+    def tightened(self) -> tuple[Tightening, ...]:
+        """Where the metric gives less than a rule states."""
+        return tuple(one for attribute in self.attributes for one in attribute.tightened)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is legal but probably not meant."""
+        said = [(rule, "selects no pair") for rule in self.rules if rule.idle]
+        said += [(rule, "never binds: the other rules ask for more") for rule in self.rules if rule.redundant]
+        return tuple(f"the rule at line {rule.line} ({rule.words}) {what}" for rule, what in said)
+
+    @property
+    def not_examined(self) -> tuple[str, ...]:
+        """Attributes too large to be compared pair by pair."""
+        return tuple(attribute.name for attribute in self.attributes if not attribute.examined)
+
+    def lines(self) -> list[str]:
+        """The review for a reader."""
+        about = [self.about] if self.about else []
+        return [
+            f"policy {self.name}: {self.size:,} record types, budget {self.budget}",
+            *about,
+            "",
+            "attributes",
+            *(f"  {_attribute_line(attribute)}" for attribute in self.attributes),
+            "",
+            "what the rules promise (odds: of all releases within the budget together)",
+            *(line for rule in self.rules for line in _rule_lines(rule)),
+            "",
+            "what to know",
+            *(f"  {line}" for line in self._to_know()),
+            "",
+            "certificate",
+            *self.certificate.lines("  "),
+        ]
+
+    def _to_know(self) -> list[str]:
+        spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
+        large = ", ".join(self.not_examined)
+        return [
+            self.neighbours,
+            ONE_RECORD,
+            OBSERVER,
+            *(f"Tightened: {one}." for one in self.tightened),
+            *(f"Unprotected: {one}." for one in self.unprotected),
+            *(f"Warning: {one}." for one in self.warnings),
+            *(f"At distance 0 (never told apart): {' and '.join(a.same_spot or ())} of '{a.name}'." for a in spots),
+            *([ONLY_LISTED] if any(attribute.name == LISTED for attribute in self.attributes) else []),
+            *(
+                [f"Not examined pair by pair (more than {EXAMINED_SIZE:,} values, or too many bounds): {large}."]
+                if large
+                else []
+            ),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; infinite distances are written "inf"."""
+        return {
+            "file": self.file,
+            "policy": self.name,
+            "about": self.about,
+            "fingerprint": self.fingerprint,
+            "budget": self.budget,
+            "record_types": self.size,
+            "attributes": [_attribute_dict(attribute) for attribute in self.attributes],
+            "rules": [
+                {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
+            ],
+            "neighbours": self.neighbours,
+            "assumed": ONE_RECORD,
+            "observer": OBSERVER,
+            "tightened": [one.as_dict() for one in self.tightened],
+            "unprotected": list(self.unprotected),
+            "warnings": list(self.warnings),
+            "not_examined": list(self.not_examined),
+            "certificate": self.certificate.as_dict(),
+        }
+
+
+def review(
+    file: str,
+    policy: ResolvedPolicy,
+    parts: Sequence[Metric],
+    verified: VerifiedMetric,
+    unprotected: Sequence[Unprotected],
+) -> Review:
+    """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
+    listed = policy.universe.listed is not None
+    pairs = zip(policy.universe.attributes, parts, strict=not listed)
+    placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
+    if listed:
+        found = examine_listed(policy.universe, verified.metric, policy.rules)
+    else:
+        found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
+    examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
+    ceilings = [rule.everything for rule in policy.rules if rule.everything is not None]
+    ceilings += [2 * rule.presence for rule in policy.rules if rule.presence is not None]
+    ceiling = min(ceilings, default=None)
+    return Review(
+        file=file,
+        name=policy.name,
+        about=policy.about,
+        fingerprint=policy.fingerprint,
+        budget=plain(policy.budget),
+        size=policy.universe.record_types,
+        attributes=found,
+        rules=tuple(
+            RuleReview(
+                rule.line,
+                rule.words,
+                sentence(rule, policy.budget),
+                belief(rule, placed, ceiling, policy.budget),
+                _idle(number, rule, examined),
+                _redundant(number, rule, policy.rules, examined),
+            )
+            for number, rule in enumerate(policy.rules)
+        ),
+        certificate=verified.certificate,
+        unprotected=tuple(map(str, unprotected)),
+        neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
+    )
+
+
+def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
+    """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
+    about = [LISTED] if LISTED in examined else rule.names(examined)
+    return rule.presence is None and all(number in examined[name].idle for name in about)
+
+
+def _redundant(
+    number: int, rule: ResolvedRule, rules: Sequence[ResolvedRule], examined: Mapping[str, AttributeExamination]
+) -> bool:
+    """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
+    if _idle(number, rule, examined):
+        return False
+    nearest = min((other.presence for other in rules if other.presence is not None), default=None)
+    if rule.presence is not None and nearest is not None:
+        return nearest < rule.presence
+    constant = rule.constant
+    if nearest is not None and constant is not None and 2 * nearest < constant:
+        return True
+    if LISTED in examined:
+        return number in examined[LISTED].slack
+    if isinstance(rule.joint, LargestChange):
+        joint = [other.joint for other in rules if other.joint is not None]
+        return is_undercut(rule.joint, joint, None)
+    if constant is None:
+        about = [examined[name] for name, _ in rule.bounds]
+        return all(number in one.slack or number in one.idle for one in about)
+    # Records may differ in all of these attributes at once: then the distances add, or other constants cover some.
+    names = set(rule.names(examined))
+    farthest = {name: math.inf if one.diameter is None else one.diameter for name, one in examined.items()}
+    others = [(other.constant, set(other.names(examined))) for other in rules if other.constant is not None]
+    if any(epsilon <= constant and names < wider for epsilon, wider in others):
+        return True
+    ways = [0.0, *(round_up(epsilon) for epsilon, _ in others)]
+    covered = [set[str](), *(wider for _, wider in others)]
+    most = min(way + sum(farthest[name] for name in names - cover) for way, cover in zip(ways, covered, strict=True))
+    return most * (1 + _TOLERANCE) < round_down(constant)
+
+
+def _rule_lines(rule: RuleReview) -> list[str]:
+    return [f"  line {rule.line}: {rule.sentence}", *([f"    {rule.belief}"] if rule.belief else [])]
+
+
+def _attribute_line(attribute: AttributeExamination) -> str:
+    known = [
+        f"{words} {distance:.4g}"
+        for words, distance in (("largest distance", attribute.diameter), ("smallest", attribute.smallest))
+        if distance is not None
+    ]
+    if attribute.name == LISTED:
+        return ", ".join([f"{LISTED}: {attribute.values:,}", *known])
+    return ", ".join([f"{attribute.name}: {attribute.values:,} value{'s' if attribute.values != 1 else ''}", *known])
+
+
+def _attribute_dict(attribute: AttributeExamination) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "values": attribute.values,
+        "form": attribute.form,
+        "examined": attribute.examined,
+        "diameter": _jsonable(attribute.diameter),
+        "smallest": _jsonable(attribute.smallest),
+        "same_spot": list(attribute.same_spot) if attribute.same_spot else None,
+    }
+
+
+def _jsonable(distance: float | None) -> float | str | None:
+    return "inf" if distance == float("inf") else distance

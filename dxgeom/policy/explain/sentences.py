@@ -1,0 +1,114 @@
+"""What a rule and a policy promise, in sentences that can be read aloud."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+from dxgeom.policy.bounds.bounds import ByIndividual, Edges
+from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.syntax.models import RuleSyntax
+
+NEIGHBOURS: Final = (
+    "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
+)
+NEIGHBOURS_IN_PRESENCE: Final = (
+    "Who is a neighbour: tables in which one person's record is replaced by another, added or removed; the number of "
+    "records is private."
+)
+ONE_RECORD: Final = "Assumed: every person has exactly one record. Someone with several is protected less."
+_NO_LIMIT: Final = 1e15
+
+
+def odds(epsilon: Fraction) -> str:
+    """e^ε : 1, rounded up."""
+    value = math.exp(min(float(epsilon), 100.0)) * (1 + 1e-12)
+    if value >= _NO_LIMIT:
+        return "too large to mean anything"
+    if value < 1000:
+        return f"{math.ceil(value * 100) / 100:.2f} : 1"
+    place = 10 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / place) * place:,.0f} : 1"
+
+
+def sentence(rule: ResolvedRule, budget: Fraction) -> str:
+    """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
+    syntax = rule.syntax
+    told = "are told apart with odds at most"
+    if rule.presence is not None:
+        there = "whether somebody has a record at all is told, whatever the record, with odds at most"
+        return (
+            f"{there} {odds(rule.presence * budget)}; and so any two records at most {odds(2 * rule.presence * budget)}"
+        )
+    if rule.everything is not None:
+        return f"any two records {told} {odds(rule.everything * budget)}"
+    names = list(syntax.change or ())
+    if syntax.together is not None or (syntax.secrets is not None and syntax.secrets.partition is not None):
+        return _several(syntax, budget)
+    if syntax.secrets is not None:
+        return _along_edges(names[0], rule, budget)
+    if syntax.values is not None:
+        return _by_value(names[0], syntax, budget)
+    if syntax.individuals is not None:
+        return _by_individual(names[0], rule, budget)
+    epsilon = (syntax.epsilon or Fraction(0)) * budget
+    length = syntax.per or syntax.within
+    if length is None:
+        return f"two records that differ only in {_only_in(names)} {told} {odds(epsilon)}"
+    how = "" if syntax.per else "at most "
+    who = f"two records that differ only in {_only_in(names)}, by {how}{length},"
+    twice = f"; by twice that, at most {odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
+    return f"{who} {told} {odds(epsilon)}{twice}"
+
+
+def _several(syntax: RuleSyntax, budget: Fraction) -> str:
+    """A rule about several attributes together, or about the blocks of a partition."""
+    names, epsilon = listed(syntax.change or ()), (syntax.epsilon or Fraction(0)) * budget
+    told = f"are told apart with odds at most {odds(epsilon)}"
+    by = listed(syntax.secrets.partition or ()) if syntax.secrets is not None else ""
+    if by and syntax.change:
+        return f"two records that differ only in {names}, inside one {by}, {told}"
+    if by:
+        return f"two records that agree in {by}, whatever else differs, {told}"
+    if syntax.measure is None:
+        return f"two records that differ only in {names}, together, {told}"
+    who = f"two records that differ only in {names}, together, in none of them by more than {syntax.per}, {told}"
+    return f"{who}; by twice that, at most {odds(2 * epsilon)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a person lists them: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+    epsilons = [one for _, bound in rule.bounds if isinstance(bound, Edges) for one in bound.epsilons]
+    least, most = odds(min(epsilons) * budget), odds(max(epsilons) * budget)
+    file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
+    who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
+    return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
+
+
+def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
+    values = syntax.values or {}
+    smallest = min(values.values())
+    words = [word for word, epsilon in values.items() if epsilon == smallest]
+    others = [epsilon for epsilon in (*values.values(), syntax.otherwise) if epsilon is not None and epsilon > smallest]
+    said = " or ".join(words[:3]) + (" or …" if len(words) > 3 else "")
+    told = f"two records that differ only in {name}, one of them {said}, are told apart with odds at most"
+    rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
+    return f"{told} {odds(smallest * budget)}{rest}"
+
+
+def _by_individual(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+    own = [one for _, bound in rule.bounds if isinstance(bound, ByIndividual) for one in bound.epsilons]
+    known = sorted(epsilon for epsilon in own if epsilon is not None)
+    least, most = (odds(sum(pair, Fraction(0)) * budget) for pair in (known[:2], known[-2:]))
+    who = f"two records that differ only in {name} are told apart with odds at most"
+    return f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
+
+
+def _only_in(names: list[str]) -> str:
+    return ", or only in ".join(names)

@@ -1,0 +1,272 @@
+"""Where the closure of all rules is below what one rule states, and through which other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.rounding import round_down
+from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Near
+from dxgeom.policy.bounds.near_pairs import near_pairs
+from dxgeom.policy.lower.attribute_metrics import form
+from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.attributes import Attribute
+
+EXAMINED_SIZE: Final = 2000
+EXAMINED_WORK: Final = 100_000_000
+NOBODY: Final = "no record"
+LISTED: Final = "listed records"
+_TOLERANCE: Final = 1e-9
+"""Bounds and distances are each rounded down; what differs by less is the same number."""
+
+Matrix: TypeAlias = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Tightening:
+    """A rule that states more than the metric gives.
+
+    ``attribute``: the one whose values it compares, or "listed records". ``pairs``: how many pairs; the
+    example's path goes from ``start`` through (line of the rule, next value).
+    """
+
+    line: int
+    attribute: str
+    stated: float
+    given: float
+    pairs: int
+    start: str
+    path: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        steps = " → ".join(f"{label} (rule line {line})" for line, label in self.path)
+        return (
+            f"the rule at line {self.line} states {self.stated:.4g} but the metric gives {self.given:.4g} for "
+            f"{self.pairs:,} pair{'s' if self.pairs != 1 else ''} of {self._of}, "
+            f"e.g. {self.start} → {steps}"
+        )
+
+    @property
+    def _of(self) -> str:
+        return LISTED if self.attribute == LISTED else f"values of '{self.attribute}'"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return {
+            "line": self.line,
+            "attribute": self.attribute,
+            "stated": self.stated,
+            "given": self.given,
+            "pairs": self.pairs,
+            "path": [{"value": self.start}, *({"rule": line, "value": label} for line, label in self.path)],
+        }
+
+
+@final
+@dataclass(frozen=True)
+class AttributeExamination:
+    """An attribute looked at pair by pair, or only in closed form when ``examined`` is false.
+
+    ``diameter``, ``smallest``: largest distance and smallest above 0, None where not known; ``same_spot``: an example
+    of two values at distance 0; ``idle``: which of the policy's rules, from 0, are about it but select no pair here;
+    ``slack``: which select pairs here, but state more than the metric gives for every one of them.
+    """
+
+    name: str
+    values: int
+    form: str
+    examined: bool
+    diameter: float | None
+    smallest: float | None
+    same_spot: tuple[str, str] | None
+    tightened: tuple[Tightening, ...]
+    idle: tuple[int, ...]
+    slack: tuple[int, ...]
+
+
+def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
+    """Compare what each rule states for an attribute with what the metric gives."""
+    # Records that differ only here are no farther apart than a constant for more attributes says.
+    about = [rule for rule in rules if attribute.name in rule.names([attribute.name])]
+    ceilings = [rule.constant for rule in about if rule.constant is not None]
+    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
+    capped = CapMetric(metric, min(ceilings)) if ceilings else metric
+    size = attribute.size
+    kind = type(metric).__name__.removesuffix("Metric").lower()
+    if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
+        diameter, smallest = _closed_form(capped)
+        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
+    codes = np.arange(size)
+    given = capped.distance(codes[:, None], codes[None, :])
+    stated = [_stated(attribute, rule) for rule in rules]
+    return compared(attribute.name, attribute.labels, kind, given, rules, stated)
+
+
+def compared(
+    name: str,
+    labels: Sequence[str],
+    kind: str,
+    given: Matrix,
+    rules: Sequence[ResolvedRule],
+    stated: Sequence[Matrix | None],
+) -> AttributeExamination:
+    """What each rule states, pair by pair (None: nothing about these), beside what the metric gives."""
+    above = given[(given > 0) & np.isfinite(given)]
+    zero = np.argwhere(np.triu(given == 0, 1))
+    spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
+    by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
+    through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
+    every = [*by_line, *([] if through is None else [(through[1], full_matrix(len(labels), 2 * through[0]))])]
+    nobody = None if through is None else through[1]
+    found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
+    apart = ~np.eye(len(labels), dtype=bool)
+    idle = tuple(k for k, one in enumerate(stated) if one is not None and not np.isfinite(one[apart]).any())
+    slack = tuple(k for k, one in enumerate(stated) if one is not None and k not in idle and _slack(one, given))
+    smallest = float(above.min()) if above.size else None
+    tightened = tuple(one for one in found if one is not None)
+    return AttributeExamination(
+        name, len(labels), kind, True, float(given.max()), smallest, spot, tightened, idle, slack
+    )
+
+
+def _slack(stated: Matrix, given: Matrix) -> bool:
+    """No shortest path uses such a bound, so the metric is the same without it."""
+    bound = np.isfinite(stated) & ~np.eye(len(stated), dtype=bool)
+    return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
+
+
+def work_of(metric: Metric) -> int:
+    """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
+    match metric:
+        case CapMetric(inner=inner) | PresenceMetric(inner=inner):
+            return work_of(inner)
+        case GraphMetric():
+            return metric.size * metric.first.size
+        case _:
+            return 0
+
+
+def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
+    match metric:
+        case CapMetric(inner=inner, epsilon=epsilon):
+            diameter, smallest = _closed_form(inner)
+            ceiling = round_down(epsilon)
+            return (None if diameter is None else min(diameter, ceiling)), (
+                None if smallest is None else min(smallest, ceiling)
+            )
+        case DiscreteMetric(epsilon=epsilon):
+            return round_down(epsilon), round_down(epsilon)
+        case LineMetric(positions=positions, rate=rate):
+            gap = min(high - low for low, high in pairwise(positions))
+            return round_down(rate * (positions[-1] - positions[0])), round_down(rate * gap)
+        case ValueSensitivityMetric(epsilons=epsilons):
+            second = sorted(epsilons)[-2]
+            return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
+        case StarMetric(epsilons=epsilons):
+            ordered = sorted(epsilons)
+            return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
+        case _:
+            return None, None
+
+
+def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
+    """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
+    bound = rule.alone(attribute.name)
+    return None if bound is None else stated_matrix(attribute, bound)
+
+
+def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
+    """A bound pair by pair, before any closure: shape (size, size), 0 on the diagonal, ∞ where nothing is stated."""
+    codes = np.arange(attribute.size)
+    matrix: Matrix
+    match bound:
+        case Constant(epsilon=epsilon):
+            return full_matrix(attribute.size, epsilon)
+        case ByValue(epsilons=epsilons):
+            each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
+            matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
+        case ByIndividual(epsilons=epsilons):
+            own = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
+            matrix = own[:, None] + own[None, :]
+        case Near(axis=axis, epsilon=epsilon, reach=reach):
+            first, second = near_pairs(attribute, axis, reach)
+            matrix = np.full((attribute.size, attribute.size), np.inf)
+            matrix[first, second] = matrix[second, first] = round_down(epsilon)
+        case Edges(pairs=pairs, epsilons=epsilons):
+            matrix = np.full((attribute.size, attribute.size), np.inf)
+            first, second = np.array(pairs, dtype=np.int64).T
+            matrix[first, second] = matrix[second, first] = [round_down(one) for one in epsilons]
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            alike = np.array(blocks)
+            matrix = np.where(alike[:, None] == alike[None, :], round_down(epsilon), np.inf)
+        case _:
+            matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def full_matrix(size: int, epsilon: Fraction) -> Matrix:
+    """The same bound, *rounded down*, for every pair."""
+    matrix = np.full((size, size), round_down(epsilon))
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _tightening(
+    name: str,
+    labels: Sequence[str],
+    line: int,
+    stated: Matrix,
+    given: Matrix,
+    every: Sequence[tuple[int, Matrix]],
+    nobody: int | None,
+) -> Tightening | None:
+    lower = np.triu(np.isfinite(stated) & (stated > given * (1 + _TOLERANCE) + np.finfo(float).tiny), 1)
+    count = int(lower.sum())
+    if count == 0:
+        return None
+    gain = np.where(lower, given, np.inf) / np.where(lower, stated, 1.0)
+    start, end = (int(place) for place in np.unravel_index(int(np.argmin(gain)), gain.shape))
+    path: list[tuple[int, str]] = []
+    for rule, node in _shortest_path(every, start, end):
+        path += [(rule, NOBODY)] if rule == nobody else []
+        path.append((rule, labels[node]))
+    first = float(stated[start, end]), float(given[start, end])
+    return Tightening(line, name, *first, count, labels[start], tuple(path))
+
+
+def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) -> list[tuple[int, int]]:
+    """(line of the rule, next code) of each step of a shortest path under all rules' bounds (Dijkstra)."""
+    edges = np.minimum.reduce([matrix for _, matrix in every])
+    reached = edges[start].copy()
+    before = np.full(len(edges), start)
+    done = np.zeros(len(edges), dtype=bool)
+    done[start] = True
+    while not done[end]:
+        node = int(np.argmin(np.where(done, np.inf, reached)))
+        done[node] = True
+        through = reached[node] + edges[node]
+        shorter = ~done & (through < reached)
+        reached[shorter], before[shorter] = through[shorter], node
+    steps, node = [], end
+    while node != start:
+        previous = int(before[node])
+        rule = min(every, key=lambda one: one[1][previous, node])[0]
+        steps.append((rule, node))
+        node = previous
+    return steps[::-1]

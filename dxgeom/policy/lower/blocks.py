@@ -1,0 +1,138 @@
+"""Which attributes must be looked at together, and the metric of each such block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from dxgeom.errors import TooLarge
+from dxgeom.metrics.combinations.grouped import Group, grouped
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
+from dxgeom.metrics.metric import Metric, PairBlock
+from dxgeom.policy.bounds.bounds import AllAtOnce, LargestChange
+from dxgeom.policy.lower.attribute_metrics import MIXED_SIZE_LIMIT, closed, form
+from dxgeom.policy.lower.describe import MetricDescription
+
+MOST_GROUPS: Final = 12
+"""Every set of groups may be the one a shortest path uses."""
+
+Block: TypeAlias = tuple[int, ...]
+"""The places of some attributes, increasing."""
+
+
+def blocks_of(description: MetricDescription) -> tuple[Block, ...]:
+    """The finest partition of the attributes into blocks that no bound ties to each other but whole, by first place.
+
+    A largest change ties its attributes. A constant for several attributes does not, where it covers whole blocks; one
+    that covers a block in part ties all that it touches.
+    """
+    blocks = [{place} for place in range(len(description.parts))]
+    for bound in description.largest:
+        blocks = _tied(blocks, set(places_of(description, bound)))
+    groups = [set(places_of(description, bound)) for bound in description.groups]
+    while crossing := next((group for group in groups if _crosses(group, blocks)), None):
+        blocks = _tied(blocks, crossing)
+    return tuple(sorted(tuple(sorted(block)) for block in blocks))
+
+
+def places_of(description: MetricDescription, bound: AllAtOnce | LargestChange) -> Block:
+    """The places of the attributes that a joint bound is about."""
+    return tuple(place for place, part in enumerate(description.parts) if part.attribute.name in bound.names)
+
+
+def _tied(blocks: Sequence[set[int]], places: set[int]) -> list[set[int]]:
+    touched = [block for block in blocks if block & places]
+    return [*(block for block in blocks if not block & places), set[int]().union(*touched)]
+
+
+def _crosses(group: set[int], blocks: Sequence[set[int]]) -> bool:
+    """Whether a group covers a part of some block and something outside it; inside one block nothing is left to tie."""
+    return any(group & block and block - group and group - block for block in blocks)
+
+
+def joined(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
+    """The metric of all attributes before the ceiling, from each attribute's own.
+
+    Raises: TooLarge.
+    """
+    blocks = blocks_of(description)
+    metrics = [_of_block(block, description, parts) for block in blocks]
+    groups = []
+    for bound in description.groups:
+        covered = set(places_of(description, bound))
+        places = tuple(number for number, block in enumerate(blocks) if covered.issuperset(block))
+        if places:
+            groups.append(Group(places, bound.epsilon))
+    if len(groups) > MOST_GROUPS:
+        raise TooLarge(
+            f"{len(groups)} constants for several attributes together, none of them undercut by another; at most "
+            f"{MOST_GROUPS} are handled: leave out those that matter least, or join some"
+        )
+    inner = grouped(metrics, groups)
+    order = tuple(place for block in blocks for place in block)
+    if order == tuple(range(len(parts))):
+        return inner
+    return ReorderedMetric(inner, tuple(part.size for part in parts), order)
+
+
+def _of_block(block: Block, description: MetricDescription, parts: Sequence[Metric]) -> Metric:
+    if len(block) == 1:
+        return parts[block[0]]
+    shape = tuple(parts[place].size for place in block)
+    if is_one_largest_change(block, description):
+        largest = MaxMetric(tuple(parts[place] for place in block))
+        if largest.step is None:
+            _refuse_large(block, description, "move together but not by one common step")
+        return largest
+    _refuse_large(block, description, "are tied by rules of different kinds")
+    return closed(math.prod(shape), _pairs(block, shape, description, parts))
+
+
+def is_one_largest_change(block: Block, description: MetricDescription) -> bool:
+    """Whether one largest change is all that is said inside a block of several attributes."""
+    bounds = [bound for bound in description.joint if places_of(description, bound) == block]
+    inside = [bound for bound in description.joint if set(places_of(description, bound)) <= set(block)]
+    one = [bound for bound in bounds if isinstance(bound, LargestChange)]
+    if len(one) != 1 or any(bound not in bounds for bound in inside):
+        return False
+    stated = zip(block, one[0].each, strict=True)
+    return all(
+        description.parts[place].bounds == (bound,) and description.parts[place].ceiling is None
+        for place, bound in stated
+    )
+
+
+def _pairs(
+    block: Block, shape: Sequence[int], description: MetricDescription, parts: Sequence[Metric]
+) -> Iterator[PairBlock]:
+    """What every bound inside the block states: together these pairs generate its metric."""
+    for axis, place in enumerate(block):
+        yield from pairs_in_fibres(shape, (axis,), parts[place])
+    for bound in description.joint:
+        places = places_of(description, bound)
+        if not set(places) <= set(block):
+            continue
+        axes = tuple(block.index(place) for place in places)
+        if isinstance(bound, LargestChange):
+            pairs = zip(places, bound.each, strict=True)
+            forms = (form(description.parts[place].attribute, growing) for place, growing in pairs)
+            yield from pairs_in_fibres(shape, axes, MaxMetric(tuple(forms)))
+        elif len(axes) < len(block):
+            count = math.prod(shape[axis] for axis in axes)
+            yield from pairs_in_fibres(shape, axes, DiscreteMetric(count, Fraction(bound.epsilon)))
+
+
+def _refuse_large(block: Block, description: MetricDescription, why: str) -> None:
+    attributes = [description.parts[place].attribute for place in block]
+    size = math.prod(attribute.size for attribute in attributes)
+    if size > MIXED_SIZE_LIMIT:
+        names = ", ".join(f"'{attribute.name}'" for attribute in attributes)
+        raise TooLarge(
+            f"the attributes {names} {why}, and have {size:,} combinations of values; at most {MIXED_SIZE_LIMIT:,} "
+            "are handled: use fewer or coarser values, equal steps, or separate rules"
+        )

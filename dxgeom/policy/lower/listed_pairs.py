@@ -1,0 +1,109 @@
+"""What rules state for pairs of listed records that differ only in the attributes that they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.numeric.rounding import round_down
+from dxgeom.policy.bounds.bounds import AllAtOnce, Bound, Edges, Growing, JointBound, Near
+from dxgeom.policy.bounds.near_pairs import near_pairs
+from dxgeom.policy.lower.listed_fibres import MAX_PAIRS, Indices, ListedFibres, too_many
+from dxgeom.policy.lower.pair_bounds import bounds_of_pairs
+from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.universe import Universe
+
+BoundedPairs: TypeAlias = tuple[Indices, Indices, NDArray[np.float64]]
+
+
+def stated_together(universe: Universe, bound: JointBound) -> BoundedPairs:
+    """The pairs of listed records that differ only in the attributes of a joint bound, with what it states for each.
+
+    Guarantee: every bound is exact or *rounded down*. All pairs are there: the records between may not be listed.
+    Raises: TooLarge.
+    """
+    places = tuple(place for place, name in enumerate(universe.names) if name in bound.names)
+    first, second = ListedFibres(universe, places).pairs()
+    if isinstance(bound, AllAtOnce):
+        return first, second, np.full(first.size, round_down(bound.epsilon))
+    largest = np.zeros(first.size)
+    for name, growing in zip(bound.names, bound.each, strict=True):
+        codes = universe.listed_codes[universe.names.index(name)]
+        apart = bounds_of_pairs(universe.attribute(name), growing, codes[first], codes[second])
+        largest = np.maximum(largest, apart)
+    known = np.isfinite(largest)
+    return first[known], second[known], largest[known]
+
+
+@final
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The listed records, grouped by all attributes but the one at ``place``."""
+
+    universe: Universe
+    place: int
+
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute that may differ."""
+        return self.universe.attributes[self.place]
+
+    @property
+    def codes(self) -> Indices:
+        """Its code in each record."""
+        return self.universe.listed_codes[self.place]
+
+    def stated(self, bound: Bound) -> BoundedPairs:
+        """The pairs that a bound is about, with what it states, *rounded down*.
+
+        Raises: TooLarge.
+        """
+        by_code = isinstance(bound, Near | Edges) and self._fibres.count > MAX_PAIRS
+        first, second = self._joined(bound) if by_code and isinstance(bound, Near | Edges) else self._fibres.pairs()
+        return self._bounded(bound, first, second)
+
+    def generating(self, bound: Bound) -> BoundedPairs:
+        """Pairs that generate what a bound states: on a line the next record in each group says it all.
+
+        Raises: TooLarge.
+        """
+        on_a_line = isinstance(bound, Growing) and bound.floor == 0 and bound.axis in ("numbers", "steps")
+        if not on_a_line:
+            return self.stated(bound)
+        order, ends = self._fibres.groups
+        inside = np.flatnonzero(np.arange(order.size) + 1 < ends)
+        return self._bounded(bound, order[inside], order[inside + 1])
+
+    def _bounded(self, bound: Bound, first: Indices, second: Indices) -> BoundedPairs:
+        bounds = bounds_of_pairs(self.attribute, bound, self.codes[first], self.codes[second])
+        known = np.isfinite(bounds)
+        return first[known], second[known], bounds[known]
+
+    def _joined(self, bound: Near | Edges) -> tuple[Indices, Indices]:
+        """From pairs of codes: each record with the one code, and the same record with the other where it is listed."""
+        if isinstance(bound, Near):
+            one, other = near_pairs(self.attribute, bound.axis, bound.reach)
+        else:
+            one, other = np.array(bound.pairs, dtype=np.int64).T
+        order = np.argsort(self.codes, kind="stable")
+        low, high = (np.searchsorted(self.codes[order], one, side=side) for side in ("left", "right"))
+        counts = high - low
+        total = int(counts.sum())
+        if total > MAX_PAIRS:
+            raise too_many(total, (self.attribute.name,))
+        offsets = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = order[np.repeat(low, counts) + offsets]
+        moved = list(self.universe.listed_codes)
+        columns = [column[first] for column in moved]
+        columns[self.place] = np.repeat(other, counts)
+        second = self.universe.indices_of(columns)
+        there = second != OUTSIDE
+        return first[there], second[there]
+
+    @cached_property
+    def _fibres(self) -> ListedFibres:
+        return ListedFibres(self.universe, (self.place,))

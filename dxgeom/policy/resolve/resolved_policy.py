@@ -1,0 +1,158 @@
+"""Fourth phase: the policy in its universe, every rule checked against it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+from dxgeom.policy.bounds.bounds import (
+    AllAtOnce,
+    Blocks,
+    Bound,
+    ByIndividual,
+    ByValue,
+    Constant,
+    Edges,
+    Growing,
+    JointBound,
+    LargestChange,
+    Near,
+)
+from dxgeom.policy.resolve.attributes import resolve_attributes
+from dxgeom.policy.resolve.listed_records import listed_universe, read_table
+from dxgeom.policy.resolve.rules import ResolvedRule, resolve_rules
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.tree_places import node_at
+from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.policy.syntax.reader import SyntaxTree
+from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.universe import Universe
+
+
+@final
+@dataclass(frozen=True)
+class ResolvedPolicy:
+    """A policy whose every word has a meaning.
+
+    ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
+    policy as it was written.
+    """
+
+    name: str
+    about: str
+    universe: Universe
+    rules: tuple[ResolvedRule, ...]
+    budget: Fraction
+    unconnected_allowed: bool
+    attribute_spans: tuple[Span, ...]
+    universe_span: Span
+    document: PolicySyntax
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the meaning: attributes, labels, coordinates, bounds and budget.
+
+        Comments, layout, the policy's name, and the order and repetition of rules do not change it.
+        """
+        stated = {json.dumps([name, _bound_data(bound)]) for rule in self.rules for name, bound in rule.bounds} | {
+            json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
+        }
+        stated |= {json.dumps(_joint_data(rule.joint)) for rule in self.rules if rule.joint is not None}
+        stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
+        meaning = {
+            "language": 1,
+            "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
+            "bounds": sorted(stated),
+            "budget": str(self.budget),
+        }
+        if self.universe.listed is not None:
+            meaning["listed"] = self.universe.listed.tolist()
+        canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
+    """Give every attribute and rule its meaning; None when any phase so far found a mistake."""
+    file = tree.document.universe.table
+    stated = node_at(tree.root, ("universe", "table")) is not None
+    table = None if file is None else read_table(tree, file, mistakes)
+    universe = listed_universe(tree, table, mistakes) if stated else None
+    attributes = {} if stated else resolve_attributes(tree, mistakes)
+    if universe is not None:
+        attributes = {attribute.name: attribute for attribute in universe.attributes}
+    names = tree.document.universe.attributes if table is None else table.header
+    # Of a table that could not be read nobody knows which attributes it has.
+    known = None if stated and table is None else dict.fromkeys((*names, *sorted(tree.broken)))
+    rules = resolve_rules(tree, attributes, known, mistakes)
+    if mistakes:
+        return None
+    document = tree.document
+    return ResolvedPolicy(
+        name=document.policy,
+        about=document.about,
+        universe=Universe(
+            tuple(attributes.values()),
+            presence=any(rule.presence is not None for rule in rules),
+            listed=None if universe is None else universe.listed,
+        ),
+        rules=rules,
+        budget=document.budget,
+        unconnected_allowed=document.unconnected == "allow",
+        attribute_spans=tuple(_span_of(tree, name) for name in attributes),
+        universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
+        document=document,
+    )
+
+
+def _span_of(tree: SyntaxTree, name: str) -> Span:
+    """Where an attribute's name stands; of a table's column, where the table is named."""
+    declared = name in tree.document.universe.attributes
+    return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")
+
+
+def _attribute_data(attribute: Attribute) -> list[Any]:
+    data: list[Any] = [type(attribute).__name__, attribute.name, list(attribute.labels)]
+    if isinstance(attribute, PointsAttribute):
+        coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
+        data += [attribute.geometry, attribute.unit, coordinates]
+        if attribute.located is not None:
+            data += [attribute.located.longitude, attribute.located.latitude, attribute.located.areas.digest()]
+    if isinstance(attribute, DateAttribute):
+        data += [attribute.last.isoformat(), attribute.step]
+    if isinstance(attribute, GraphAttribute):
+        data += [attribute.first.tolist(), attribute.second.tolist()]
+        if attribute.lengths is not None:
+            data += [attribute.unit, str(attribute.grain), attribute.lengths.tolist()]
+    return data
+
+
+def _bound_data(bound: Bound) -> list[Any]:
+    match bound:
+        case Constant(epsilon=epsilon):
+            return ["constant", str(epsilon)]
+        case ByValue(epsilons=epsilons):
+            return ["values", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
+        case ByIndividual(epsilons=epsilons):
+            return ["individuals", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
+        case Growing(axis=axis, rate=rate, floor=floor):
+            return ["growing", axis, str(rate), str(floor)]
+        case Near(axis=axis, epsilon=epsilon, reach=reach):
+            return ["near", axis, str(epsilon), str(reach)]
+        case Edges(pairs=pairs, epsilons=epsilons):
+            return ["edges", [[*pair, str(epsilon)] for pair, epsilon in zip(pairs, epsilons, strict=True)]]
+        case Blocks(blocks=blocks, epsilon=epsilon):
+            return ["blocks", list(blocks), str(epsilon)]
+
+
+def _joint_data(bound: JointBound) -> list[Any]:
+    match bound:
+        case AllAtOnce(names=names, epsilon=epsilon):
+            return ["together", list(names), str(epsilon)]
+        case LargestChange(names=names, each=each):
+            return ["largest", list(names), [_bound_data(one) for one in each]]

@@ -1,0 +1,301 @@
+"""Rules with meaning: which pairs each one selects in this universe, and its exact bound there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import final
+
+from dxgeom.policy.bounds.bounds import (
+    AllAtOnce,
+    Axis,
+    Blocks,
+    Bound,
+    ByIndividual,
+    ByValue,
+    Constant,
+    Growing,
+    JointBound,
+    LargestChange,
+    Near,
+)
+from dxgeom.policy.resolve.individuals import epsilons_in_column
+from dxgeom.policy.resolve.measures import Misfit, measured
+from dxgeom.policy.resolve.secret_edges import secret_edges
+from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.text import Unreadable
+from dxgeom.policy.syntax.joint_rules import block_numbers, splits_records
+from dxgeom.policy.syntax.lengths import Length
+from dxgeom.policy.syntax.models import RuleSyntax
+from dxgeom.policy.syntax.reader import SyntaxTree
+from dxgeom.policy.syntax.rule_shapes import shape_mistakes
+from dxgeom.policy.syntax.rule_words import words_of
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.columns import plain
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+@final
+@dataclass(frozen=True)
+class ResolvedRule:
+    """A rule in its universe.
+
+    ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute.
+    ``everything``: for a rule about all pairs; ``joint``: for one about several attributes together, but not all;
+    ``presence``: for one about a record and its absence.
+    ``words``: the rule as written, in brief.
+    """
+
+    line: int
+    span: Span
+    words: str
+    bounds: tuple[tuple[str, Bound], ...]
+    everything: Fraction | None
+    syntax: RuleSyntax
+    joint: JointBound | None = None
+    presence: Fraction | None = None
+
+    def alone(self, name: str) -> Bound | None:
+        """What it states for records that differ only in one attribute; None when it says nothing about them."""
+        if self.everything is not None:
+            return Constant(self.everything)
+        match self.joint:
+            case AllAtOnce(names=names, epsilon=epsilon) if name in names:
+                return Constant(epsilon)
+            case LargestChange(names=names, each=each) if name in names:
+                return each[names.index(name)]
+        return dict(self.bounds).get(name)
+
+    def names(self, every: Iterable[str]) -> tuple[str, ...]:
+        """The attributes it is about, of all there are."""
+        if self.everything is not None:
+            return tuple(every)
+        return self.joint.names if self.joint is not None else tuple(name for name, _ in self.bounds)
+
+    @property
+    def constant(self) -> Fraction | None:
+        """Its ε when it is one for several attributes, or all, at once."""
+        return self.joint.epsilon if isinstance(self.joint, AllAtOnce) else self.everything
+
+
+def resolve_rules(
+    tree: SyntaxTree, attributes: dict[str, Attribute], known: dict[str, None] | None, mistakes: Mistakes
+) -> tuple[ResolvedRule, ...]:
+    """Every rule that makes sense; mistakes noted for the others.
+
+    ``known``: the names of all attributes, also of those that make no sense; None when nobody knows them.
+    """
+    found = []
+    for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
+        before = len(mistakes.found)
+        if mistakes.full:
+            break
+        context = _Context(tree, number, rule, mistakes)
+        context.check_names(dict.fromkeys(rule.change or ()) if known is None else known)
+        if broken:
+            continue  # what is missing from it now has been complained about
+        context.check_shape()
+        bounds = context.bounds(attributes)
+        joint = context.joint(attributes, known)
+        if len(mistakes.found) == before:
+            span = tree.span("rules", number)
+            line, _ = mistakes.text.position(span.start)
+            everything = rule.epsilon if rule.between else None
+            presence = rule.epsilon if rule.presence else None
+            resolved = ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, joint, presence)
+            found.append(_simplest(resolved, len(attributes)))
+    return tuple(found)
+
+
+def _simplest(rule: ResolvedRule, attributes: int) -> ResolvedRule:
+    """One ε for all attributes at once is about all pairs, and one for a single attribute is its own."""
+    match rule.joint:
+        case AllAtOnce(names=names, epsilon=epsilon) if len(names) == attributes:
+            return replace(rule, everything=epsilon, joint=None)
+        case AllAtOnce(names=(name,), epsilon=epsilon):
+            return replace(rule, bounds=((name, Constant(epsilon)),), joint=None)
+        case _:
+            return rule
+
+
+@final
+@dataclass(frozen=True)
+class _Context:
+    """One rule, where it stands, and where its mistakes go."""
+
+    tree: SyntaxTree
+    number: int
+    rule: RuleSyntax
+    mistakes: Mistakes
+
+    def note(self, code: str, key: str | None, message: str, advice: str = "") -> None:
+        path = ("rules", self.number) if key is None else ("rules", self.number, key)
+        span = self.tree.span(*path) if key is None else self.tree.key_span(*path)
+        self.mistakes.add(code, span, message, advice)
+
+    def check_shape(self) -> None:
+        for code, key, message, advice in shape_mistakes(self.rule):
+            self.note(code, key, message, advice)
+
+    def check_names(self, known: dict[str, None]) -> None:
+        self._check_listed(self.rule.change or (), known, ("change",))
+
+    def _check_listed(self, names: tuple[str, ...], known: dict[str, None], path: tuple[str, ...]) -> None:
+        seen: set[str] = set()
+        for place, name in enumerate(names):
+            if self.mistakes.full:
+                return
+            span = self.tree.span("rules", self.number, *path, place)
+            if name not in known:
+                message = f"there is no attribute {shown(name)}"
+                self.mistakes.add("DX132", span, message, did_you_mean(name, known))
+            elif name in seen:
+                message = f"the attribute {shown(name)} is listed twice in this rule"
+                self.mistakes.add("DX137", span, message, "remove one of them")
+            seen.add(name)
+
+    def bounds(self, attributes: dict[str, Attribute]) -> list[tuple[str, Bound]]:
+        found = []
+        if self.rule.together is not None:
+            return []
+        for name in dict.fromkeys(self.rule.change or ()):
+            if name in attributes:
+                bound = self._bound(attributes[name])
+                if bound is not None:
+                    found.append((name, bound))
+        return found
+
+    def _bound(self, attribute: Attribute) -> Bound | None:
+        rule = self.rule
+        if rule.secrets is not None and rule.secrets.edges is not None:
+            return self._along_edges(attribute, rule.secrets.edges)
+        if rule.secrets is not None:
+            return self._in_blocks(attribute, rule.secrets.partition)
+        if rule.values is not None:
+            listed = self._listed(attribute, "values", rule.values)
+            return None if listed is None else ByValue(listed)
+        if rule.individuals is not None:
+            return self._individuals(attribute, rule.individuals)
+        if rule.epsilon is None:
+            return None
+        if rule.per is not None:
+            measured = self._measure(attribute, "per", rule.per)
+            return measured and Growing(measured[0], rule.epsilon / measured[1], Fraction(0))
+        if rule.within is None:
+            return Constant(rule.epsilon)
+        measured = self._measure(attribute, "within", rule.within)
+        if measured is None:
+            return None
+        axis, reach = measured
+        return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
+
+    def joint(self, attributes: dict[str, Attribute], known: dict[str, None] | None) -> JointBound | None:
+        """What the rule states about several attributes together; None for any other rule."""
+        rule = self.rule
+        if rule.epsilon is None:
+            return None
+        if splits_records(rule):
+            return None if known is None else self._across_partition(attributes, known, rule.epsilon)
+        if rule.together is None:
+            return None
+        names = tuple(name for name in attributes if name in (rule.change or ()))
+        if rule.measure is None:
+            return AllAtOnce(names, rule.epsilon)
+        if rule.per is None:
+            return None
+        measured = [self._measure(attributes[name], "per", rule.per) for name in names]
+        each = [Growing(one[0], rule.epsilon / one[1], Fraction(0)) for one in measured if one is not None]
+        return LargestChange(names, tuple(each))
+
+    def _across_partition(
+        self, attributes: dict[str, Attribute], known: dict[str, None], epsilon: Fraction
+    ) -> JointBound | None:
+        by = self.rule.secrets.partition if self.rule.secrets is not None else None
+        self._check_listed(by or (), known, ("secrets", "partition"))
+        if not any(name not in (by or ()) for name in known):
+            span = self.tree.span("rules", self.number, "secrets", "partition")
+            message = "records that agree in every attribute are the same: this partition leaves no pair to hide"
+            self.mistakes.add("DX146", span, message, "leave out the attributes that may differ")
+            return None
+        return AllAtOnce(tuple(name for name in attributes if name not in (by or ())), epsilon)
+
+    def _in_blocks(self, attribute: Attribute, columns: tuple[str, ...] | None) -> Bound | None:
+        if columns is None or self.rule.epsilon is None:
+            return None
+        span = self.tree.span("rules", self.number, "secrets", "partition")
+        further = {column.name: column for column in attribute.columns[1:]}
+        if len(columns) > 1:
+            message = f"one attribute is split by one column, found {len(columns)}"
+            self.mistakes.add("DX146", span, message, "write a column into the file that joins them")
+        elif columns[0] not in further:
+            message = f"{shown(attribute.name)} has no further column {shown(columns[0])} to split it by"
+            advice = did_you_mean(columns[0], further) or "further columns are those of an attribute's own file"
+            self.mistakes.add("DX146", span, message, advice)
+        else:
+            return Blocks(block_numbers(further[columns[0]]), self.rule.epsilon)
+        return None
+
+    def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
+        span = self.tree.span("rules", self.number, "secrets", "edges")
+        try:
+            return secret_edges(attribute, self.mistakes.text.folder, file, self.rule.epsilon, self.rule.weight)
+        except Unreadable as error:
+            advice = "name a CSV file in the policy's own folder or below it"
+            self.mistakes.add("DX114", span, f"the file of edges {shown(file)}: {error}", advice)
+        except WrongContent as error:
+            self.mistakes.add("DX115", span, str(error))
+        return None
+
+    def _individuals(self, attribute: Attribute, given: dict[str, Fraction] | str) -> Bound | None:
+        if not isinstance(given, str):
+            listed = self._listed(attribute, "individuals", given)
+            return None if listed is None else ByIndividual(listed)
+        try:
+            return ByIndividual(epsilons_in_column(attribute, given))
+        except WrongContent as error:
+            self.mistakes.add("DX147", self.tree.span("rules", self.number, "individuals"), str(error))
+        return None
+
+    def _listed(
+        self, attribute: Attribute, key: str, values: dict[str, Fraction]
+    ) -> tuple[Fraction | None, ...] | None:
+        """An ε for each value: the one listed, else 'otherwise', else None."""
+        otherwise = self.rule.otherwise
+        code_of = {label: code for code, label in enumerate(attribute.labels)}
+        epsilons: list[Fraction | None] = [otherwise] * attribute.size
+        stated: dict[int, str] = {}
+        for word, epsilon in values.items():
+            if self.mistakes.full:
+                return None
+            code = code_of.get(word, code_of.get(_canonical(word)))
+            span = self.tree.key_span("rules", self.number, key, word)
+            if code is None:
+                message = f"the attribute {shown(attribute.name)} has no value {shown(word)}"
+                self.mistakes.add("DX133", span, message, did_you_mean(word, attribute.labels))
+            elif code in stated:
+                message = f"{shown(word)} and {shown(stated[code])} are the same value"
+                self.mistakes.add("DX133", span, message, "keep one of them")
+            else:
+                epsilons[code], stated[code] = epsilon, word
+        if not values:
+            self.note("DX107", key, f"'{key}' lists no value", "list at least one with its epsilon")
+            return None
+        return tuple(epsilons)
+
+    def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
+        """The axis and the exact amount along it that a length means for this attribute."""
+        found = measured(attribute, key, length)
+        if isinstance(found, Misfit):
+            self.note(found.code, key, found.message, found.advice)
+            return None
+        return found
+
+
+def _canonical(word: str) -> str:
+    try:
+        return plain(exact(word))
+    except NotANumber:
+        return word

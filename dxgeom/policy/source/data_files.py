@@ -1,0 +1,136 @@
+"""CSV files beside a policy: read from its folder only, with a stated size, into exact columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, final
+
+from dxgeom.policy.source.text import Unreadable, decoded, read_bytes
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.wording import shown
+
+MAX_DATA_BYTES: Final = 64 << 20
+MAX_ROWS: Final = 1_000_000
+_MAX_CELLS: Final = 20_000_000
+
+
+class WrongContent(Exception):
+    """A data file was read but its content is wrong; the text says where and why. Never leaves this room."""
+
+
+@final
+@dataclass(frozen=True)
+class CsvTable:
+    """A header and rows of equal length; ``lines``: the line of the file each row ends on."""
+
+    file: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The cells of a column.
+
+        Raises: WrongContent when there is none of that name.
+        """
+        if name not in self.header:
+            known = ", ".join(map(shown, self.header[:20]))
+            raise WrongContent(f"{self.file} has no column {shown(name)}; it has {known}")
+        place = self.header.index(name)
+        return tuple(row[place] for row in self.rows)
+
+    def numbers(self, name: str) -> tuple[Fraction, ...]:
+        """The cells of a column as exact decimals.
+
+        Raises: WrongContent naming the first cell that is none.
+        """
+        found = []
+        for cell, line in zip(self.column(name), self.lines, strict=True):
+            try:
+                found.append(exact(cell.strip()))
+            except NotANumber as error:
+                raise WrongContent(f"{self.file}, line {line}: {name} is {shown(cell)}: {error}") from error
+        return tuple(found)
+
+
+def read_csv(folder: Path | None, name: str) -> CsvTable:
+    """Read a CSV file by its name relative to ``folder``.
+
+    Raises: Unreadable when it may not or cannot be opened, WrongContent when it is no table.
+    """
+    path = inside(folder, name)
+    text = decoded(read_bytes(path, MAX_DATA_BYTES))
+    rows: list[tuple[str, ...]] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        for row in reader:
+            if row:
+                rows.append(tuple(row))
+                lines.append(reader.line_num)
+            if len(rows) > MAX_ROWS + 1 or len(rows) * len(rows[0] if rows else ()) > _MAX_CELLS:
+                raise WrongContent(f"{name} has more than {MAX_ROWS:,} rows or {_MAX_CELLS:,} cells")
+    except csv.Error as error:
+        raise WrongContent(f"{name}, line {reader.line_num}: this is not CSV: {error}") from error
+    return _table(name, rows, lines)
+
+
+def _table(name: str, rows: list[tuple[str, ...]], lines: list[int]) -> CsvTable:
+    if len(rows) < 2:
+        raise WrongContent(f"{name} needs a header line and at least one row below it")
+    header = tuple(cell.strip() for cell in rows[0])
+    if len(set(header)) < len(header) or "" in header:
+        raise WrongContent(f"{name}: the columns of the header need distinct names that are not empty")
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            raise WrongContent(f"{name}, line {line}: {len(row)} cells under a header of {len(header)}")
+    return CsvTable(name, header, tuple(rows[1:]), tuple(lines[1:]))
+
+
+def check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
+    """Names of values are distinct and not empty. Raises: WrongContent."""
+    first: dict[str, int] = {}
+    for key, line in zip(keys, table.lines, strict=True):
+        if not key:
+            raise WrongContent(f"{table.file}, line {line}: the key is empty")
+        if key in first:
+            raise WrongContent(f"{table.file}, line {line}: the key {shown(key)} is already in line {first[key]}")
+        first[key] = line
+
+
+def column_of(table: CsvTable, name: str) -> Column:
+    """A column of numbers if every cell is a decimal, else of words."""
+    cells = table.column(name)
+    numbers = []
+    for cell in cells:
+        try:
+            numbers.append(exact(cell.strip()))
+        except NotANumber:
+            return TextColumn(name, cells)
+    return NumberColumn(name, tuple(numbers))
+
+
+def inside(folder: Path | None, name: str) -> Path:
+    """The real path of a file that must lie in the folder, links followed.
+
+    Raises: Unreadable.
+    """
+    if folder is None:
+        raise Unreadable("a policy given as text has no folder to read files from")
+    if Path(name).is_absolute() or "\\" in name or "\0" in name:
+        raise Unreadable("files are named relative to the policy's folder, with /")
+    try:
+        home = folder.resolve(strict=True)
+        path = (home / name).resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: how Python before 3.13 reports a loop of links.
+        reason = getattr(error, "strerror", None) or "its links run in a circle"
+        raise Unreadable(f"the file cannot be opened: {reason}") from error
+    if not path.is_relative_to(home):
+        raise Unreadable("this path leaves the policy's folder")
+    return path

@@ -1,0 +1,199 @@
+"""Second phase: YAML 1.2 read into a small tree of our own, every node with its place in the text.
+
+Scalars keep the text as written: nothing is a boolean or an octal number here, so ``No`` stays ``No``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, final
+
+from ruamel.yaml import YAML
+from ruamel.yaml import events as ev
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
+
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.universe.wording import shown
+
+MAX_DEPTH = 20
+MAX_NODES = 50_000
+
+
+@final
+@dataclass(frozen=True)
+class Scalar:
+    """A word or number. ``plain``: written without quotes."""
+
+    span: Span
+    text: str
+    plain: bool
+
+
+@final
+@dataclass(frozen=True)
+class Sequence:
+    """A list."""
+
+    span: Span
+    items: tuple[Node, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Mapping:
+    """Keys with values, in the order of the file; keys are distinct."""
+
+    span: Span
+    entries: tuple[tuple[Scalar, Node], ...]
+
+    def entry(self, key: str) -> tuple[Scalar, Node] | None:
+        """The key as written and its value, or None."""
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[str, tuple[Scalar, Node]]:
+        return {entry[0].text: entry for entry in self.entries}
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+
+
+class _Stopped(Exception):
+    """Reading on would only produce nonsense; the mistake has been noted."""
+
+
+def read_tree(mistakes: Mistakes) -> Node | None:
+    """The tree of the text that ``mistakes`` is about; None when it could not be read to its end."""
+    try:
+        return _Reader(mistakes).document()
+    except _Stopped:
+        return None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        offset = min(mark.index if mark is not None else 0, len(mistakes.text.content))
+        problem = str(error.problem or error.context or "it cannot be read").strip().splitlines()[0]
+        mistakes.add("DX101", Span(offset, offset), f"this is not well-formed YAML: {problem}", _advice(problem))
+    except ReaderError as error:
+        offset = min(int(error.position), len(mistakes.text.content))
+        mistakes.add("DX101", Span(offset, offset), "this character is not allowed in YAML", "remove it")
+    except (YAMLError, ValueError, OverflowError) as error:
+        # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that name no character.
+        mistakes.add("DX101", Span(0, 0), f"this is not well-formed YAML: {shown(str(error))}")
+    return None
+
+
+def _advice(problem: str) -> str:
+    if "\\t" in problem:
+        return "indent with spaces, not with tabs"
+    return "look for a missing bracket, quote, colon or indentation here or just before"
+
+
+@final
+class _Reader:
+    """Turns the event stream into a tree; lazily, so that a deep or endless file stops early."""
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
+        self._events: Iterator[Any] = YAML(typ="safe", pure=True).parse(mistakes.text.content)
+        self._nodes = 0
+
+    def document(self) -> Node | None:
+        root: Node | None = None
+        for event in self._events:
+            if isinstance(event, ev.StreamStartEvent | ev.StreamEndEvent | ev.DocumentEndEvent):
+                continue
+            if isinstance(event, ev.DocumentStartEvent):
+                if root is not None:
+                    raise self._stop(
+                        "DX102", event, "one file holds one document, found a second one", "split the file"
+                    )
+                if event.version is not None or event.tags:
+                    self._note(event, "a YAML directive", "remove the line that begins with %")
+                continue
+            root = self._node(event, 1)
+        if root is None:
+            self._mistakes.add("DX107", Span(0, 0), "the file is empty", "begin with 'policy: a name'")
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        self._nodes += 1
+        if self._mistakes.full:
+            raise _Stopped
+        if self._nodes > MAX_NODES:
+            raise self._stop(
+                "DX103", event, f"the file has more than {MAX_NODES:,} entries", "use a range, bins, or a points file"
+            )
+        if depth > MAX_DEPTH:
+            raise self._stop("DX103", event, f"brackets or lists nested deeper than {MAX_DEPTH}", "flatten this")
+        if isinstance(event, ev.AliasEvent):
+            self._note(event, "an alias (*)", "write the value out")
+            return Scalar(_span(event), "*", plain=False)
+        if event.anchor is not None:
+            self._note(event, "an anchor (&)", "write the value out wherever it is needed")
+        if getattr(event, "tag", None) is not None:
+            self._note(event, f"the tag {shown(str(event.tag))}", "remove it; values are read as they are written")
+        if isinstance(event, ev.ScalarEvent):
+            if any("\ud800" <= character <= "\udfff" for character in event.value):
+                self._note(event, "half a character (a lone surrogate)", "write the character itself")
+            return Scalar(_span(event), str(event.value), plain=event.style is None)
+        if isinstance(event, ev.SequenceStartEvent):
+            return self._sequence(event, depth)
+        return self._mapping(event, depth)
+
+    def _sequence(self, start: Any, depth: int) -> Sequence:
+        items: list[Node] = []
+        for event in self._events:
+            if isinstance(event, ev.SequenceEndEvent):
+                return Sequence(Span(start.start_mark.index, event.end_mark.index), tuple(items))
+            items.append(self._node(event, depth + 1))
+        raise self._stop("DX101", start, "this list does not end", "close it")
+
+    def _mapping(self, start: Any, depth: int) -> Mapping:
+        entries: list[tuple[Scalar, Node]] = []
+        seen: set[str] = set()
+        for event in self._events:
+            if isinstance(event, ev.MappingEndEvent):
+                return Mapping(Span(start.start_mark.index, event.end_mark.index), tuple(entries))
+            key = self._node(event, depth + 1)
+            value = self._node(next(self._events), depth + 1)
+            if not isinstance(key, Scalar):
+                self._mistakes.add("DX102", key.span, "a key is a single word, found a list or a mapping")
+            elif key.text in seen:
+                self._mistakes.add("DX104", key.span, f"the key {shown(key.text)} is here twice", "keep one of them")
+            else:
+                seen.add(key.text)
+                entries.append((key, value))
+        raise self._stop("DX101", start, "this mapping does not end", "close it")
+
+    def _note(self, event: Any, what: str, advice: str) -> None:
+        self._mistakes.add("DX102", _span(event), f"this language does without {what}", advice)
+
+    def _stop(self, code: str, event: Any, message: str, advice: str) -> _Stopped:
+        self._mistakes.add(code, _span(event), message, advice)
+        return _Stopped()
+
+
+def _span(event: Any) -> Span:
+    return Span(event.start_mark.index, event.end_mark.index)
+
+
+def place_in(scalar: Scalar, offset: int, content: str) -> Span:
+    """Where the character number ``offset`` of a scalar's value stands in the text it was read from.
+
+    Quotes, folded lines and indentation are skipped; inside escapes of a double-quoted text it may be a little early.
+    """
+    at, end = scalar.span.start, scalar.span.end
+    for character in scalar.text[:offset]:
+        while at < end and not _same(content[at], character):
+            at += 1
+        at += 1
+    while at < end and offset < len(scalar.text) and not _same(content[at], scalar.text[offset]):
+        at += 1
+    return Span(min(at, end), end)
+
+
+def _same(written: str, read: str) -> bool:
+    return written == read or (read.isspace() and written.isspace())

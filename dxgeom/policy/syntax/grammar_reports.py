@@ -1,0 +1,176 @@
+"""What the grammar refuses, told to the file's author."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.tree_places import Path, key_span_at, kind_of, node_at, span_at
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
+from dxgeom.policy.syntax.models import (
+    ATTRIBUTE_KINDS,
+    HERE,
+    LATER,
+    WRITTEN,
+    PolicySyntax,
+    RuleSyntax,
+    SecretsSyntax,
+    UniverseSyntax,
+    attribute_kind,
+)
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
+    """What pydantic refuses, each at its place and in the language's own words."""
+    for problem in error.errors(include_url=False, include_input=False):
+        if mistakes.full:
+            return
+        path, tagged = strip_tags(problem["loc"]), problem["loc"]
+        node = node_at(root, path)
+        if isinstance(node, Scalar) and node.plain and not node.text:
+            continue  # the missing value has been noted
+        if node is not None and mistakes.noted_at("DX102", node.span):
+            continue  # an alias, or another thing that was not read
+        name = f"{shown(str(path[-1]))}: " if path and isinstance(path[-1], str) else ""
+        match problem["type"]:
+            case "extra_forbidden":
+                report_unknown_key(root, path, _place(path), _keys_at(tagged), mistakes)
+            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _place(path)):
+                pass
+            case "missing":
+                where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
+                what = f"the key {shown(path[-1])}" if isinstance(path[-1], str) else "an entry of this list"
+                mistakes.add("DX107", where, f"{what} is missing", _how_to_write(tagged, path))
+            case "union_tag_not_found" | "union_tag_invalid" if path[:1] == ("universe",):
+                _report_attribute(root, path, mistakes)
+            case "union_tag_not_found" | "union_tag_invalid":
+                message = f"{name}found {kind_of(node)}, expected a mapping or a column's name"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+            case "too_long" | "too_short":
+                mistakes.add("DX108", span_at(root, path), f"{name}{problem['msg'].lower()}", HERE[_place(path)])
+            case "literal_error":
+                wanted = str(problem.get("ctx", {}).get("expected", ""))
+                message = f"{name}{wanted} is expected here, found {kind_of(node)}"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+            case str(code) if code.startswith("DX"):
+                message = f"{name}{problem['msg']}, found {kind_of(node)}"
+                mistakes.add(code, span_at(root, path), message, _number_advice(path, code))
+            case _:
+                message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+
+
+def _explained(holder: Node | None, missing: str, place: str) -> bool:
+    """Whether a key is missing because another one stands for it: a slip of the pen, or a word of a later version."""
+    keys = {key.text for key, _ in holder.entries} if isinstance(holder, Mapping) else set()
+    slip = any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys)
+    return slip or not keys.isdisjoint(LATER.get(place, ()))
+
+
+def _expected(problem: str) -> str:
+    return {"string_type": "a word", "tuple_type": "a list", "dict_type": "a mapping", "model_type": "a mapping"}.get(
+        problem, "something else"
+    )
+
+
+def _number_advice(path: Path, code: str) -> str:
+    if code == "DX118":
+        return "write a day as 2024-02-29" if "dates" in path else "write a whole number such as 1 or 7"
+    if path and path[-1] in ("change", "partition"):
+        return "write a name, or several as [one, other]"
+    if path and path[-1] in ("per", "within"):
+        return "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
+    if not {"values", "individuals"}.isdisjoint(path) or (path and path[-1] in ("epsilon", "otherwise")):
+        return "an epsilon is a number above 0, such as 0.5; smaller protects more"
+    return "write a plain decimal such as 5 or 0.25"
+
+
+def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
+    """An example of the very thing that is wrong where there is one, else what may stand in its place."""
+    match tagged:
+        case ("universe", "attributes", str(), str(tag), _, *_) if tag.strip("<>") in WRITTEN:
+            return WRITTEN[tag.strip("<>")]
+        case ("rules", int(), str(key), *_) if key in WRITTEN:
+            return WRITTEN[key]
+        case ("universe",):
+            return HERE["universe"]
+        case _:
+            return HERE[_place(path)]
+
+
+def _place(path: Path) -> str:
+    match path:
+        case ("rules", int(), *_):
+            return "rule"
+        case ("universe", "attributes", str(), *_):
+            return "attribute"
+        case ("universe", *_):
+            return "universe" if len(path) > 1 else "policy"
+        case _:
+            return "policy"
+
+
+def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
+    model: type[BaseModel]
+    match tagged:
+        case ("universe", "attributes", str(), str(tag), *_):
+            model = ATTRIBUTE_KINDS[tag.strip("<>")]
+        case ("universe", _):
+            model = UniverseSyntax
+        case ("rules", int(), "secrets", _):
+            model = SecretsSyntax
+        case ("rules", int(), *_):
+            model = RuleSyntax
+        case _:
+            model = PolicySyntax
+    return tuple(model.model_fields)
+
+
+def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...], mistakes: Mistakes) -> None:
+    """A key that the grammar does not have: a word of the whole language, a slip, or a stranger."""
+    word = str(path[-1])
+    span = key_span_at(root, path)
+    if word in LATER.get(place, ()):
+        mistakes.add("DX106", span, f"{shown(word)} is not part of this version's language", HERE[place])
+        return
+    inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
+    advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
+    mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
+
+
+def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
+    node = node_at(root, path)
+    name = shown(str(path[-1]))
+    if not isinstance(node, Mapping) or attribute_kind(_unchecked(node)) is not None:
+        mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", HERE["attribute"])
+        return
+    known = (*ATTRIBUTE_KINDS, *LATER["attribute"])
+    for key, _ in node.entries:
+        if key.text in LATER["attribute"]:
+            message = f"{shown(key.text)} is not part of this version's language"
+            mistakes.add("DX106", key.span, message, HERE["attribute"])
+            return
+    first = node.entries[0][0] if node.entries else None
+    slip = did_you_mean(first.text, known) if first else ""
+    advice = slip if slip.startswith("did you mean") else HERE["attribute"]
+    where = first.span if first else node.span
+    mistakes.add("DX105", where, f"attribute {name}: none of its keys says what its values are", advice)
+
+
+def strip_tags(location: tuple[str | int, ...]) -> Path:
+    """A location of pydantic without the mark of which form of an attribute, or of individuals, was tried."""
+    marked = location[:2] == ("universe", "attributes") or location[2:3] == ("individuals",)
+    return location[:3] + location[4:] if marked and len(location) > 3 else location
+
+
+def _unchecked(node: Node) -> Any:
+    match node:
+        case Scalar(text=text):
+            return text
+        case Sequence(items=items):
+            return [_unchecked(item) for item in items]
+        case Mapping(entries=entries):
+            return {key.text: _unchecked(value) for key, value in entries}

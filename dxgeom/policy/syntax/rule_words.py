@@ -1,0 +1,33 @@
+"""A rule in one line, as its author might say it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dxgeom.policy.syntax.models import RuleSyntax
+from dxgeom.universe.columns import plain
+
+
+def words_of(rule: RuleSyntax) -> str:
+    """A rule in one line, as its author might say it."""
+    if rule.presence is not None:
+        return f"presence: epsilon {plain(rule.epsilon or Fraction(0))}"
+    what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
+    if rule.secrets is not None and rule.secrets.partition is not None:
+        by = ", ".join(rule.secrets.partition)
+        what = f"{what} inside each {by}" if rule.change else f"agree in {by}"
+    elif rule.secrets is not None:
+        bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"
+        return f"{what} along the edges of {rule.secrets.edges}: {bound}"
+    if rule.values is not None:
+        return f"{what}: epsilon by value"
+    if rule.individuals is not None:
+        column = f", column {rule.individuals}" if isinstance(rule.individuals, str) else ""
+        return f"{what}: epsilon by individual{column}"
+    what += " together" if rule.together else ""
+    parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
+    for key, length in (("per", rule.per), ("within", rule.within)):
+        if length is not None:
+            parts.append(f"{key} {length}")
+    ends = ["and linear beyond"] if rule.beyond else ["of the largest change"] if rule.measure else []
+    return " ".join([*parts, *ends])

@@ -1,0 +1,115 @@
+"""The conditions and columns that queries mention, as tables of weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dxgeom.errors import PredicateError
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
+from dxgeom.queries.weights import TooFine, integers_over_unit
+from dxgeom.universe.columns import Column, TextColumn
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.predicates import Literal, Name, parse_predicate
+from dxgeom.universe.record_weights import along
+from dxgeom.universe.selections import evaluate, find_column
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import WeightTable, tabulated
+from dxgeom.universe.wording import shown
+from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
+
+
+@final
+@dataclass(frozen=True)
+class ColumnReader:
+    """Reads conditions and columns of one file, over one universe; notes mistakes and returns None where there is
+    one."""
+
+    universe: Universe
+    mistakes: Mistakes
+
+    def condition(self, node: Node) -> WeightTable | None:
+        """Weight 1 where a condition is true, 0 elsewhere."""
+        if not isinstance(node, Scalar):
+            self.note("DX108", node.span, "a condition is one piece of text")
+            return None
+        try:
+            chosen = evaluate(parse_predicate(node.text), self.universe)
+        except PredicateError as error:
+            span = place_in(node, error.offset, self.mistakes.text.content)
+            self.note("DX202", span, error.message, error.advice)
+            return None
+        if not chosen.mask.any():
+            self.note("DX202", node.span, "no record type satisfies this condition", "the answer would always be 0")
+            return None
+        return tabulated(chosen.axes, chosen.mask[None])
+
+    def where(self, node: Mapping) -> WeightTable | None:
+        """The query's own condition; weight 1 everywhere when it states none."""
+        stated = node.entry("where")
+        return self.condition(stated[1]) if stated else tabulated((), np.ones(1, dtype=np.int64))
+
+    def column(self, node: Node) -> tuple[int, Column] | None:
+        """A column, and the place of the attribute that has it."""
+        if not isinstance(node, Scalar):
+            self.note("DX108", node.span, "a column's name is expected here")
+            return None
+        whole = Name(node.text.strip("`"), None, 0)
+        attribute, dot, column = node.text.partition(".")
+        try:
+            qualified = dot and attribute in self.universe.names
+            return find_column(self.universe, Name(column, attribute, 0) if qualified else whole)
+        except PredicateError as error:
+            self.note("DX201", node.span, error.message, error.advice)
+            return None
+
+    def numbers(self, node: Node) -> tuple[WeightTable, Fraction] | None:
+        """A column's numbers as integer weights over one unit."""
+        found = self.column(node)
+        if found is None:
+            return None
+        axis, column = found
+        if isinstance(column, TextColumn):
+            self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up")
+            return None
+        try:
+            integers, unit = integers_over_unit(column.numbers)
+        except TooFine as error:
+            self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
+            return None
+        return along(self.universe, axis, integers[None]), unit
+
+    def groups(self, node: Node) -> Groups | None:
+        """A column's distinct values."""
+        found = self.column(node)
+        return None if found is None else groups_of_column(self.universe, *found)
+
+    def intervals(self, node: Node, bounds: Sequence) -> Groups | None:
+        """A column's values put together between bounds."""
+        found = self.column(node)
+        if found is None:
+            return None
+        axis, column = found
+        name = Name(column.name, self.universe.attributes[axis].name, 0)
+        literals = []
+        for place, bound in enumerate(bounds.items):
+            text = bound.text if isinstance(bound, Scalar) else ""
+            try:
+                literals.append(Literal(text if isinstance(column, TextColumn) else exact(text), place))
+            except NotANumber:
+                self.note("DX202", bound.span, f"a bound of {shown(column.name)} is a number", "write -82.5, or 65")
+                return None
+        words = [bound.text for bound in bounds.items if isinstance(bound, Scalar)]
+        try:
+            return cut_groups(self.universe, name, literals, words)
+        except PredicateError as error:
+            self.note("DX202", bounds.items[error.offset].span, error.message, error.advice)
+            return None
+
+    def note(self, code: str, span: Span, message: str, advice: str = "") -> None:
+        """Remember a mistake."""
+        self.mistakes.add(code, span, message, advice)

@@ -1,0 +1,153 @@
+"""Queries files: what to ask, in words, over the universe of a policy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from dxgeom.errors import Diagnostic, QueryError
+from dxgeom.policy.policy import Policy
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
+from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.kinds import QueryReader
+from dxgeom.queries.weights import Workload
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.record_weights import over_universe
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import MOST_WEIGHTS, stacked
+from dxgeom.universe.wording import did_you_mean, shown
+
+_MOST_RECORDS: Final = 2**53
+
+
+def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> LinearQueries:
+    """Read a queries file for a policy's universe.
+
+    Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
+    Raises: QueryError with every mistake in the file, each with its line, column and code.
+    """
+    try:
+        text = read_text(path)
+    except Unreadable as error:
+        raise QueryError([Diagnostic(os.fspath(path), 1, 1, "DX100", str(error))]) from error
+    return _queries_of(text, policy.universe, records)
+
+
+def parse_queries(
+    content: str,
+    policy: Policy,
+    records: int | None = None,
+    *,
+    file: str = "queries",
+    folder: str | os.PathLike[str] | None = None,
+) -> LinearQueries:
+    """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
+
+    Raises: QueryError.
+    """
+    try:
+        text = text_of_string(content, file, None if folder is None else Path(folder))
+    except Unreadable as error:
+        raise QueryError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
+    return _queries_of(text, policy.universe, records)
+
+
+def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> LinearQueries:
+    mistakes = Mistakes(text)
+    root = read_tree(mistakes)
+    entries = _entries(root, mistakes) if root is not None else ()
+    if universe.absent is None:
+        records = _records(root, records, mistakes)
+    else:
+        _refuse_records(root, records, mistakes)
+    reader = QueryReader(ColumnReader(universe, mistakes), records)
+    made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
+    _check_names(made, mistakes)
+    cells = sum(table.weights.size for _, workload in made for table in workload.tables)
+    if cells > MOST_WEIGHTS:
+        message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
+        mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
+    if mistakes:
+        raise QueryError(mistakes.found)
+    return _stacked([workload for _, workload in made], universe, records)
+
+
+def _stacked(workloads: list[Workload], universe: Universe, records: int | None) -> LinearQueries:
+    names = tuple(name for workload in workloads for name in workload.names)
+    units = tuple(unit for workload in workloads for unit in workload.units)
+    over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
+    tables = over_universe(universe, over_layout)
+    importance = tuple(workload.importance for workload in workloads for _ in workload.names)
+    alike = all(factor == 1 for factor in importance)
+    return LinearQueries(names, tables, units, universe, records, None if alike else importance)
+
+
+def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:
+    if not isinstance(root, Mapping):
+        mistakes.add(
+            "DX108", root.span, "a queries file is a mapping", "begin with 'queries:' and list the queries below"
+        )
+        return ()
+    for key, _ in root.entries:
+        if key.text not in ("queries", "records"):
+            advice = did_you_mean(key.text, ("queries", "records"))
+            mistakes.add("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
+    queries = root.entry("queries")
+    if queries is None:
+        mistakes.add("DX107", root.span, "the key 'queries' is missing", "list the queries below 'queries:'")
+        return ()
+    if not isinstance(queries[1], Sequence) or not queries[1].items:
+        mistakes.add("DX108", queries[0].span, "'queries' is a list with at least one query")
+        return ()
+    return queries[1].items
+
+
+def _records(root: Node | None, given: int | None, mistakes: Mistakes) -> int | None:
+    """The number of records that the file and the caller agree on."""
+    entry = root.entry("records") if isinstance(root, Mapping) else None
+    span = entry[1].span if entry is not None else (root.span if root is not None else None)
+    if span is not None and given is not None and not 0 < given <= _MOST_RECORDS:
+        mistakes.add("DX205", span, f"the number of records is a positive whole number, given {given}")
+        return None
+    if entry is None:
+        return given
+    stated = _whole(entry[1])
+    if stated is None:
+        mistakes.add("DX205", entry[1].span, "'records' is a positive whole number", "write it without separators")
+    elif given is not None and given != stated:
+        mistakes.add("DX205", entry[1].span, f"the file says {stated:,} records, the caller says {given:,}")
+    return stated
+
+
+def _refuse_records(root: Node | None, given: int | None, mistakes: Mistakes) -> None:
+    """Nobody may state the number of records: that a table is refused for another number would tell it."""
+    entry = root.entry("records") if isinstance(root, Mapping) else None
+    advice = "leave 'records' out; 'count: true' asks for it, with noise"
+    if entry is not None:
+        mistakes.add("DX215", entry[0].span, "the policy keeps the number of records private", advice)
+    elif given is not None and root is not None:
+        mistakes.add("DX215", root.span, f"the policy keeps the number of records private, given {given}", advice)
+
+
+def _whole(node: Node) -> int | None:
+    try:
+        number = exact(node.text) if isinstance(node, Scalar) else None
+    except NotANumber:
+        return None
+    if number is None or number.denominator != 1 or not 0 < number <= _MOST_RECORDS:
+        return None
+    return int(number)
+
+
+def _check_names(made: list[tuple[Node, Workload]], mistakes: Mistakes) -> None:
+    seen: set[str] = set()
+    for entry, workload in made:
+        again = next((name for name in workload.names if name in seen), None)
+        if again is not None:
+            advice = "remove one of them, or give one a 'name'"
+            mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
+        seen.update(workload.names)

@@ -1,0 +1,211 @@
+"""The language as JSON Schema, for editors that complete and underline while a policy is written.
+
+Its structure comes from the grammar's models. A schema knows nothing of names, units or files: ``check`` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.queries.kinds import KINDS, ORDERED, WITH_WHERE
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_WORD: Final = ["string", "number", "boolean"]
+"""A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
+
+DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
+    "PolicySyntax": {
+        "": "dxgeom policy: what records exist, which differences between them stay hidden, and how strongly.",
+        "policy": "The policy's name.",
+        "about": "What the policy protects, in a sentence for its readers.",
+        "universe": "What records exist.",
+        "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
+        "a rule more can only protect more.",
+        "budget": "All releases together may spend this multiple of the metric.",
+        "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
+    },
+    "UniverseSyntax": {
+        "": "Universe: what records exist.",
+        "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
+        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file, "
+        "a graph or regions. Beside 'table' only those that are not words.",
+    },
+    "RangeSyntax": {
+        "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
+        "range": "The lowest and the highest number.",
+        "step": "The distance between neighbouring numbers, above 0.",
+    },
+    "BinsSyntax": {
+        "": "Bins: intervals between increasing edges; in sums a bin counts as its midpoint.",
+        "bins": "Every edge, the outer two included.",
+    },
+    "DatesSyntax": {
+        "": "Dates: days between two dates; raw dates are rounded down to them.",
+        "dates": "The first and the last day, as year-month-day.",
+        "step": "The number of days between neighbouring values, at least 1.",
+    },
+    "SecretsSyntax": {
+        "": "Secrets: the pairs of values or records that must stay hidden.",
+        "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
+        "partition": "Pairs of records that agree in this attribute, or in all of a list; with 'change', pairs of "
+        "values that agree in this further column of the attribute's file.",
+    },
+    "PlacesSyntax": {
+        "": "Places: the rows of a CSV file beside the policy, on the globe or in a plane.",
+        "points": "The CSV file, named relative to the policy's folder.",
+        "key": "The column that names the places.",
+        "latitude": "The column of latitudes in degrees.",
+        "longitude": "The column of longitudes in degrees.",
+        "x": "The column of eastings in a plane.",
+        "y": "The column of northings in a plane.",
+        "unit": "The unit of x and y.",
+    },
+    "GraphSyntax": {
+        "": "Graph: nodes and the edges between them; distances are counted along the edges.",
+        "graph": "A CSV file beside the policy; its first two columns are the nodes that each edge joins.",
+        "length": "The column of that file with each edge's length; without it an edge is one step.",
+        "unit": "The unit of the lengths; without it they are plain numbers.",
+        "nodes": "A CSV file with a row for each node, named in its first column; its other columns are for queries.",
+    },
+    "RegionsSyntax": {
+        "": "Regions: the polygons of a GeoJSON file; distances are great circles between points inside them.",
+        "regions": "The GeoJSON file beside the policy, in longitudes and latitudes (WGS 84).",
+        "key": "The property that names the regions.",
+        "longitude": "The column of data tables with longitudes in degrees, when they tell where a row is.",
+        "latitude": "The column of data tables with latitudes in degrees.",
+    },
+    "RuleSyntax": {
+        "": "Rule: selects pairs of records and bounds how well they may be told apart.",
+        "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
+        "together": "true: records that differ in any of the listed attributes at once.",
+        "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
+        "between": "'everything': all pairs of records, as in ordinary differential privacy.",
+        "presence": "true: a record and its absence, so that the number of records is private.",
+        "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
+        "chains of them.",
+        "weight": "The column of that file with each pair's own epsilon.",
+        "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
+        "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
+        "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
+        "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
+        "values": "An epsilon by value; a pair of values gets the smaller of its two.",
+        "individuals": "An epsilon by value, or the column of the attribute's file that holds it; a pair of values "
+        "gets the sum of its two.",
+        "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
+    },
+}
+"""What editors show: of each model under "" (the part before the colon is its title), and of each of its keys."""
+
+_LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("UniverseSyntax", ""): {"minProperties": 1},
+    ("BinsSyntax", "bins"): {"minItems": 2},
+    ("RuleSyntax", ""): {"minProperties": 2},
+    ("RuleSyntax", "values"): {"minProperties": 1},
+    ("RuleSyntax", "individuals"): {"minProperties": 1},
+}
+"""What every file must also obey, and the models leave to later phases."""
+
+_STRUCTURE: Final = ("type", "required", "additionalProperties")
+
+_QUERY_WORDS: Final[dict[str, str]] = {
+    "count": "How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.",
+    "sum": "The sum of a numeric attribute or column.",
+    "mean": "The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'.",
+    "marginal": "A count for every combination of the values of these attributes or columns.",
+    "marginals": "Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some columns.",
+    "prefixes": "For each value of a column of numbers or dates: how many records have it or a lower one.",
+    "ranges": "For each two values of a column of numbers or dates: how many records lie between, both included.",
+    "at": "Bounds that rise: counts then go below each, or from each to below another, instead of by single values.",
+    "matrix": "A CSV file of weights beside the queries file: a column per query, a row per record type.",
+    "name": "What the answer is called; names are distinct.",
+    "where": "Only records that satisfy this condition.",
+    "importance": "The squared errors of these answers count so many times when a plan is chosen.",
+}
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of policy files.
+
+    Guarantee: a file that loads is valid, read as YAML 1.2 or 1.1; a valid file may still have other mistakes.
+    """
+    schema = PolicySyntax.model_json_schema()
+    parts = schema.pop("$defs")
+    described = {name: _described(name, part) for name, part in parts.items()}
+    return {"$schema": _DIALECT, **_described("PolicySyntax", schema), "$defs": described}
+
+
+def queries_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of queries files; the same guarantee."""
+    records = {
+        "type": ["integer", "string"],
+        "exclusiveMinimum": 0,
+        "description": "The public number of records; means need it.",
+    }
+    asked = {
+        "type": "array",
+        "minItems": 1,
+        "description": "What to ask; each query asks for one thing.",
+        "items": {"anyOf": [_query(kind) for kind in KINDS]},
+    }
+    return {
+        "$schema": _DIALECT,
+        "title": "dxgeom queries",
+        "description": "What to ask about the records of a policy's universe.",
+        "type": "object",
+        "properties": {"records": records, "queries": asked},
+        "required": ["queries"],
+        "additionalProperties": False,
+    }
+
+
+def _query(kind: str) -> dict[str, Any]:
+    word: dict[str, Any] = {"type": _WORD}
+    several: dict[str, Any] = {"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]}
+    ways = {
+        "type": "object",
+        "properties": {"ways": {"type": ["integer", "string"]}, "of": several},
+        "required": ["ways"],
+        "additionalProperties": False,
+    }
+    groups = {"type": "array", "items": several, "minItems": 1}
+    forms = {"marginal": several, "marginals": {"anyOf": [groups, ways]}}
+    amount = {"type": ["number", "string"], "exclusiveMinimum": 0}
+    keys = {kind: forms.get(kind, word), "name": word, "importance": amount}
+    if kind in WITH_WHERE:
+        keys["where"] = word
+    if kind in ORDERED:
+        keys["at"] = {"type": "array", "items": word, "minItems": 1}
+    return {
+        "title": kind,
+        "type": "object",
+        "properties": {key: {**form, "description": _QUERY_WORDS[key]} for key, form in keys.items()},
+        "required": [kind],
+        "additionalProperties": False,
+    }
+
+
+def _described(model: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A model's schema with the words of the table, and without what only Python needs."""
+    words = DESCRIPTIONS[model]
+    title, _, about = words[""].partition(": ")
+    keys = {}
+    for key, form in schema["properties"].items():
+        cleaned = _as_written(form)
+        default = {} if form.get("default") is None else {"default": form["default"]}
+        keys[key] = {**cleaned, **default, **_LIMITS.get((model, key), {}), "description": words[key]}
+    rest: dict[str, Any] = {key: schema[key] for key in _STRUCTURE if key in schema}
+    return {"title": title, "description": about, **rest, "properties": keys, **_LIMITS.get((model, ""), {})}
+
+
+def _as_written(form: Any) -> Any:
+    """A key that may be left out is not one that may be empty, and a word may look like something else."""
+    if isinstance(form, list):
+        return [_as_written(one) for one in form]
+    if not isinstance(form, dict):
+        return form
+    kept = {key: _as_written(value) for key, value in form.items() if key not in ("title", "default")}
+    options = [one for one in kept.pop("anyOf", ()) if one != {"type": "null"}]
+    kept |= options[0] if len(options) == 1 else {"anyOf": options} if options else {}
+    free = kept.get("type") == "string" and "const" not in kept and "enum" not in kept
+    return {**kept, "type": _WORD} if free else kept

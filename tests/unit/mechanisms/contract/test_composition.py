@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import (
+    followed_by,
+    histogram_readers,
+    in_parallel,
+    in_sequence,
+    least_error_shares,
+)
+from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
+from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.metrics.checking.verification import verify
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.dense import DenseMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.operations import blocks as blocks_module
+from dxgeom.metrics.operations.blocks import separate_blocks
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.choose import plan
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.queries import LinearQueries
+
+LINE = LineMetric(tuple(map(Fraction, range(3))), Fraction(1, 3))
+APART = GraphMetric(2, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+HALVES = PartitionMetric(np.array([0, 1, 0, 1, 1]), Fraction(1, 3))
+FIRST, LAST = [1, 0, 0], [0, 0, 1]
+
+
+def verified(metric, fingerprint="f"):
+    return verify(metric, title="t", fingerprint=fingerprint, budget=Fraction(2))
+
+
+def laplace(metric, *rows):
+    queries = LinearQueries.from_matrix([f"q{k}" for k in range(len(rows))], np.array(rows))
+    return plan(metric, queries, mechanism="laplace").mechanism
+
+
+def test_the_shares_of_a_sequence_are_exact_and_each_part_gets_its_own():
+    parts = [laplace(verified(LINE), FIRST), laplace(verified(LINE), LAST)]
+    both = in_sequence(parts, [Fraction(1, 3), Fraction(2, 3)])
+    counts, spend = np.array([3, 0, 2]), Fraction(1, 2)
+    drawn = both.draw(counts, spend, InsecureSeededRandomness(4))
+    source = InsecureSeededRandomness(4)
+    assert drawn == (parts[0].draw(counts, spend / 3, source), parts[1].draw(counts, 2 * spend / 3, source))
+
+
+def test_parts_that_were_made_for_a_spend_bring_their_shares():
+    line = verified(LINE)
+    tables = [truncated_geometric(line, Fraction(1, 4)), truncated_geometric(line, Fraction(3, 4))]
+    both = in_sequence(tables)
+    assert (both.shares, both.only_spend) == ((Fraction(1, 4), Fraction(3, 4)), 1)
+    assert len(both.draw(1, Fraction(1), InsecureSeededRandomness(1))) == 2
+    with pytest.raises(UnsupportedCombination, match="made for a spend"):
+        both.check(1, Fraction(1, 2))
+    with pytest.raises(UnsupportedCombination, match="do not fit"):
+        in_sequence(tables, [Fraction(1, 2), Fraction(1, 2)])
+
+
+def test_a_sequence_that_makes_no_sense_is_refused():
+    one, other = laplace(verified(LINE), FIRST), laplace(verified(LINE, "another"), LAST)
+    table = truncated_geometric(verified(LINE), Fraction(1, 4))
+    for parts, shares, words in (
+        ([], None, "at least one"),
+        ([one, other], None, "one policy"),
+        ([one, one], [Fraction(1, 2)], "for each part"),
+        ([one, one], [Fraction(1, 2), Fraction(3, 4)], "sum to 1"),
+        ([one, one], [0.5, 0.5], "Fraction"),
+        ([one, one], [Fraction(2), Fraction(-1)], "positive"),
+        ([one, table], None, "say the shares"),
+    ):
+        with pytest.raises(UnsupportedCombination, match=words):
+            in_sequence(parts, shares)
+
+
+def test_a_sequence_refuses_what_any_part_refuses():
+    both = in_sequence([laplace(verified(LINE), FIRST), laplace(verified(LINE), LAST)])
+    with pytest.raises(DataError):
+        both.check(np.array([1, 2]), Fraction(1))
+
+
+def test_every_block_is_answered_at_the_whole_spend():
+    metric = verified(HALVES)
+    both = in_parallel(metric, HALVES.blocks, lambda inner, members: laplace(inner, np.arange(len(members)) == 0))
+    alone = laplace(metric, np.arange(5) == 0)
+    assert both.parts[0].variances() == pytest.approx(alone.variances())
+    counts = np.array([1, 2, 3, 4, 5])
+    source = InsecureSeededRandomness(2)
+    by_hand = tuple(
+        part.draw(counts[list(members)], Fraction(1), source)
+        for part, members in zip(both.parts, ([0, 2], [1, 3, 4]), strict=True)
+    )
+    assert both.draw(counts, Fraction(1), InsecureSeededRandomness(2)) == by_hand
+
+
+METRICS = {
+    "partition": (HALVES, HALVES.blocks),
+    "coarser than the partition": (PartitionMetric(np.array([0, 1, 2, 1]), Fraction(1)), [0, 1, 0, 1]),
+    "an axis nobody protects": (SumMetric((LINE, APART)), [0, 1] * 3),
+    "a partition of an axis": (SumMetric((HALVES, LINE)), np.repeat(HALVES.blocks, 3)),
+    "matrix": (DenseMetric(np.array([[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])), ["a", "a", "b"]),
+    "graph": (GraphMetric(4, np.array([0, 2]), np.array([3, 1]), np.array([0.5, 0.25])), [7, -1, -1, 7]),
+    "blocks that are no box": (SumMetric((APART, APART)), [0, 1, 1, 0]),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_blocks_metric_is_the_whole_metric_on_it(name):
+    metric, labels = METRICS[name]
+    cut, inner = separate_blocks(verified(metric), labels)
+    assert sorted(np.concatenate(cut.members)) == list(range(metric.size))
+    for members, each in zip(cut.members, inner, strict=True):
+        assert len({str(np.asarray(labels)[i]) for i in members}) == 1
+        expected = metric.distance(members[:, None], members)
+        assert np.allclose(
+            each.distance(np.arange(len(members))[:, None], np.arange(len(members))), expected, rtol=1e-12
+        )
+        assert (each.fingerprint, each.budget) == ("f", 2)
+
+
+def test_blocks_that_the_policy_does_not_keep_apart_are_refused():
+    with pytest.raises(UnsupportedCombination, match="hides record type 0 from 1"):
+        separate_blocks(verified(LINE), [0, 1, 1])
+    with pytest.raises(UnsupportedCombination, match="label for each"):
+        separate_blocks(verified(LINE), [0, 1])
+    metric = verified(PresenceMetric(HALVES, Fraction(1)))
+    with pytest.raises(UnsupportedCombination, match="absent"):
+        in_parallel(metric, [0, 1, 0, 1, 1, 2], lambda inner, _: laplace(inner, [1]))
+
+
+def test_a_part_made_for_other_records_is_refused():
+    stranger = laplace(verified(PartitionMetric(np.array([0, 0]), Fraction(1))), [1, 0])
+    with pytest.raises(UnsupportedCombination, match="handed to make"):
+        in_parallel(verified(PartitionMetric(np.array([0, 0, 1, 1]), Fraction(1))), [0, 0, 1, 1], lambda *_: stranger)
+
+
+def test_too_many_pairs_to_list_are_refused(monkeypatch):
+    monkeypatch.setattr(blocks_module, "MOST_PAIRS", 3)
+    with pytest.raises(TooLarge, match="more than 3"):
+        separate_blocks(verified(DiscreteMetric(5, Fraction(1))), [0] * 5)
+
+
+def test_what_follows_changes_the_answer_and_not_the_price():
+    picked = selection(verified(LINE), LinearQueries.from_matrix("ab", np.array([FIRST, LAST])))
+    named = followed_by(picked, "ab".__getitem__, "a name")
+    assert named.draw(np.array([9, 0, 0]), Fraction(2), InsecureSeededRandomness(1)) in "ab"
+    assert named.account == picked.account
+    assert named.fingerprint != picked.fingerprint
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=5))
+def test_shares_of_least_error_sum_to_one_and_beat_their_neighbours(errors):
+    shares = least_error_shares(errors)
+    assert sum(shares) == 1
+    total = sum(error / float(share) ** 2 for error, share in zip(errors, shares, strict=True))
+    for i, j in itertools.permutations(range(len(errors)), 2):
+        moved = [float(share) for share in shares]
+        moved[i], moved[j] = 0.99 * moved[i], moved[j] + 0.01 * moved[i]
+        assert total <= sum(error / share**2 for error, share in zip(errors, moved, strict=True)) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("errors", [[], [1, 0], [1, float("inf")], [[1, 2], [3, 4]]])
+def test_errors_that_cannot_be_shared_by_are_refused(errors):
+    with pytest.raises(UnsupportedCombination):
+        least_error_shares(errors)
+
+
+def test_other_blocks_under_the_same_metric_make_another_fingerprint():
+    apart = verified(GraphMetric(4, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)))
+    made = [
+        in_parallel(apart, labels, lambda each, _: laplace(each, [1, 0])).fingerprint
+        for labels in ([0, 0, 1, 1], [0, 1, 0, 1], [5, 5, 6, 6])
+    ]
+    assert made[0] != made[1]
+    assert made[0] == made[2]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda part: in_sequence([part, part]), lambda part: followed_by(part, len, "how many"), lambda _: None]
+)
+def test_the_part_of_a_block_is_no_sequence_and_no_function(wrap):
+    with pytest.raises(UnsupportedCombination, match="a sequence of parallels"):
+        in_parallel(verified(HALVES), [0, 1, 0, 1, 1], lambda each, inside: wrap(laplace(each, [1] * len(inside))))
+
+
+def test_the_metric_of_what_reads_a_histogram_is_found_inside_sequences_and_functions():
+    metric = verified(LINE)
+    part = laplace(metric, FIRST)
+    assert histogram_readers(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) == [part, part]
+    with pytest.raises(UnsupportedCombination, match="reads no histogram"):
+        histogram_readers(truncated_geometric(metric, Fraction(1)))
+
+
+def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
+    universe = Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"x": ["a"]}},
+            "rules": [{"presence": True, "epsilon": 1}],
+        }
+    ).universe
+    halves = verified(PartitionMetric(np.array([0, 0, 1, 1]), Fraction(1, 3)))
+    present = LinearQueries.from_matrix("a", [[1, 0]], universe=universe)
+    with pytest.raises(UnsupportedCombination, match="hides its own"):
+        in_parallel(halves, [0, 0, 1, 1], lambda each, _: plan(each, present, mechanism="laplace").mechanism)
