@@ -113,6 +113,10 @@ class UnsupportedCombination(DxgeomError):
     """Things that are right on their own do not go together."""
 
 
+class MissingExtra(UnsupportedCombination):
+    """What was asked for needs an optional library that is not installed; the message says how to install it."""
+
+
 class DataError(DxgeomError):
     """The data table cannot be read, or holds rows outside the policy's universe."""
 

@@ -14,6 +14,8 @@ _MARGIN = 2e-14
 """Distances are lowered by this relative amount: more than they and the box distances are rounded by."""
 _LINEAR_BELOW = 1e140
 """Beyond, squares overflow; the ranges alone then bound a pair of nodes."""
+_FARTHEST = 1e150
+"""Places further apart, whose distance could overflow, count as this far apart."""
 _AT_ONCE = 2048
 """Pairs of nodes that are looked at together, the most promising of those at hand."""
 _LEAVES_AT_ONCE = 64
@@ -155,7 +157,8 @@ class _Map:
 
 
 def _length(steps: Floats) -> Floats:
-    return np.asarray(np.sqrt((steps * steps).sum(axis=-1)))
+    with np.errstate(over="ignore"):
+        return np.sqrt(np.minimum((steps * steps).sum(axis=-1), _FARTHEST**2))
 
 
 def _largest_change(ranges: tuple[Floats, Floats], ones: Places, others: Places) -> Floats:
@@ -214,14 +217,19 @@ def steepest_quotient(points: Floats, values: Floats, separation: Separation, to
     Guarantee: never below the exact maximum; ∞ when places that nothing separates have different values.
     A tolerance saves most of the work on maps that are linear up to small remainders.
     """
+    with np.errstate(over="ignore"):
+        best = _walk(_map(points, values, separation), 1 + tolerance)
+    return float(np.nextafter(best * (1 + tolerance) * (1 + 1e-14), np.inf)) if best > 0 else 0.0
+
+
+def _map(points: Floats, values: Floats, separation: Separation) -> _Map:
     tree = _split(points)
     points, values = np.ascontiguousarray(points[tree.order]), np.ascontiguousarray(values[tree.order])
     slopes, remainder, doubt = _linear_part(points, values)
     left = _ranges(tree, remainder)
     slope = float(np.sqrt(np.sum(slopes**2))) * (1 + 1e-14)
     held = (left[0] - doubt, left[1] + doubt)
-    best = _walk(_Map(tree, points, values, _ranges(tree, values), held, slope, separation), 1 + tolerance)
-    return float(np.nextafter(best * (1 + tolerance) * (1 + 1e-14), np.inf)) if best > 0 else 0.0
+    return _Map(tree, points, values, _ranges(tree, values), held, slope, separation)
 
 
 def _linear_part(points: Floats, values: Floats) -> tuple[Floats, Floats, float]:

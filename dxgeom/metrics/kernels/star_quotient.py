@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.numeric.fibres import tiles
+from dxgeom.metrics.kernels.axis_reductions import tiles
 from dxgeom.numeric.rounding import round_up
 
 _SPLITTER = 2.0**27 + 1
