@@ -17,7 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, texts_of
 
 if TYPE_CHECKING:
-    from dxgeom.numeric.polygons import Areas
+    from dxgeom.universe.polygons import Areas
 
 OUTSIDE = -1
 """The code of a raw value that is no value of the attribute."""

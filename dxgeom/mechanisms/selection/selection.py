@@ -18,8 +18,8 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
+from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.universe.exact_totals import integer_totals
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -39,7 +39,7 @@ class Selection(HistogramMechanism[int]):
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A spread of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
-    :meth:`shortfall`, and docs/selection.md for when the factor 2 goes.
+    :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """
 
     name: SelectionLaw
