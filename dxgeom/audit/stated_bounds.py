@@ -15,9 +15,10 @@ from flint import arb, ctx, fmpq
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
-from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.attributes import Attribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
 """A lower and an upper bound; equal where the number is rational."""

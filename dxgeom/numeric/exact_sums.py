@@ -1,7 +1,8 @@
-"""Sums of many int64 numbers that may pass what int64 holds."""
+"""Sums over histograms, exact also where they pass what int64 holds."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,3 +19,31 @@ def exact_sum(numbers: NDArray[Any]) -> int:
     high = int(np.sum(wide >> np.uint64(_LIMB), dtype=np.uint64))
     low = int(np.sum(wide & np.uint64(2**_LIMB - 1), dtype=np.uint64))
     return (high << _LIMB) + low
+
+
+def integer_totals(numerators: NDArray[np.int64], counts: NDArray[np.int64]) -> list[int]:
+    """``numerators @ counts`` without overflow; exact."""
+    present = np.flatnonzero(counts)
+    if 2 * present.size < counts.size:
+        numerators, counts = numerators[:, present], counts[present]
+    largest = max(int(numerators.max(initial=0)), -int(numerators.min(initial=0)))
+    if largest * float(np.abs(counts.astype(np.float64)).sum()) < 2.0**61:
+        return [int(total) for total in numerators @ counts]
+    return [int(np.dot(row.astype(object), counts.astype(object))) for row in numerators]
+
+
+def summed_by_class(grid: NDArray[np.int64], axis: int, classes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The grid with the entries of each class of an axis added up; of all of them, without classes."""
+    if grid.shape[axis] == 1:
+        return grid
+    if classes is None:
+        return np.asarray(grid.sum(axis=axis, keepdims=True))
+    count = int(classes.max()) + 1
+    if count == len(classes):
+        return grid if np.all(classes == np.arange(count)) else np.take(grid, np.argsort(classes), axis=axis)
+    outer, inner = math.prod(grid.shape[:axis]), math.prod(grid.shape[axis + 1 :])
+    added = np.zeros((outer, count, inner), dtype=np.int64)
+    view = grid.reshape(outer, len(classes), inner)
+    for code, place in enumerate(classes):
+        added[:, place] += view[:, code]
+    return added.reshape(*grid.shape[:axis], count, *grid.shape[axis + 1 :])

@@ -46,3 +46,8 @@ class GraphAttribute(Attribute):
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         return codes_of_words(self.nodes, raw)
+
+    @property
+    def beyond_labels(self) -> Sequence[Any]:
+        ends = (self.first.tolist(), self.second.tolist())
+        return ends if self.lengths is None else (*ends, self.unit, str(self.grain), self.lengths.tolist())

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.numeric.exact_sums import integer_totals, summed_by_class
 from dxgeom.numeric.rows import distinct_rows, kinds_of_rows
-from dxgeom.universe.exact_totals import integer_totals, summed_by_class
 
 LARGEST_NUMERATOR = 2**52
 """Integer weights stay below this, so that their differences are exact in float64."""

@@ -18,8 +18,8 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
+from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.universe.exact_totals import integer_totals
 from dxgeom.universe.queries import LinearQueries
 
 

@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
 from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import SelectionLaw
+from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.universe.exact_totals import integer_totals
 from dxgeom.universe.queries import LinearQueries
 
 DATABASE_LIMIT = 1_000_000

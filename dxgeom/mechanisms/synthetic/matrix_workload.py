@@ -13,7 +13,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
 from dxgeom.mechanisms.synthetic.workload import Model, Workload
 from dxgeom.metrics.metric import Metric
-from dxgeom.universe.exact_totals import integer_totals
+from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 

@@ -15,9 +15,10 @@ from dxgeom.metrics.families.distances import lower_distance, pairs_within
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.bounds.bounds import Axis
 from dxgeom.policy.bounds.path_lengths import PathLengths, Reached
-from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.attributes import Attribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 
 MAX_PAIRS: Final = 20_000_000
 _SAMPLED_DISTANCES: Final = 5_000_000

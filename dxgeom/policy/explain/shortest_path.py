@@ -18,9 +18,10 @@ from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Co
 from dxgeom.policy.bounds.near_pairs import positions_on
 from dxgeom.policy.bounds.path_lengths import PathLengths
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
+from dxgeom.universe.attributes import Attribute, BinnedAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.wording import shown
 
 MOST_VALUES: Final = 20_000

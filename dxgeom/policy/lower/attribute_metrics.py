@@ -24,8 +24,9 @@ from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Co
 from dxgeom.policy.bounds.near_pairs import near_nodes, near_pairs, positions_on
 from dxgeom.policy.bounds.path_lengths import PathLengths
 from dxgeom.policy.lower.describe import AttributeDescription
-from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 
 MIXED_SIZE_LIMIT: Final = 3000
 """An attribute whose bounds are of several families, one of them on all pairs, has at most this many values."""

@@ -15,8 +15,9 @@ from dxgeom.numeric.rounding import round_down, round_up, sum_round_down
 from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.bounds.near_pairs import near_pairs, positions_on
 from dxgeom.policy.lower.attribute_metrics import form
-from dxgeom.universe.attributes import Attribute, PointsAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 
 _FITS: Final = 2**61
 

@@ -8,10 +8,11 @@ from typing import Final, final
 
 from dxgeom.policy.bounds.bounds import Axis
 from dxgeom.policy.syntax.lengths import Length
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
+from dxgeom.universe.attributes import Attribute, BinnedAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.wording import shown
 
 _METRES: Final = {"m": 1, "km": 1000}

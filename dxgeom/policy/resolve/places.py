@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of
 from dxgeom.policy.syntax.models import PlacesSyntax
-from dxgeom.universe.attributes import PointsAttribute
+from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.wording import shown
 
 _FARTHEST: Final = Fraction(10**12)

@@ -18,7 +18,7 @@ from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.policy.bounds.bounds import Growing
 from dxgeom.policy.policy import parse_policy
-from dxgeom.universe.attributes import PointsAttribute
+from dxgeom.universe.places import PointsAttribute
 
 KINDS = """policy: all kinds
 universe:
