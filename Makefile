@@ -15,6 +15,7 @@ check: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python checks/house_rules.py
 
 format: .venv/ready
 	$(BIN)/ruff format .

@@ -1,4 +1,7 @@
-"""What counts of successes say about a probability, with confidence."""
+"""What counts of successes say about a probability, with confidence.
+
+Kernel: SciPy's incomplete beta function.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from dxgeom.errors import CertificateRefused, DataError
-from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.universe.universe import Universe
 

@@ -52,6 +52,7 @@ def observed_loss(one: ArrayLike, other: ArrayLike, error: float = 1e-9) -> Obse
     )
 
 
+@final
 @dataclass(frozen=True)
 class _Event:
     relation: Literal["at most", "at least", "equal to"]

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate
+
 PAIRS_PER_BLOCK = 1 << 18
 """How many pairs a block of generating pairs holds at most; keeps memory flat on large universes."""
 
@@ -47,6 +49,13 @@ class Metric(ABC):
         """Pairs that generate the metric, none with an infinite bound.
 
         Each unordered pair comes at most once, but for ceilings and groups: their pairs may come again.
+        """
+
+    @abstractmethod
+    def certificate(self) -> MetricCertificate:
+        """Why it is a pseudometric: by theorem from its defining data, which are checked here.
+
+        Raises: NotAMetric when the data break a rule that the theorem rests on.
         """
 
 

@@ -1,6 +1,6 @@
-"""Bernoulli and geometric numbers with rational parameters, drawn exactly: integers only, no floating point.
+"""Uniform integers, and Bernoulli and geometric numbers with rational parameters, drawn exactly: integers only.
 
-Everything here works on whole arrays; what is still undecided is drawn again until nothing is.
+Arrays are drawn as a whole; what is still undecided is drawn again until nothing is.
 
 Source: Canonne, Kamath & Steinke 2020, The discrete Gaussian for differential privacy, Algorithms 1 and 2.
 """
@@ -20,6 +20,25 @@ LARGEST_DENOMINATOR = 2**62
 LARGEST_SCALE = 2**50
 """Numerators of a geometric law's scale stay below this, so that a draw leaves int64 with a chance below e⁻⁸⁰⁰⁰."""
 _LARGEST_WORD = np.uint64(2**64 - 1)
+_WORD = 64
+
+
+def uniform_integer(bound: int, randomness: Randomness) -> int:
+    """A uniform integer in 0..bound−1.
+
+    Guarantee: *exactly* uniform, given uniform random words: a number of as many bits as ``bound − 1`` has is drawn
+    until it is below the bound, which takes fewer than two attempts on average.
+    Raises: ValueError when there is no such integer.
+    """
+    if bound < 1:
+        raise ValueError(f"there is no integer in 0..{bound - 1}")
+    bits = (bound - 1).bit_length()
+    words = -(-bits // _WORD)
+    while words:
+        drawn = int.from_bytes(randomness.words(words).tobytes(), "little") >> (words * _WORD - bits)
+        if drawn < bound:
+            return drawn
+    return 0
 
 
 def uniform_below(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:

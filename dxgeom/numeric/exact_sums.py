@@ -1,4 +1,4 @@
-"""Sums over histograms, exact also where they pass what int64 holds."""
+"""Sums of many int64 numbers that may pass what int64 holds, alone, weighted, and class by class."""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
-"""Sparse linear programmes, by HiGHS."""
+"""Sparse linear programmes, by HiGHS.
+
+Kernel: SciPy's HiGHS.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +18,7 @@ from dxgeom.errors import CertificateRefused
 _TOLERANCE = 1e-10
 
 
+@final
 @dataclass(frozen=True)
 class SparseRows:
     """The matrix with ``values[k]`` at (``rows[k]``, ``columns[k]``); entries at one place add up."""

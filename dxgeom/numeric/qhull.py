@@ -1,9 +1,13 @@
-"""Convex hulls by Qhull."""
+"""Convex hulls by Qhull.
+
+Kernel: SciPy's Qhull.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +16,7 @@ from scipy.spatial import ConvexHull, QhullError
 from dxgeom.errors import TooLarge
 
 
+@final
 @dataclass(frozen=True)
 class HullLimits:
     """When to give a hull up. ``progress`` is told the facets so far while one grows; it may raise to end the work."""
@@ -21,6 +26,7 @@ class HullLimits:
     progress: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
 
 
+@final
 @dataclass(frozen=True)
 class FloatHull:
     """Qhull's answer, trusted by nobody: ``simplices`` (F, m) index points, ``normals`` (F, m) have n·x ≤ 1 inside."""

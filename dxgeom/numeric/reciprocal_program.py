@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ Heaviest: TypeAlias = Callable[[NDArray[np.float64], int], tuple[NDArray[np.floa
 """From w (K,) and a number n: the loads A w of the heaviest row and of up to n − 1 others, and these rows."""
 
 
+@final
 @dataclass(frozen=True)
 class ReciprocalSolution:
     """``rates`` w (K,), feasible up to rounding; ``value`` there; ``dual_bound`` ≤ optimum; ``active``: rows kept."""

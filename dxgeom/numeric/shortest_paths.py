@@ -1,4 +1,7 @@
-"""Shortest paths in sparse graphs, by SciPy."""
+"""Shortest paths in sparse graphs, by SciPy.
+
+Kernel: SciPy's sparse graphs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Matrices of which most entries are zero, by SciPy."""
+"""Matrices of which most entries are zero, by SciPy.
+
+Kernel: SciPy's sparse matrices.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ Row: TypeAlias = list[fmpq]
 _TO_THE_END = -1
 
 
+@final
 class NoSuchPointError(Exception):
     """No point satisfies all equations and inequalities."""
 
@@ -80,6 +81,7 @@ def left_dependencies(matrix: NDArray[np.int64]) -> list[list[int]]:
     return [[int(basis[i, j]) for i in range(len(matrix))] for j in range(nullity)]
 
 
+@final
 class _Search:
     """Where the search is: ``place``, the coordinates held at 0 and the multipliers μ that hold them."""
 

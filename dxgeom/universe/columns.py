@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 
+@final
 @dataclass(frozen=True)
 class TextColumn:
     """A word for every code of an attribute.
@@ -20,6 +21,7 @@ class TextColumn:
     dates: bool = False
 
 
+@final
 @dataclass(frozen=True)
 class NumberColumn:
     """An exact number for every code of an attribute.

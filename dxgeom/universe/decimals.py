@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Final
+from typing import Final, final
 
 LARGEST: Final = Fraction(10**30)
 SMALLEST: Final = Fraction(1, 10**30)
@@ -12,6 +12,7 @@ _LONGEST = 64
 _DECIMAL = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,12}))?", re.ASCII)
 
 
+@final
 class NotANumber(Exception):
     """The text is no number that is accepted; the message says why. Callers turn it into an error with a place."""
 

@@ -1,10 +1,11 @@
-"""Places: named points on the globe or in a plane, and regions that tables may find by coordinates."""
+"""Places: points on the globe or in a plane, regions that tables may find by coordinates, and nodes of a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,10 @@ from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.wording import accepted_words
 
 if TYPE_CHECKING:
-    from dxgeom.numeric.polygons import Areas
+    from dxgeom.universe.polygons import Areas
+
+LengthUnit: TypeAlias = Literal["", "m", "km"]
+"""What lengths of edges are counted in; "" is the file's own unit."""
 
 
 @final
@@ -86,3 +90,39 @@ class PointsAttribute(Attribute):
         coordinates = [[float(number).hex() for number in place] for place in self.coordinates]
         located = () if self.located is None else self.located.digest
         return (self.geometry, self.unit, coordinates, *located)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GraphAttribute(Attribute):
+    """The nodes of an undirected graph. A raw value belongs iff it is one of them, letter for letter.
+
+    ``first``, ``second``: (E,) codes of the ends, first < second, each pair once, in increasing order.
+    ``lengths``: (E,) int64 above 0, in multiples of ``grain`` of the ``unit``; None where an edge is only a step.
+    ``further``: columns of the nodes' file, for queries.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    first: NDArray[np.int64] = field(repr=False)
+    second: NDArray[np.int64] = field(repr=False)
+    lengths: NDArray[np.int64] | None = field(repr=False)
+    grain: Fraction = Fraction(1)
+    unit: LengthUnit = ""
+    further: tuple[Column, ...] = field(default=(), repr=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.nodes
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (TextColumn(self.name, self.nodes), *self.further)
+
+    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+        return codes_of_words(self.nodes, raw)
+
+    @property
+    def beyond_labels(self) -> Sequence[Any]:
+        ends = (self.first.tolist(), self.second.tolist())
+        return ends if self.lengths is None else (*ends, self.unit, str(self.grain), self.lengths.tolist())

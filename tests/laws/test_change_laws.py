@@ -13,9 +13,9 @@ from reference.changes import every_change, exact_largest_load
 
 import dxgeom.metrics.operations.pair_classes as moves_module
 from dxgeom.errors import UnboundedLoss
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric

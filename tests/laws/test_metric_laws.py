@@ -10,6 +10,7 @@ import pytest
 from reference.bodies import closure, generating_pairs_of
 
 import dxgeom.metrics.checking.verification
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
@@ -17,7 +18,6 @@ from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric

@@ -108,7 +108,7 @@ def test_the_law_is_symmetric(name):
 @pytest.mark.parametrize("name", LAWS)
 def test_no_coordinate_reaches_further_than_stated(name):
     law = LAWS[name]
-    assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.reach * 60
+    assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.amplitude * 60
 
 
 def test_no_law_is_forgotten():

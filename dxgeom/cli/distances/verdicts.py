@@ -14,7 +14,7 @@ from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
 from dxgeom.cli.distances.repaired_file import write_edges, write_matrix
 from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.closure import Distance, repair_metric
 from dxgeom.metrics.checking.edge_check import repair_edges, verify_edges
 from dxgeom.metrics.checking.edge_list import words_of

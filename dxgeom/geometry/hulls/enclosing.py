@@ -24,6 +24,7 @@ _FLAT = 1e-9
 _MOST_SIGNS = 6
 
 
+@final
 @dataclass(frozen=True)
 class EnclosureLimits:
     """How near is near enough (``tolerance``: largest relative excess of the body over the hull), and when to stop."""

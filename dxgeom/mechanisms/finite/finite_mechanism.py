@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeAlias, final
 
 from dxgeom.errors import DxgeomError
-from dxgeom.noise.discrete.uniform_integers import uniform_integer
+from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
 
 Odds: TypeAlias = Fraction | float

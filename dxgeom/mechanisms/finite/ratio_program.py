@@ -1,4 +1,7 @@
-"""Rows of probabilities of least cost whose odds are bounded along pairs: a linear programme, from its interior."""
+"""Rows of probabilities of least cost whose odds are bounded along pairs: a linear programme, from its interior.
+
+Kernel: SciPy's sparse matrices and LAPACK's factorisations.
+"""
 
 from __future__ import annotations
 

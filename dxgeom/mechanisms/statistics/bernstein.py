@@ -10,7 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ MOST_COEFFICIENTS = 20_000
 _BLOCK = 4_000_000
 
 
+@final
 @dataclass(frozen=True)
 class HalvingLimits:
     """When to stop halving: a stop leaves a wider enclosure, never a wrong one."""

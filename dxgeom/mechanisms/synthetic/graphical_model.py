@@ -31,6 +31,7 @@ class NoisyTable(NamedTuple):
     deviations: NDArray[np.float64]
 
 
+@final
 class _Fits(Exception):
     """The estimate is near enough to the tables."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.checking.certificate import MetricCertificate, Verdict
+from dxgeom.metrics.certificate import MetricCertificate, Verdict
 from dxgeom.metrics.checking.closure import Distance
 from dxgeom.metrics.checking.edge_list import (
     Edge,

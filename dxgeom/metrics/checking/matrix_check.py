@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.checking.certificate import MetricCertificate
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.half_precision_screen import coarse_of
 from dxgeom.metrics.checking.min_plus import ROWS, worst_detour
 from dxgeom.universe.columns import plain

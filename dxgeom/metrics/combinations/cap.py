@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
@@ -36,3 +37,8 @@ class CapMetric(Metric):
             below = pairs.bound < ceiling
             yield PairBlock(pairs.first[below], pairs.second[below], pairs.bound[below])
         yield from DiscreteMetric(self.size, self.epsilon).generating_pairs()
+
+    def certificate(self) -> MetricCertificate:
+        require(self.epsilon > 0, f"epsilon is positive, found {self.epsilon}")
+        reason = f"min(d, {float(self.epsilon):g}) of a metric is a metric"
+        return MetricCertificate("cap", self.size, reason, parts=(self.inner.certificate(),))

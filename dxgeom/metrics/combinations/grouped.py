@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.product import SumMetric, distances_of_parts
 from dxgeom.metrics.families.discrete import DiscreteMetric
@@ -72,6 +73,16 @@ class GroupedMetric(Metric):
         for group in self.groups:
             count = math.prod(self.shape[place] for place in group.places)
             yield from pairs_in_fibres(self.shape, group.places, DiscreteMetric(count, group.epsilon))
+
+    def certificate(self) -> MetricCertificate:
+        for group in self.groups:
+            require(group.epsilon > 0, f"epsilon is positive, found {group.epsilon}")
+            places = set(group.places)
+            inside = bool(places) and sorted(places) == list(group.places) and places <= set(range(len(self.parts)))
+            require(inside, "a group lists some of the parts, each once, in their order")
+        reason = f"closure of a sum and {len(self.groups)} groups' constants, in closed form"
+        parts = tuple(part.certificate() for part in self.parts)
+        return MetricCertificate("groups over a sum", self.size, reason, parts=parts)
 
     @cached_property
     def _choices(self) -> dict[frozenset[int], Fraction]:

@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.combinations.product import distances_of_parts
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
@@ -64,6 +65,10 @@ class MaxMetric(Metric):
                 )
                 second = np.ravel_multi_index([code[kept] for code in after], self.shape)
                 yield PairBlock(first[kept], np.asarray(second, dtype=np.int64), np.full(len(second), bound))
+
+    def certificate(self) -> MetricCertificate:
+        parts = tuple(part.certificate() for part in self.parts)
+        return MetricCertificate("largest change", self.size, "the largest of several metrics is a metric", parts=parts)
 
     @cached_property
     def step(self) -> Fraction | None:

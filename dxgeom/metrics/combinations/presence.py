@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 
@@ -49,6 +50,12 @@ class PresenceMetric(Metric):
         for start in range(0, self.inner.size, PAIRS_PER_BLOCK):
             first = np.arange(start, min(start + PAIRS_PER_BLOCK, self.inner.size))
             yield PairBlock(first, np.full(first.size, self.inner.size), np.full(first.size, self._rounded))
+
+    def certificate(self) -> MetricCertificate:
+        require(self.epsilon > 0, f"epsilon is positive, found {self.epsilon}")
+        epsilon = float(self.epsilon)
+        reason = f"{epsilon:g} to the absent record, so min(d, {2 * epsilon:g}) between the others"
+        return MetricCertificate("presence", self.size, reason, parts=(self.inner.certificate(),))
 
     def nearer_than_through_absence(self, bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which bounds between records the way through the absent record does not already give."""

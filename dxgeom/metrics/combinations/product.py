@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import sum_round_down
@@ -43,6 +44,10 @@ class SumMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for axis, part in enumerate(self.parts):
             yield from pairs_in_fibres(self.shape, (axis,), part)
+
+    def certificate(self) -> MetricCertificate:
+        parts = tuple(part.certificate() for part in self.parts)
+        return MetricCertificate("sum over attributes", self.size, "a sum of metrics is a metric", parts=parts)
 
 
 def distances_of_parts(parts: Sequence[Metric], i: ArrayLike, j: ArrayLike) -> list[NDArray[np.float64]]:

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import Metric, PairBlock
 
 
@@ -36,6 +37,13 @@ class ReorderedMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for pairs in self.inner.generating_pairs():
             yield PairBlock(self._outwards(pairs.first), self._outwards(pairs.second), pairs.bound)
+
+    def certificate(self) -> MetricCertificate:
+        require(sorted(self.order) == list(range(len(self.shape))), "an order lists every attribute once")
+        require(self.inner.size == self.size, "attributes in another order make as many records")
+        return MetricCertificate(
+            "reordered", self.size, "attributes in another order", parts=(self.inner.certificate(),)
+        )
 
     def rearranged(self, values: NDArray[Any]) -> NDArray[Any]:
         """Rows (K, N) over the records here as rows over the records of ``inner``."""

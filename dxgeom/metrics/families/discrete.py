@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import round_down
 
@@ -33,3 +34,7 @@ class DiscreteMetric(Metric):
         epsilon = round_down(self.epsilon)
         for first, second in all_pairs(self.count):
             yield PairBlock(first, second, np.full(first.size, epsilon))
+
+    def certificate(self) -> MetricCertificate:
+        require(self.epsilon > 0, f"epsilon is positive, found {self.epsilon}")
+        return MetricCertificate("discrete", self.size, "a constant off the diagonal is a metric")

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
 from dxgeom.numeric.shortest_paths import EdgeGraph, component_labels, distances_from, edge_graph
 
@@ -53,6 +54,13 @@ class GraphMetric(Metric):
         for start in range(0, self.first.size, PAIRS_PER_BLOCK):
             block = slice(start, start + PAIRS_PER_BLOCK)
             yield PairBlock(self.first[block], self.second[block], self.bounds[block])
+
+    def certificate(self) -> MetricCertificate:
+        require(bool(np.all(np.isfinite(self.bounds) & (self.bounds >= 0))), "edge bounds are finite and not negative")
+        ends = (self.first, self.second)
+        among_nodes = all(nodes.size == 0 or (nodes.min() >= 0 and nodes.max() < self.size) for nodes in ends)
+        require(among_nodes, "edges join nodes")
+        return MetricCertificate("graph", self.size, f"shortest paths over {self.bounds.size:,} edges")
 
     def components(self) -> tuple[int, NDArray[np.int64]]:
         """How many parts the graph falls into, and the part of each node."""

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 
@@ -41,6 +43,12 @@ class LineMetric(Metric):
         for start in range(0, self.size - 1, PAIRS_PER_BLOCK):
             first = np.arange(start, min(start + PAIRS_PER_BLOCK, self.size - 1))
             yield PairBlock(first, first + 1, self._gaps[first])
+
+    def certificate(self) -> MetricCertificate:
+        require(self.rate > 0, f"a rate is positive, found {self.rate}")
+        rising = all(low < high for low, high in pairwise(self.positions))
+        require(rising, "positions on a line increase strictly")
+        return MetricCertificate("line", self.size, "rate times the absolute difference of numbers")
 
     @cached_property
     def _gaps(self) -> NDArray[np.float64]:

@@ -1,4 +1,7 @@
-"""Near pairs of points, by SciPy's k-d tree."""
+"""Near pairs of points, by SciPy's k-d tree.
+
+Kernel: SciPy's k-d tree.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.families.fibre_pairs import pairs_within_sets
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
@@ -36,6 +37,11 @@ class PartitionMetric(Metric):
         epsilon = round_down(self.epsilon)
         for first, second in pairs_within_sets(self.blocks, np.arange(self.size)):
             yield PairBlock(first, second, np.full(first.size, epsilon))
+
+    def certificate(self) -> MetricCertificate:
+        require(self.epsilon > 0, f"epsilon is positive, found {self.epsilon}")
+        blocks = len(np.unique(self.blocks))
+        return MetricCertificate("partition", self.size, f"a constant inside each of {blocks:,} blocks is a metric")
 
     def components(self) -> tuple[int, NDArray[np.int64]]:
         """How many blocks there are, and the block of each value."""

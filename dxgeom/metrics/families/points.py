@@ -11,9 +11,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.families.distances import Geometry, lower_distance
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import product_round_down, round_down
+
+_COORDINATE_RANGE = (1e-100, 1e100)
+"""Squares of larger coordinates could overflow, of smaller ones lose their digits: the distance could be too large."""
 
 
 @final
@@ -46,6 +50,18 @@ class PointsMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for first, second in all_pairs(self.size):
             yield PairBlock(first, second, self.distance(first, second))
+
+    def certificate(self) -> MetricCertificate:
+        require(self.rate > 0 and self.floor >= 0, "a rate is positive and a floor is not negative")
+        furthest = float(np.max(np.abs(self.coordinates), initial=0.0))
+        low, high = _COORDINATE_RANGE
+        require(furthest == 0 or low <= furthest <= high, f"the largest coordinate lies between {low:g} and {high:g}")
+        if self.geometry == "great circle":
+            on_earth = (np.abs(self.coordinates) <= (90, 360)).all()
+            require(bool(on_earth), "latitudes lie between -90 and 90 degrees, longitudes between -360 and 360")
+        floor = f"max({float(self.floor):g}, ·) of " if self.floor else ""
+        reason = f"{floor}rate times the {self.geometry} distance, computed from below"
+        return MetricCertificate("points", self.size, reason)
 
     @cached_property
     def _floor(self) -> float:

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import round_down, sum_round_down
 
@@ -38,6 +39,11 @@ class StarMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for first, second in all_pairs(self.size):
             yield PairBlock(first, second, sum_round_down(self.rounded[first], self.rounded[second]))
+
+    def certificate(self) -> MetricCertificate:
+        least = min(self.epsilons)
+        require(least > 0, f"every epsilon is positive, found {least}")
+        return MetricCertificate("individuals", self.size, "ε_i + ε_j: paths through a centre that is no record")
 
     @cached_property
     def rounded(self) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import round_down
 
@@ -40,6 +41,11 @@ class ValueSensitivityMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for first, second in all_pairs(self.size):
             yield PairBlock(first, second, self.distance(first, second))
+
+    def certificate(self) -> MetricCertificate:
+        least = min(self.epsilons)
+        require(least > 0, f"every epsilon is positive, found {least}")
+        return MetricCertificate("value sensitivities", self.size, "closure of min(ε_a, ε_b), in closed form")
 
     @cached_property
     def _rounded(self) -> NDArray[np.float64]:

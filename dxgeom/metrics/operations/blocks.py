@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock

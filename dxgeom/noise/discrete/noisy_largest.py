@@ -17,9 +17,9 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.discrete.uniform_integers import uniform_integer
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
+from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
 
 SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]

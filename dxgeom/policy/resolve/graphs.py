@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of
 from dxgeom.policy.syntax.models import GraphSyntax
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import GraphAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 _SUMS_BELOW: Final = 2**52

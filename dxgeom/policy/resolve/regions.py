@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dxgeom.numeric.polygons import MOST_COMPARED, Areas, areas_of
 from dxgeom.policy.source.data_files import WrongContent
 from dxgeom.policy.source.geojson import Feature, Numeral
 from dxgeom.policy.syntax.models import RegionsSyntax
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.places import Located, PointsAttribute
+from dxgeom.universe.polygons import MOST_COMPARED, Areas, areas_of
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MAX_CELLS: Final = 20_000_000

@@ -19,6 +19,7 @@ MAX_ROWS: Final = 1_000_000
 _MAX_CELLS: Final = 20_000_000
 
 
+@final
 class WrongContent(Exception):
     """A data file was read but its content is wrong; the text says where and why. Never leaves this room."""
 

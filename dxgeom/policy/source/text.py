@@ -72,6 +72,7 @@ class PolicyText:
         return starts
 
 
+@final
 class Unreadable(Exception):
     """A file may not or cannot be read; the text says why. Never leaves this room."""
 

@@ -61,6 +61,7 @@ class Mapping:
 Node: TypeAlias = Scalar | Sequence | Mapping
 
 
+@final
 class _Stopped(Exception):
     """Reading on would only produce nonsense; the mistake has been noted."""
 

@@ -69,6 +69,7 @@ def path_text(path: Path) -> str:
     return "".join(parts).removeprefix(".") or "top level"
 
 
+@final
 class _Stopped(Exception):
     """The data is too large or refers to itself; this has been noted."""
 

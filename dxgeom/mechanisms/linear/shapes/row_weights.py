@@ -3,6 +3,8 @@
 Minimise ‖(diag(w)·A)⁺‖² under Σ_k w_k·|A_k x_e| ≤ 1. With as many rows as dimensions this is convex in w; with more it
 is not: two rows in the same direction share 1/(w₁² + w₂²), whose level sets are hollow, and in w² loads are concave.
 So this is a local minimum from where it starts, with no promise.
+
+Kernel: SciPy's quasi-Newton search.
 """
 
 from __future__ import annotations

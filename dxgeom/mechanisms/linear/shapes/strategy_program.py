@@ -3,6 +3,8 @@
 Minimise ‖A⁺‖² (Frobenius) under ‖A x_e‖₁ ≤ 1 for given points x_e (E, m). A strategy A (p, m) of rank m has p ≥ m rows,
 and A⁺ is its left inverse of least squares. Nothing here is a promise: whoever uses the result has to check that the
 points are inside, and pays in accuracy only for a poor one.
+
+Kernel: SciPy's quasi-Newton search.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ import pytest
 
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.bodies.polytope import hull_of_points
-from dxgeom.geometry.facets.hull_estimate import estimate_hull, facets_after_growth
-from dxgeom.geometry.facets.hull_growth import extreme_points
+from dxgeom.geometry.facets.hull_growth import estimate_hull, extreme_points, facets_after_growth
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
 

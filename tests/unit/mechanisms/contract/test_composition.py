@@ -18,10 +18,10 @@ from dxgeom.mechanisms.contract.composition import (
 )
 from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.synthetic.box_workload import box_workload, marginal_workload
 from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.policy.policy import parse_policy

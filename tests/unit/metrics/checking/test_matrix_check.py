@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, NotAMetric
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.min_plus import worst_detour
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.dense import DenseMetric
 
 
 def euclidean(count, seed=0):

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from reference.bodies import generating_pairs_of
 
 from dxgeom.errors import TooLarge
+from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.dense import DenseMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric

@@ -1,0 +1,212 @@
+"""What the project asks of its own code, as checks that fail: ``python checks/house_rules.py``.
+
+Rooms hold few files, files few lines, functions few lines; classes are abstract or final; solvers and compilers stay in
+files that say so; class names are used once; no test module imports another.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "dxgeom"
+
+MOST_LINES_OF_A_FILE = 300
+MOST_LINES_OF_A_FUNCTION = 40
+MOST_FILES_OF_A_ROOM = 14
+BANNED_ROOMS = {"utils", "common", "helpers", "misc", "base"}
+KERNEL = "Kernel:"
+"""A file that imports SciPy or numba says in its docstring, in a line that begins so, what of them it calls."""
+KERNEL_LIBRARIES = {"scipy", "numba"}
+NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrEnum", "TypedDict"}
+"""What such a class derives from closes it already, or opens it on purpose."""
+
+EXCEPTIONS: dict[str, set[str]] = {
+    "files": {
+        "dxgeom/policy/resolve/rules.py",
+        "dxgeom/policy/syntax/models.py",
+        "dxgeom/queries/kinds.py",
+    },
+    "functions": {
+        "dxgeom/cli/release.py:release",
+        "dxgeom/policy/explain/review.py:review",
+    },
+    "classes": {
+        "dxgeom/mechanisms/linear/containment.py:_Gauge",
+        "dxgeom/policy/syntax/models.py:BinsSyntax",
+        "dxgeom/policy/syntax/models.py:DatesSyntax",
+        "dxgeom/policy/syntax/models.py:GraphSyntax",
+        "dxgeom/policy/syntax/models.py:PlacesSyntax",
+        "dxgeom/policy/syntax/models.py:PolicySyntax",
+        "dxgeom/policy/syntax/models.py:RangeSyntax",
+        "dxgeom/policy/syntax/models.py:RegionsSyntax",
+        "dxgeom/policy/syntax/models.py:RuleSyntax",
+        "dxgeom/policy/syntax/models.py:SecretsSyntax",
+        "dxgeom/policy/syntax/models.py:UniverseSyntax",
+        "dxgeom/queries/weights.py:TooFine",
+    },
+    "class_names": {
+        "Blocks",
+        "Mechanism",
+        "Selection",
+        "Span",
+        "SparseRows",
+        "StatedBounds",
+        "Workload",
+    },
+    "kernels": {
+        "dxgeom/metrics/checking/half_precision_screen.py",
+        "dxgeom/metrics/checking/min_plus.py",
+        "dxgeom/metrics/kernels/axis_reductions.py",
+        "dxgeom/metrics/kernels/dual_tree.py",
+        "dxgeom/metrics/kernels/star_quotient.py",
+        "dxgeom/numeric/bounded_shortest_paths.py",
+    },
+}
+"""Known breaches by rule, as ``file`` or ``file:name``; this list may only shrink."""
+
+
+def main() -> int:
+    """Print every breach that is not a known one, and every known one that is mended; 1 when there are any."""
+    complaints = []
+    for rule in (rooms, files, functions, classes, class_names, kernels, tests):
+        found = dict(rule())
+        known = EXCEPTIONS.get(rule.__name__, set())
+        complaints += [f"{rule.__name__}: {where}: {what}" for where, what in found.items() if where not in known]
+        complaints += [f"{rule.__name__}: {where} is mended: take it off the list" for where in known - found.keys()]
+    print("\n".join(complaints) if complaints else "house rules: kept")
+    return 1 if complaints else 0
+
+
+Breaches = Iterator[tuple[str, str]]
+"""Where, and what is wrong there."""
+
+
+def rooms() -> Breaches:
+    """A room holds at most so many files besides its ``__init__``, is not a jumble by name, and says what it is for."""
+    for folder in (PACKAGE, *(path.parent for path in PACKAGE.rglob("__init__.py"))):
+        held = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        if len(held) > MOST_FILES_OF_A_ROOM:
+            yield _at(folder), f"{len(held)} files in a room, at most {MOST_FILES_OF_A_ROOM}"
+        if not ast.get_docstring(_tree(folder / "__init__.py")):
+            yield _at(folder), "a room without a door sign: its __init__ has no docstring"
+    for path in PACKAGE.rglob("*"):
+        if path.stem in BANNED_ROOMS:
+            yield _at(path), "a name that says nothing about what lives there"
+
+
+def files() -> Breaches:
+    """A file has at most so many lines."""
+    for path in _sources(PACKAGE):
+        count = len(path.read_text(encoding="utf-8").splitlines())
+        if count > MOST_LINES_OF_A_FILE:
+            yield _at(path), f"{count} lines, at most {MOST_LINES_OF_A_FILE}"
+
+
+def functions() -> Breaches:
+    """A function has at most so many lines, its docstring not counted."""
+    for path in _sources(PACKAGE):
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                count = _lines_without_docstring(node)
+                if count > MOST_LINES_OF_A_FUNCTION:
+                    yield f"{_at(path)}:{node.name}", f"{count} lines, at most {MOST_LINES_OF_A_FUNCTION}"
+
+
+def classes() -> Breaches:
+    """A class is abstract or final; the errors are a tree of their own."""
+    for path in _sources(PACKAGE):
+        if path.name == "errors.py":
+            continue
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ClassDef) and not (_is_final(node) or _is_abstract(node)):
+                yield f"{_at(path)}:{node.name}", "neither abstract nor @final"
+
+
+def class_names() -> Breaches:
+    """Every public class of the package has a name of its own."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in _sources(PACKAGE):
+        for node in _tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(_at(path))
+    for name, places in homes.items():
+        if len(places) > 1:
+            yield name, f"stands in {', '.join(places)}"
+
+
+def kernels() -> Breaches:
+    """Only files marked as kernels import SciPy or numba, and every file so marked does."""
+    for path in _sources(PACKAGE):
+        tree = _tree(path)
+        marked = any(line.startswith(KERNEL) for line in (ast.get_docstring(tree) or "").splitlines())
+        if marked != bool(KERNEL_LIBRARIES & {module.split(".")[0] for module in _imports(tree)}):
+            yield _at(path), f"marked '{KERNEL}' without need" if marked else f"imports a solver, but is no '{KERNEL}'"
+
+
+def tests() -> Breaches:
+    """No test module imports another; what several need is a judge or a builder in ``tests/reference``."""
+    for path in _sources(ROOT / "tests"):
+        for module in _imports(_tree(path)):
+            if any(name.startswith("test_") for name in module.split(".")):
+                yield _at(path), f"imports the test module {module}"
+
+
+def _sources(folder: Path) -> Iterable[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def _at(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    """Every module that is imported anywhere in the file; of ``from a import b`` both a and a.b."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _lines_without_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = node.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+    return (node.end_lineno or 0) - node.lineno + 1 - docstring
+
+
+def _names(nodes: Iterable[ast.expr]) -> Counter[str]:
+    """The last names of dotted and subscripted expressions."""
+    found: Counter[str] = Counter()
+    for node in nodes:
+        bare = node.value if isinstance(node, ast.Subscript) else node
+        found[bare.attr if isinstance(bare, ast.Attribute) else getattr(bare, "id", "")] += 1
+    return found
+
+
+def _is_final(node: ast.ClassDef) -> bool:
+    return "final" in _names(node.decorator_list)
+
+
+def _is_abstract(node: ast.ClassDef) -> bool:
+    inherited = _names(node.bases)
+    methods = (part for part in node.body if isinstance(part, ast.FunctionDef))
+    return (
+        "ABC" in inherited
+        or bool(NEITHER_ABSTRACT_NOR_FINAL & inherited.keys())
+        or any("abstractmethod" in _names(method.decorator_list) for method in methods)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
