@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from dxgeom.universe.wording import accepted_words, cell_text, did_you_mean, is_
 
 OUTSIDE = -1
 """The code of a raw value that is no value of the attribute."""
+
+FINEST: Final = 2**50
+"""Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
 
 CellType: TypeAlias = Literal["words", "numbers", "days"]
 """What a table's cells are read as: text, float64, or text of days written year-month-day."""
