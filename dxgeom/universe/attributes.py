@@ -28,6 +28,7 @@ CellType: TypeAlias = Literal["words", "numbers", "days"]
 """What a table's cells are read as: text, float64, or text of days written year-month-day."""
 
 
+@final
 class NotAValue(Exception):
     """A text names no value of an attribute; the message says so. Callers turn it into an error with a place.
 

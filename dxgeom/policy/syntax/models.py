@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema
 
@@ -35,6 +35,7 @@ def listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(words[:-1])}{last}{words[-1]}"
 
 
+@final
 class UniverseSyntax(BaseModel):
     """``attributes``, in the order that numbers the record types; or a ``table`` that lists these."""
 
@@ -44,6 +45,7 @@ class UniverseSyntax(BaseModel):
     attributes: dict[str, AttributeSyntax] = {}
 
 
+@final
 class SecretsSyntax(BaseModel):
     """``{edges: file.csv}`` or ``{partition: …}``; that it is one of them is checked with the rule's meaning.
 
@@ -71,6 +73,7 @@ IndividualsSyntax: TypeAlias = Annotated[
 """An epsilon by value, or the column of the attribute's file that holds each value's own."""
 
 
+@final
 class RuleSyntax(BaseModel):
     """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
 
@@ -92,6 +95,7 @@ class RuleSyntax(BaseModel):
     weight: str | None = None
 
 
+@final
 class PolicySyntax(BaseModel):
     """A whole policy file."""
 
