@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.choose import MechanismName, plan
+from dxgeom.planner.choose import plan
 from dxgeom.planner.objective import ObjectiveName
+from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
@@ -25,7 +26,7 @@ def compile_and_release(
     ledger: str | Ledger,
     spend: Amount,
     objective: ObjectiveName = "mse",
-    mechanism: MechanismName = "auto",
+    mechanism: str = AUTO,
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
     purpose: str = "",

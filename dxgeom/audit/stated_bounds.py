@@ -14,7 +14,7 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.graphs import GraphAttribute
@@ -56,7 +56,7 @@ class StatedBounds:
     def slack(self) -> Fraction:
         """By how much a distance computed in float64, from below, may fall short because positions are subtracted."""
         growing = [bound for bound in self.bounds if isinstance(bound, Growing)]
-        return sum((bound.rate * self._extent(bound.axis) * _COMPUTING for bound in growing), Fraction(0))
+        return sum((bound.rate * self._extent(bound.axis.name) * _COMPUTING for bound in growing), Fraction(0))
 
     def _of(self, bound: Bound, a: int, b: int) -> Enclosure:
         match bound:
@@ -78,15 +78,15 @@ class StatedBounds:
                 both: Exact = INFINITE if one is None or other is None else one + other
                 return both, both
             case Growing(axis=axis, rate=rate, floor=floor):
-                low, high = self._apart(axis, a, b)
+                low, high = self._apart(axis.name, a, b)
                 return max(floor, rate * low), max(floor, rate * high)
             case Near(axis=axis, epsilon=epsilon, reach=reach):
-                low, high = self._apart(axis, a, b)
+                low, high = self._apart(axis.name, a, b)
                 border = reach if low == high else reach * (1 + _BORDER)
                 return (epsilon if low <= border else INFINITE), (epsilon if high <= reach else INFINITE)
         raise UnsupportedCombination(f"this audit does not know bounds of the kind {type(bound).__name__}")
 
-    def _apart(self, axis: Axis, a: int, b: int) -> tuple[Exact, Exact]:
+    def _apart(self, axis: str, a: int, b: int) -> tuple[Exact, Exact]:
         if axis == "hops" or axis == "paths":
             length = self._paths(axis, a).get(b, INFINITE)
             return length, length
@@ -98,13 +98,13 @@ class StatedBounds:
         gap = abs(self._numbers[a] - self._numbers[b])
         return gap, gap
 
-    def _paths(self, axis: Axis, a: int) -> dict[int, Exact]:
+    def _paths(self, axis: str, a: int) -> dict[int, Exact]:
         """From one node along the graph's edges, one by one."""
         if (axis, a) not in self._searched:
             self._searched[axis, a] = shortest_paths(a, lambda node: self._edges(axis)[node])
         return self._searched[axis, a]
 
-    def _edges(self, axis: Axis) -> dict[int, list[tuple[int, Fraction]]]:
+    def _edges(self, axis: str) -> dict[int, list[tuple[int, Fraction]]]:
         if axis not in self._joined:
             graph = self.attribute
             if not isinstance(graph, GraphAttribute) or (axis == "paths" and graph.lengths is None):
@@ -119,14 +119,14 @@ class StatedBounds:
         return self._joined[axis]
 
     @cached_property
-    def _searched(self) -> dict[tuple[Axis, int], dict[int, Exact]]:
+    def _searched(self) -> dict[tuple[str, int], dict[int, Exact]]:
         return {}
 
     @cached_property
-    def _joined(self) -> dict[Axis, dict[int, list[tuple[int, Fraction]]]]:
+    def _joined(self) -> dict[str, dict[int, list[tuple[int, Fraction]]]]:
         return {}
 
-    def _extent(self, axis: Axis) -> Fraction:
+    def _extent(self, axis: str) -> Fraction:
         if isinstance(self.attribute, GraphAttribute):
             return Fraction(0)  # nothing is subtracted along paths
         if axis == "steps":

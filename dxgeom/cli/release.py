@@ -11,13 +11,12 @@ import typer
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
-    Aim,
     CoarseFacetsOption,
     Format,
     FormatOption,
     LevelOption,
-    Mechanism,
     MechanismOption,
+    Objective,
     ObjectiveOption,
     PolicyFile,
     QueriesFile,
@@ -60,8 +59,8 @@ def release(
         bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
     ] = False,
     records: RecordsOption = None,
-    mechanism: MechanismOption = Mechanism.auto,
-    objective: ObjectiveOption = Aim.mse,
+    mechanism: MechanismOption = "auto",
+    objective: ObjectiveOption = Objective.mse,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
@@ -74,11 +73,13 @@ def release(
 
     \b
     Example:
-      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml \\
+      dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets)
+        chosen = planned(
+            policy, queries, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
+        )
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, spend)
         released = chosen.release(

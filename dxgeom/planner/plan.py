@@ -16,7 +16,8 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.changing import WORTH_A_BIAS
+from dxgeom.planner.candidates import Kind, names
+from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.objective import Objective
 from dxgeom.planner.release import Offer, Release, release_answers
 from dxgeom.universe.queries import LinearQueries
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Candidate:
-    """One mechanism that was considered.
+class CandidateResult:
+    """What became of one candidate.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``set_up``: the
-    size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part of
-    the plan's JSON.
+    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``build_cost``:
+    the size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part
+    of the plan's JSON.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Candidate:
     per_query: tuple[float, ...] = field(default=(), repr=False)
     reason: str = ""
     loss: float | None = None
-    set_up: str = ""
+    build_cost: str = ""
     seconds: float | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -57,7 +58,7 @@ class Candidate:
             "worst_query": self.worst_query,
             "per_query": list(self.per_query),
             "loss": self.loss,
-            "set_up": self.set_up,
+            "set_up": self.build_cost,
             "reason": self.reason,
         }
 
@@ -78,7 +79,7 @@ class Plan:
     queries: LinearQueries = field(repr=False)
     objective: Objective
     mechanism: AdditiveMechanism
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateResult, ...]
     lower_bound: float
 
     @property
@@ -134,9 +135,15 @@ class Plan:
         return self.objective.least_spend(self.mechanism)
 
     @property
+    def ordinary(self) -> CandidateResult:
+        """Ordinary ε-DP, which every plan is compared with."""
+        (name,) = names(Kind.ORDINARY)
+        return next(candidate for candidate in self.candidates if candidate.name == name)
+
+    @property
     def epsilon_dp_ratio(self) -> float | None:
         """How many times this plan's loss ordinary ε-DP would have; None without either."""
-        ordinary = next((each.loss for each in self.candidates if each.name == "epsilon-dp"), None)
+        ordinary = self.ordinary.loss
         return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
@@ -200,8 +207,8 @@ class Plan:
             return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
         if 1 < ratio < 1.005:
             return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
-        if next_best.name == "changed-queries" and 1 - WORTH_A_BIAS <= ratio < 1:
-            return f"{self.mechanism.name}: changed-queries saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
+        if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
+            return f"{self.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
         compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
         return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
 
@@ -254,10 +261,10 @@ class Plan:
             )
         return [head, *table, *([] if self.bias_in_words is None else [self.bias_in_words]), *foot]
 
-    def _row(self, candidate: Candidate) -> str:
+    def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query
         if candidate.loss is None or worst is None:
             return candidate.reason
         error = f"{self.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
         took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
-        return f"{error} ('{self.queries.names[worst]}'); {candidate.set_up}{took}"
+        return f"{error} ('{self.queries.names[worst]}'); {candidate.build_cost}{took}"

@@ -6,19 +6,19 @@ import json
 import pickle
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.mechanisms import CASES, every_mechanism
+from reference.project import GUIDE
 
 from dxgeom.audit.observed_loss import observed_loss
 from dxgeom.errors import BudgetExceeded, DataError, DxgeomError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.mechanism_release import release_answer
-from tests.reference.mechanisms import CASES, every_mechanism
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+DOCUMENT = GUIDE / "mechanisms.md"
 ERROR = 1e-10
 pytestmark = pytest.mark.parametrize("name", CASES)
 

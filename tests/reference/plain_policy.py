@@ -14,7 +14,7 @@ import numpy as np
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.syntax.models import RegionsSyntax, RuleSyntax
 from dxgeom.universe.attributes import PointsAttribute
-from tests.reference.policy_closure import INFINITE, PlainAttribute, PlainEdges, PlainRule, bound
+from reference.policy_closure import INFINITE, PlainAttribute, PlainEdges, PlainRule, bound
 
 Exact = Fraction | float
 EARTH_KM = 6371.0088

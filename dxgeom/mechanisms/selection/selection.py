@@ -39,7 +39,7 @@ class Selection(HistogramMechanism[int]):
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A spread of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
-    :meth:`shortfall`, and docs/selection.md for when the factor 2 goes.
+    :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """
 
     name: SelectionLaw

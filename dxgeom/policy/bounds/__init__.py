@@ -1,4 +1,4 @@
 """What a rule states about pairs of values, in exact numbers of the attribute's own measure.
 
-Touches ``universe``, places on the map, and path lengths.
+Touches ``axes``.
 """

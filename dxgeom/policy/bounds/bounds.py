@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias, final
+from typing import TypeAlias, final
 
-Axis: TypeAlias = Literal["numbers", "steps", "places", "hops", "paths"]
-"""What a distance is counted in: the attribute's numbers or days, its steps (codes), its points file's unit; for
-graphs the number of edges of a shortest path, or the sum of their lengths in the unit of the edges' file."""
+from dxgeom.policy.axes.axis import Axis
 
 
 @final

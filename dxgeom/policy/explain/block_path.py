@@ -41,7 +41,7 @@ class BlockBounds:
     def exact(self) -> bool:
         """Whether paths are found in exact numbers."""
         stated = [rule.alone(attribute.name) for rule in self.rules for attribute in self.attributes]
-        return not any(isinstance(bound, Growing) and bound.axis == "places" for bound in stated)
+        return not any(isinstance(bound, Growing) and bound.axis.grain is None for bound in stated)
 
     def path(self, start: Codes, end: Codes) -> tuple[BlockStep, ...]:
         """The steps of a shortest path; there always is one, because the rules that tie a block join its values."""

@@ -12,22 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.families.distances import lower_distance
-from dxgeom.numeric.rounding import product_round_down, round_down, round_up
+from dxgeom.numeric.rounding import product_round_down, round_down
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
-from dxgeom.policy.bounds.near_pairs import positions_on
-from dxgeom.policy.bounds.path_lengths import PathLengths
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, numbers_of
-from dxgeom.universe.dates import DateAttribute
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import shown
 
 MOST_VALUES: Final = 20_000
 _MOST_EXACT: Final = 2000
 """Exact whole numbers of any size are compared one by one: ten times slower than float64."""
-
-_FITS: Final = 2**61
 
 Row: TypeAlias = NDArray[Any]
 Amount: TypeAlias = Fraction | float
@@ -55,7 +48,7 @@ class StatedBounds:
     @property
     def stated_exactly(self) -> bool:
         """Whether every stated bound is an exact number: no distance between places is."""
-        return not any(isinstance(bound, Growing) and bound.axis == "places" for _, bound in self.stated)
+        return not any(isinstance(bound, Growing) and bound.axis.grain is None for _, bound in self.stated)
 
     @property
     def exact(self) -> bool:
@@ -109,11 +102,8 @@ class StatedBounds:
                     found.add(epsilon.denominator)
                 case ByValue(epsilons=epsilons) | Edges(epsilons=epsilons) | ByIndividual(epsilons=epsilons):
                     found |= {epsilon.denominator for epsilon in epsilons if epsilon is not None}
-                case Growing(axis=axis, rate=rate, floor=floor) if isinstance(self.attribute, GraphAttribute):
-                    found |= {floor.denominator, (rate * PathLengths(self.attribute, axis).grain).denominator}
-                case Growing(axis=axis, rate=rate, floor=floor):
-                    positions = positions_on(self.attribute, axis)
-                    found |= {floor.denominator, *((rate * position).denominator for position in positions)}
+                case Growing(axis=axis, rate=rate, floor=floor) if axis.grain is not None:
+                    found |= {floor.denominator, (rate * axis.grain).denominator}
         return math.lcm(*found)
 
 
@@ -131,34 +121,28 @@ def row_of(attribute: Attribute, bound: Bound, unit: int | None) -> Callable[[in
             own = amounts([math.inf if epsilon is None else epsilon for epsilon in epsilons], unit)
             return lambda code: own + own[code]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            within = _within(attribute, axis, reach)
+            within, everyone = axis.within(reach), np.arange(size)
             near = amounts([epsilon], unit)[0]
-            return lambda code: np.where(within(code), near, math.inf)
+            return lambda code: np.where(within(np.full(size, code), everyone), near, math.inf)
         case Blocks(blocks=blocks, epsilon=epsilon):
             here, alike = amounts([epsilon], unit)[0], np.array(blocks)
             return lambda code: np.where(alike == alike[code], here, math.inf)
         case Edges(pairs=pairs, epsilons=epsilons):
             return _edge_rows(size, pairs, amounts(epsilons, unit))
-        case Growing(axis="places") if isinstance(attribute, PointsAttribute):
-            return lambda code: _grown(attribute, bound, np.full(size, code), np.arange(size))
-        case Growing() if isinstance(attribute, GraphAttribute):
-            return _path_rows(attribute, bound, unit)
         case Growing(axis=axis, rate=rate, floor=floor):
-            heights = amounts([rate * position for position in positions_on(attribute, axis)], unit)
-            least = amounts([floor], unit)[0]
-            return lambda code: np.maximum(abs(heights - heights[code]), least)
+            if axis.grain is None or unit is None:
+                metric = axis.metric(rate, floor)
+                return lambda code: metric.distance(code, np.arange(size))
+            each, least = amounts([rate * axis.grain, floor], unit)
+            return lambda code: np.maximum(_whole(axis.row(code)) * each, least)
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
 
 
-def _path_rows(attribute: GraphAttribute, bound: Growing, unit: int | None) -> Callable[[int], Row]:
-    paths = PathLengths(attribute, bound.axis)
-    each, least = amounts([bound.rate * paths.grain, bound.floor], unit)
-
-    def row(code: int) -> Row:
-        lengths = np.array(paths.reached_from(code), dtype=np.float64 if unit is None else object)
-        return np.asarray(np.maximum(lengths * each, least))
-
-    return row
+def _whole(row: Row) -> Row:
+    """Whole numbers of any size, and ∞."""
+    exact = np.empty(row.size, dtype=object)
+    exact[:] = [one if one == math.inf else int(one) for one in row.tolist()]
+    return exact
 
 
 def _edge_rows(size: int, pairs: Sequence[tuple[int, int]], amounts: Row) -> Callable[[int], Row]:
@@ -185,42 +169,6 @@ def amounts(given: Sequence[Amount], unit: int | None) -> Row:
     return whole
 
 
-def _within(attribute: Attribute, axis: Any, reach: Fraction) -> Callable[[int], NDArray[np.bool_]]:
-    if isinstance(attribute, PointsAttribute):
-        everyone, limit = np.arange(attribute.size), round_up(reach)
-        places, geometry = attribute.coordinates, attribute.geometry
-        return lambda code: lower_distance(places, geometry, np.full(everyone.size, code), everyone) <= limit
-    if isinstance(attribute, GraphAttribute):
-        paths = PathLengths(attribute, axis)
-        most = int(reach / paths.grain)
-        return lambda code: np.array([length <= most for length in paths.reached_from(code)], dtype=np.bool_)
-    positions = positions_on(attribute, axis)
-    common = math.lcm(reach.denominator, *{position.denominator for position in positions})
-    whole = [int(position * common) for position in positions]
-    farthest = int(reach * common)
-    small = max(map(abs, (*whole, farthest))) < _FITS
-    spots = np.array(whole, dtype=np.int64 if small else object)
-    return lambda code: np.asarray(abs(spots - spots[code]) <= farthest, dtype=np.bool_)
-
-
-def _apart(attribute: Attribute, axis: Any, start: int, end: int) -> Amount:
-    """How far two codes are from each other on a line or along a graph, without laying out all positions."""
-    if isinstance(attribute, GraphAttribute):
-        return PathLengths(attribute, axis).between(start, end)
-    if axis == "steps":
-        return Fraction(abs(start - end))
-    if isinstance(attribute, BinnedAttribute):
-        one, other = (attribute.edges[code] + attribute.edges[code + 1] for code in (start, end))
-        return abs(one - other) / 2
-    numbers = attribute.days if isinstance(attribute, DateAttribute) else numbers_of(attribute)
-    return abs(numbers[start] - numbers[end])
-
-
-def _grown(attribute: PointsAttribute, bound: Growing, first: Row, second: Row) -> Row:
-    apart = lower_distance(attribute.coordinates, attribute.geometry, first, second)
-    return np.maximum(product_round_down(round_down(bound.rate), apart), round_down(bound.floor))
-
-
 def bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> Amount:
     """What a bound states for two different codes, exactly where no places are involved; ∞ where nothing."""
     match bound:
@@ -233,17 +181,16 @@ def bound_between(attribute: Attribute, bound: Bound, start: int, end: int) -> A
             one, other = epsilons[start], epsilons[end]
             return math.inf if one is None or other is None else one + other
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            if isinstance(attribute, PointsAttribute):
-                return epsilon if _within(attribute, axis, reach)(start)[end] else math.inf
-            return epsilon if _apart(attribute, axis, start, end) <= reach else math.inf
+            return epsilon if axis.within(reach)(np.array(start), np.array(end)) else math.inf
         case Blocks(blocks=blocks, epsilon=epsilon):
             return epsilon if blocks[start] == blocks[end] else math.inf
         case Edges(pairs=pairs, epsilons=epsilons):
             return dict(zip(pairs, epsilons, strict=True)).get((min(start, end), max(start, end)), math.inf)
-        case Growing(axis="places") if isinstance(attribute, PointsAttribute):
-            return float(_grown(attribute, bound, np.array([start]), np.array([end]))[0])
         case Growing(axis=axis, rate=rate, floor=floor):
-            return max(floor, rate * _apart(attribute, axis, start, end))
+            apart = axis.between(start, end)
+            if axis.grain is None:
+                return max(round_down(floor), float(product_round_down(round_down(rate), np.array(float(apart)))))
+            return math.inf if apart == math.inf else max(floor, rate * apart)
     raise UnsupportedCombination(f"a rule on {shown(attribute.name)} has a bound whose paths cannot be told yet")
 
 

@@ -21,7 +21,6 @@ from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Near
-from dxgeom.policy.bounds.near_pairs import near_pairs
 from dxgeom.policy.lower.attribute_metrics import form
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
@@ -204,7 +203,7 @@ def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
             own = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
             matrix = own[:, None] + own[None, :]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            first, second = near_pairs(attribute, axis, reach)
+            first, second = axis.pairs(reach)
             matrix = np.full((attribute.size, attribute.size), np.inf)
             matrix[first, second] = matrix[second, first] = round_down(epsilon)
         case Edges(pairs=pairs, epsilons=epsilons):

@@ -15,17 +15,13 @@ from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
-from dxgeom.policy.bounds.near_pairs import near_nodes, near_pairs, positions_on
-from dxgeom.policy.bounds.path_lengths import PathLengths
 from dxgeom.policy.lower.describe import AttributeDescription
-from dxgeom.universe.attributes import Attribute, PointsAttribute
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.attributes import Attribute
 
 MIXED_SIZE_LIMIT: Final = 3000
 """An attribute whose bounds are of several families, one of them on all pairs, has at most this many values."""
@@ -60,17 +56,9 @@ def form(attribute: Attribute, bound: Bound) -> Metric:
         case ByIndividual(epsilons=epsilons):
             return _by_individual(epsilons)
         case Growing(axis=axis, rate=rate, floor=floor):
-            if isinstance(attribute, PointsAttribute):
-                return PointsMetric(attribute.coordinates, attribute.geometry, rate, floor)
-            if isinstance(attribute, GraphAttribute):
-                return _along_edges(attribute, bound)
-            positions = positions_on(attribute, axis)
-            if floor == 0:
-                return LineMetric(positions, rate)
-            column = np.array([[float(position)] for position in positions])
-            return PointsMetric(column, "plane", rate, floor)
+            return axis.metric(rate, floor)
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            first, second = near_pairs(attribute, axis, reach)
+            first, second = axis.pairs(reach)
             return GraphMetric(attribute.size, first, second, np.full(first.size, round_down(epsilon)))
         case Edges(pairs=pairs, epsilons=epsilons):
             ends = np.array(pairs, dtype=np.int64)
@@ -101,24 +89,6 @@ def _by_individual(epsilons: tuple[Fraction | None, ...]) -> Metric:
     first, second = (np.concatenate([np.empty(0, np.int64), *(block[k] for block in blocks)]) for k in (0, 1))
     bounds = np.concatenate([np.empty(0), *(block.bound for block in blocks)])
     return GraphMetric(len(epsilons), codes[_codes(first)], codes[_codes(second)], bounds)
-
-
-def _along_edges(attribute: GraphAttribute, bound: Growing) -> GraphMetric:
-    """max(floor, rate·D) for paths of length D, from pairs that generate it.
-
-    With floor 0 these are the edges. With a floor they are the pairs nearer than two reaches and an edge, the reach T
-    being floor/rate: a longer shortest path has a node T or more from either end, and the two parts' bounds add up to
-    its own.
-    """
-    lengths = PathLengths(attribute, bound.axis)
-    if bound.floor == 0:
-        first, second, spans = attribute.first, attribute.second, lengths.of_edges
-    else:
-        longest = int(lengths.of_edges.max()) * lengths.grain
-        first, second, spans = near_nodes(attribute, bound.axis, 2 * bound.floor / bound.rate + longest)
-    distinct, place = np.unique(spans, return_inverse=True)
-    each = [round_down(max(bound.floor, bound.rate * span * lengths.grain)) for span in distinct.tolist()]
-    return GraphMetric(attribute.size, first, second, np.array(each, dtype=np.float64)[place])
 
 
 def _union(attribute: Attribute, forms: Sequence[Metric]) -> GraphMetric:

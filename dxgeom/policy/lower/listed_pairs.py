@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.bounds import AllAtOnce, Bound, Edges, Growing, JointBound, Near
-from dxgeom.policy.bounds.near_pairs import near_pairs
 from dxgeom.policy.lower.listed_fibres import MAX_PAIRS, Indices, ListedFibres, too_many
 from dxgeom.policy.lower.pair_bounds import bounds_of_pairs
 from dxgeom.universe.attributes import OUTSIDE, Attribute
@@ -71,7 +70,7 @@ class Neighbourhoods:
 
         Raises: TooLarge.
         """
-        on_a_line = isinstance(bound, Growing) and bound.floor == 0 and bound.axis in ("numbers", "steps")
+        on_a_line = isinstance(bound, Growing) and bound.floor == 0 and bound.axis.in_order
         if not on_a_line:
             return self.stated(bound)
         order, ends = self._fibres.groups
@@ -86,7 +85,7 @@ class Neighbourhoods:
     def _joined(self, bound: Near | Edges) -> tuple[Indices, Indices]:
         """From pairs of codes: each record with the one code, and the same record with the other where it is listed."""
         if isinstance(bound, Near):
-            one, other = near_pairs(self.attribute, bound.axis, bound.reach)
+            one, other = bound.axis.pairs(bound.reach)
         else:
             one, other = np.array(bound.pairs, dtype=np.int64).T
         order = np.argsort(self.codes, kind="stable")

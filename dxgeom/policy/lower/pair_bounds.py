@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.distances import lower_distance
-from dxgeom.numeric.rounding import round_down, round_up, sum_round_down
-from dxgeom.policy.bounds.bounds import Axis, Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
-from dxgeom.policy.bounds.near_pairs import near_pairs, positions_on
+from dxgeom.numeric.rounding import round_down, sum_round_down
+from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
 from dxgeom.policy.lower.attribute_metrics import form
-from dxgeom.universe.attributes import Attribute, PointsAttribute
-from dxgeom.universe.graphs import GraphAttribute
-
-_FITS: Final = 2**61
+from dxgeom.universe.attributes import Attribute
 
 Codes = NDArray[np.int64]
 
@@ -37,7 +30,7 @@ def bounds_of_pairs(attribute: Attribute, bound: Bound, first: Codes, second: Co
         case Growing():
             return form(attribute, bound).distance(first, second)
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            return np.where(_within(attribute, axis, reach, first, second), round_down(epsilon), np.inf)
+            return np.where(axis.within(reach)(first, second), round_down(epsilon), np.inf)
         case Edges(pairs=pairs, epsilons=epsilons):
             return _listed(attribute.size, pairs, epsilons, first, second)
         case Blocks(blocks=blocks, epsilon=epsilon):
@@ -47,21 +40,6 @@ def bounds_of_pairs(attribute: Attribute, bound: Bound, first: Codes, second: Co
 
 def _rounded(epsilons: Sequence[Fraction | None]) -> NDArray[np.float64]:
     return np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
-
-
-def _within(attribute: Attribute, axis: Axis, reach: Fraction, first: Codes, second: Codes) -> NDArray[np.bool_]:
-    """Exactly for numbers and paths; a pair of places whose distance cannot be told from the reach counts as near."""
-    if isinstance(attribute, PointsAttribute):
-        return lower_distance(attribute.coordinates, attribute.geometry, first, second) <= round_up(reach)
-    if isinstance(attribute, GraphAttribute):
-        one, other = near_pairs(attribute, axis, reach)
-        return np.isin(_pair_numbers(attribute.size, first, second), one * attribute.size + other)
-    positions = positions_on(attribute, axis)
-    common = math.lcm(reach.denominator, *{position.denominator for position in positions})
-    whole = [int(position * common) for position in positions]
-    small = max(map(abs, (*whole, int(reach * common)))) < _FITS
-    spots = np.array(whole, dtype=np.int64 if small else object)
-    return np.asarray(abs(spots[first] - spots[second]) <= int(reach * common), dtype=np.bool_)
 
 
 def _listed(

@@ -1,4 +1,4 @@
 """The policy in its universe: attributes with their values, every rule checked against them.
 
-Touches ``syntax``, ``source`` and ``bounds``.
+Touches ``syntax``, ``source``, ``bounds`` and ``axes``.
 """

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
-from dxgeom.policy.bounds.bounds import Axis
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.axes.line import LineAxis
+from dxgeom.policy.axes.paths import PathAxis
+from dxgeom.policy.axes.places import PlacesAxis
 from dxgeom.policy.syntax.lengths import Length
 from dxgeom.universe.attributes import Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
 from dxgeom.universe.columns import plain
@@ -34,22 +40,36 @@ def measured(attribute: Attribute, key: str, length: Length) -> tuple[Axis, Frac
     """
     match attribute, length.unit:
         case PointsAttribute(unit=own), "m" | "km":
-            return "places", length.amount * _METRES[length.unit] / _METRES[own]
-        case DateAttribute(), "day":
-            return "numbers", length.amount
-        case DateAttribute(step=step) | RangeAttribute(step=step), "step":
-            return "numbers", length.amount * step
+            return _places(attribute), length.amount * _METRES[length.unit] / _METRES[own]
+        case DateAttribute(days=days), "day":
+            return LineAxis("numbers", days), length.amount
+        case DateAttribute(step=step, days=days), "step":
+            return LineAxis("numbers", days), length.amount * step
+        case RangeAttribute(step=step, numbers=numbers), "step":
+            return LineAxis("numbers", numbers), length.amount * step
         case GraphAttribute(), "step":
-            return "hops", length.amount
+            return _hops(attribute), length.amount
         case GraphAttribute(unit=("m" | "km") as own, lengths=lengths), "m" | "km" if lengths is not None:
-            return "paths", length.amount * _METRES[length.unit] / _METRES[own]
+            return _paths(attribute, lengths), length.amount * _METRES[length.unit] / _METRES[own]
         case GraphAttribute(unit="", lengths=lengths), "" if lengths is not None:
-            return "paths", length.amount
+            return _paths(attribute, lengths), length.amount
         case BinnedAttribute(), "step":
-            return "steps", length.amount
-        case ((RangeAttribute() | BinnedAttribute()), ""):
-            return "numbers", length.amount
+            return LineAxis("steps", tuple(map(Fraction, range(attribute.size)))), length.amount
+        case ((RangeAttribute(numbers=numbers) | BinnedAttribute(numbers=numbers)), ""):
+            return LineAxis("numbers", numbers), length.amount
     return _misfit(attribute, key, length)
+
+
+def _places(attribute: PointsAttribute) -> Axis:
+    return PlacesAxis(attribute.geometry, attribute.coordinates)
+
+
+def _hops(graph: GraphAttribute) -> Axis:
+    return PathAxis("hops", graph.size, graph.first, graph.second, np.ones(graph.first.size, dtype=np.int64))
+
+
+def _paths(graph: GraphAttribute, lengths: NDArray[np.int64]) -> Axis:
+    return PathAxis("paths", graph.size, graph.first, graph.second, lengths, graph.grain)
 
 
 def _misfit(attribute: Attribute, key: str, length: Length) -> Misfit:

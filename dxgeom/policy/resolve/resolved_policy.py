@@ -141,9 +141,9 @@ def _bound_data(bound: Bound) -> list[Any]:
         case ByIndividual(epsilons=epsilons):
             return ["individuals", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
         case Growing(axis=axis, rate=rate, floor=floor):
-            return ["growing", axis, str(rate), str(floor)]
+            return ["growing", axis.name, str(rate), str(floor)]
         case Near(axis=axis, epsilon=epsilon, reach=reach):
-            return ["near", axis, str(epsilon), str(reach)]
+            return ["near", axis.name, str(epsilon), str(reach)]
         case Edges(pairs=pairs, epsilons=epsilons):
             return ["edges", [[*pair, str(epsilon)] for pair, epsilon in zip(pairs, epsilons, strict=True)]]
         case Blocks(blocks=blocks, epsilon=epsilon):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
+from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.bounds.bounds import (
     AllAtOnce,
-    Axis,
     Blocks,
     Bound,
     ByIndividual,

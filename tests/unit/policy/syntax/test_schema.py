@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from pathlib import Path
 
 import pytest
 from reference.json_schema import is_valid
+from reference.project import POLICIES, TESTS
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -18,8 +18,6 @@ from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.queries.kinds import KINDS
 from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
 
-TESTS = Path(__file__).parents[3]
-POLICIES = TESTS.parent / "policies"
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 STRUCTURAL = {"DX105", "DX106", "DX108"}
 """A key that is not there, or the wrong kind of thing; what is missing depends on the other keys."""
@@ -38,9 +36,9 @@ def codes_of(path):
 
 
 @pytest.mark.parametrize("version", [(1, 1), (1, 2)])
-@pytest.mark.parametrize("path", sorted(POLICIES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(POLICIES.glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_example_is_valid_whichever_yaml_the_editor_speaks(path, version):
-    schema = queries_schema() if path.stem.endswith("-queries") else policy_schema()
+    schema = queries_schema() if path.stem == "queries" else policy_schema()
     read = as_an_editor_reads_it(path.read_text(encoding="utf-8"), version)
     assert is_valid(json.loads(json.dumps(read, default=date.isoformat)), schema)  # JSON has no dates, only their text
 
