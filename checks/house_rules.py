@@ -36,7 +36,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/policy/explain/review.py:review",
     },
     "classes": {
-        "dxgeom/mechanisms/linear/containment.py:_Gauge",
         "dxgeom/policy/syntax/models.py:BinsSyntax",
         "dxgeom/policy/syntax/models.py:DatesSyntax",
         "dxgeom/policy/syntax/models.py:GraphSyntax",
@@ -51,7 +50,6 @@ EXCEPTIONS: dict[str, set[str]] = {
     },
     "class_names": {
         "Blocks",
-        "Mechanism",
         "Selection",
         "Span",
         "SparseRows",
