@@ -8,12 +8,12 @@ from functools import partial
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, LedgerError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.choose import plan as choose
 from dxgeom.policy.policy import parse_policy
