@@ -49,7 +49,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {
-        "Blocks",
         "Selection",
         "Span",
         "SparseRows",
