@@ -16,7 +16,7 @@ from dxgeom.metrics.kernels import detours_in_numpy
 from dxgeom.numeric.optional_library import optional_library
 
 Worst: TypeAlias = tuple[float, int, int, int, int]
-"""The largest relative excess 1 − detour/direct way, its i, k, j (−1 where there is none), and how many pairs exceed."""
+"""The largest relative excess 1 − detour/direct way, its i, k, j (or −1), and how many pairs have a shorter detour."""
 COMPILED_FROM = 500
 """Smaller matrices are done before a compiler would be loaded."""
 SLOWER = "numba would make this about five times as fast: pip install 'dxgeom[fast]'"
