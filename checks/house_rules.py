@@ -50,12 +50,10 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {
-        "Blocks",
         "Mechanism",
         "Selection",
         "Span",
         "SparseRows",
-        "StatedBounds",
         "Workload",
     },
     "kernels": {
