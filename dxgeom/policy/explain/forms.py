@@ -159,6 +159,8 @@ def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
             return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
         case DiscreteMetric() if not bounds:
             return "every two values are bounded by the same epsilon"
+        case GraphMetric(first=first) if first.size == 0:
+            return "no rule is about it on its own"
         case GraphMetric(first=first) if len(bounds) > 1:
             return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
-    return bounds[0].why(metric) if bounds else "no rule is about it on its own"
+    return bounds[0].why(metric)
