@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,6 +23,7 @@ from dxgeom.mechanisms.synthetic.measure_at_once import outright
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.queries import LinearQueries
 
@@ -73,10 +73,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @cached_property
     def fingerprint(self) -> str:
-        choices = (self.fineness, self.rounds)
-        digest = hashlib.sha256(repr((self.metric.fingerprint, self.asked.queries.fingerprint, choices)).encode())
-        digest.update(self.steepness.tobytes() + self.start.tobytes())
-        return digest.hexdigest()
+        asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.steepness)
+        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
         """T, as given or else where 2n√(ln N/T) + 10·T·c·ln K/spend is least, c the steepest block's; no data is read.

@@ -16,7 +16,7 @@ from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.syntax.joint_rules import splits_records
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import GraphAttribute
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
@@ -77,7 +77,7 @@ def unprotected(
     """
     if description.ceiling is not None or description.presence is not None:
         return ()
-    covered = {name for group in description.groups for name in group.names}
+    covered = {name for group, _ in description.groups for name in group.names}
     pairs = [pair for pair in zip(description.parts, parts, strict=True) if pair[0].attribute.name not in covered]
     found = (_of_attribute(part, metric, part.attribute.name in partitions) for part, metric in pairs)
     return tuple(one for one in found if one is not None)
