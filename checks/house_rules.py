@@ -28,14 +28,10 @@ NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrE
 EXCEPTIONS: dict[str, set[str]] = {
     "files": {
         "dxgeom/policy/resolve/rules.py",
-        "dxgeom/queries/kinds.py",
     },
     "functions": {
         "dxgeom/cli/release.py:release",
         "dxgeom/policy/explain/review.py:review",
-    },
-    "classes": {
-        "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {
         "Span",
