@@ -35,12 +35,9 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/policy/explain/review.py:review",
     },
     "classes": {
-        "dxgeom/mechanisms/linear/containment.py:_Gauge",
         "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {
-        "Blocks",
-        "Mechanism",
         "Selection",
         "Span",
         "SparseRows",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TooLarge as TooLarge,
         UnboundedLoss as UnboundedLoss,
         UnsupportedCombination as UnsupportedCombination,
+        WrongArgument as WrongArgument,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.metrics.checking.closure import repair_metric as repair_metric
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
-    from dxgeom.planner.release import Release as Release
+    from dxgeom.planner.release import Release as Release, release as release
     from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy
     from dxgeom.queries.queries_file import load_queries as load_queries
     from dxgeom.universe.queries import LinearQueries as LinearQueries

@@ -23,13 +23,15 @@ class Doors(NamedTuple):
 
 
 def doors_of(room: str, source: str) -> Doors:
-    """The names that ``source``, the file of the package ``room``, imports under ``TYPE_CHECKING``."""
+    """The names that ``source``, the file of the package ``room``, imports under ``TYPE_CHECKING``; rooms in it too."""
     homes = _homes(source)
     names = sorted(homes)
 
     def open_door(name: str) -> Any:
         if name in homes:
             module, original = homes[name]
+            if module == room:  # a room inside this one
+                return import_module(f"{room}.{original}")
             return getattr(import_module(module), original)
         raise AttributeError(f"{room} has no '{name}'" + _nearest(name, names))
 

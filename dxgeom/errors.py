@@ -113,6 +113,10 @@ class UnsupportedCombination(DxgeomError):
     """Things that are right on their own do not go together."""
 
 
+class WrongArgument(UnsupportedCombination, TypeError):
+    """An argument is of another kind than what it is for."""
+
+
 class DataError(DxgeomError):
     """The data table cannot be read, or holds rows outside the policy's universe."""
 

@@ -16,7 +16,7 @@ from dxgeom.cli.terminal.options import (
     FormatOption,
     LevelOption,
     MechanismOption,
-    Objective,
+    ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
     QueriesFile,
@@ -38,7 +38,7 @@ def plan(
         Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
     ] = Fraction(1),
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = Objective.mse,
+    objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
     published: Annotated[
         bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")

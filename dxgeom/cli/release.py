@@ -16,7 +16,7 @@ from dxgeom.cli.terminal.options import (
     FormatOption,
     LevelOption,
     MechanismOption,
-    Objective,
+    ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
     QueriesFile,
@@ -27,6 +27,7 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.planner.linear_answers import LinearAnswers
     from dxgeom.planner.release import Release
 
 
@@ -60,7 +61,7 @@ def release(
     ] = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = Objective.mse,
+    objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
@@ -96,10 +97,10 @@ def release(
             _print(released, level, ledger)
 
 
-def _print(released: Release, level: float, ledger: Path) -> None:
+def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None:
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
-    print_lines([f"{released.offer.metric.title}: {counted}{dropped}"])
+    print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
     widths = released.half_widths(level)
     rows = [
         (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
@@ -111,10 +112,10 @@ def _print(released: Release, level: float, ledger: Path) -> None:
     print_lines(
         [
             "",
-            f"mechanism  {released.offer.mechanism.name}",
-            *([] if released.offer.mechanism.change is None else [bias]),
+            f"mechanism  {released.mechanism.name}",
+            *([] if released.answer.mechanism.change is None else [bias]),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
-            f"{plain(released.offer.metric.budget)}",
+            f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
         ]
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from dxgeom.arguments import require
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
@@ -57,6 +58,8 @@ def plan(
     records, or when their number is stated and the policy keeps it private; UnboundedLoss when no finite noise can
     honour the metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
+    require(metric, VerifiedMetric, "metric", "compile a policy with policy.compile(), or use dx.verify_metric(matrix)")
+    require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     wanted = objective_of(objective, queries.count, queries.importance, importance, errors)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -18,8 +19,9 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
+from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objective import Objective
-from dxgeom.planner.release import Offer, Release, release_answers
+from dxgeom.planner.release import Release, release
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -158,31 +160,32 @@ class Plan:
         self,
         table: Any,
         *,
-        ledger: str | Ledger,
+        ledger: str | Path | Ledger,
         spend: Amount,
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
         insecure_test_seed: int | None = None,
-    ) -> Release:
-        """Charge the ledger, then answer the queries once.
+    ) -> Release[LinearAnswers]:
+        """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
 
-        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``ledger``: path (created
-        when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple of the metric that this release uses up;
-        0.1 means exactly 1/10. ``outside``: "refuse" rows outside the universe, or "drop" them; that
-        anybody lies outside is then not hidden, and how many do is stated in the release. ``count_column``: the column
-        that says how many records each row stands for.
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
+        :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
-        return release_answers(
-            Offer(self.metric, self.queries, self.mechanism, self.fingerprint),
+        released = release(
+            self.mechanism,
             table,
             ledger=ledger,
-            spend=exact_amount(spend, "spend"),
-            purpose=purpose,
+            spend=spend,
+            purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             outside=outside,
             count_column=count_column,
             insecure_test_seed=insecure_test_seed,
+            plan_fingerprint=self.fingerprint,
+        )
+        return released.with_answer(
+            LinearAnswers(self.queries, self.mechanism, released.answer, released.spent, released.records)
         )
 
     @cached_property

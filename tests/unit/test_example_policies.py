@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import BaseModel
+from reference.example_policies import TABLES
 from reference.plain_policy import exact_distances, great_circle
 from reference.policy_closure import INFINITE
 from reference.project import POLICIES
@@ -28,29 +29,6 @@ from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
-
-TABLES = {
-    "adult": ("people.csv", None, 30_162),
-    "bike-sharing": ("rides.csv", "riders", None),
-    "bus-lines": ("passengers.csv", "passengers", 11_121),
-    "census-block": ("people.csv", None, 200),
-    "clinic": ("patients.csv", None, 80),
-    "diagnoses": ("patients.csv", "patients", None),
-    "districts": ("trips.csv", None, 1_062),
-    "hospital-stays": ("stays.csv", None, None),
-    "library-loans": ("readers.csv", "readers", None),
-    "mobility": ("phones.csv", "phones", None),
-    "parcels": ("parcels.csv", "parcels", None),
-    "payroll": ("employees.csv", "employees", None),
-    "poll": ("voters.csv", "voters", None),
-    "school": ("pupils.csv", "pupils", None),
-    "shelter": ("people.csv", None, None),
-    "smart-meters": ("readings.csv", None, 300),
-    "tenants": ("tenants.csv", None, 220),
-    "us-cities": ("people.csv", "residents", None),
-    "vaccinations": ("vaccinations.csv", None, 240),
-}
-"""Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
 
 RELEASED_ELSEWHERE = {"adult", "us-cities"}
 """The tests of the documents plan and release these."""

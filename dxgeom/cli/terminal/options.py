@@ -19,7 +19,7 @@ class Format(StrEnum):
     json = "json"
 
 
-class Objective(StrEnum):
+class ObjectiveChoice(StrEnum):
     """What a plan makes small."""
 
     mse = "mse"
@@ -94,7 +94,7 @@ CoarseFacetsOption: TypeAlias = Annotated[
     ),
 ]
 ObjectiveOption: TypeAlias = Annotated[
-    Objective,
+    ObjectiveChoice,
     typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer."),
 ]
 LevelOption: TypeAlias = Annotated[

@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_fo
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.universe import Universe
 
 
 @final
@@ -49,6 +50,10 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     @property
     def absent(self) -> int | None:
         return self.sensitivity.absent
+
+    @property
+    def universe(self) -> Universe | None:
+        return self.sensitivity.universe
 
     @cached_property
     def fingerprint(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.project import GUIDE, POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -19,12 +19,11 @@ from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, names, title_
 from dxgeom.planner.options import PlanOptions
 from dxgeom.report.pictures import improvement_factors, improvement_picture
 
-ROOT = Path(__file__).parents[3]
-POLICY, QUERIES = (str(ROOT / "policies" / name) for name in ("clinic.yaml", "clinic-queries.yaml"))
+POLICY, QUERIES = (str(POLICIES / "clinic" / name) for name in ("policy.yaml", "queries.yaml"))
 
 
 def toy(shared):
-    """A mechanism of its own kind: twice the noise of ordinary ε-DP would do for a policy half as strict."""
+    """Ordinary ε-DP under a name of its own."""
     return replace(epsilon_dp_laplace(shared.sensitivity), name="toy")
 
 
@@ -75,7 +74,7 @@ def test_the_document_lists_every_candidate():
     rows = [
         f"| `{candidate.name}` | {candidate.title} | {candidate.kind.value} |" for candidate in candidates.CANDIDATES
     ]
-    assert "\n".join(["|---|---|---|", *rows, ""]) in (ROOT / "docs" / "bodies.md").read_text(encoding="utf-8")
+    assert "\n".join(["|---|---|---|", *rows, ""]) in (GUIDE / "bodies.md").read_text(encoding="utf-8")
 
 
 def test_every_option_can_be_said_to_a_plan_with_the_same_default():

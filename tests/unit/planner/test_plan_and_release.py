@@ -10,9 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.errors import BudgetExceeded, DataError, LedgerError, TooLarge, UnsupportedCombination
+from dxgeom.errors import (
+    BudgetExceeded,
+    DataError,
+    LedgerError,
+    TooLarge,
+    UnsupportedCombination,
+    WrongArgument,
+)
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.choose import plan as choose
 from dxgeom.policy.policy import parse_policy
@@ -350,3 +357,42 @@ def test_a_plan_says_what_ordinary_privacy_would_have_cost(plan):
     assert f"{plan.epsilon_dp_ratio:.3g} times" in "\n".join(plan.lines())
     nothing = dx.plan(plan.metric, dx.LinearQueries.from_matrix(["all"], [[1] * 12]))
     assert nothing.epsilon_dp_ratio is None
+
+
+METRIC = dx.verify_metric([[0, 1], [1, 0]])
+QUERIES = dx.LinearQueries.from_matrix("a", [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("metric", "queries", "words"),
+    [
+        (QUERIES, METRIC, "'metric' is of type VerifiedMetric; found one of type LinearQueries: compile a policy"),
+        ("policy.yaml", QUERIES, "'metric' is of type VerifiedMetric; found one of type str: compile a policy"),
+        ([[0, 1], [1]], QUERIES, "found one of type list: .* dx.verify_metric"),
+        ({"policy": "p"}, QUERIES, "found one of type dict"),
+        (METRIC, "queries.yaml", "'queries' is of type LinearQueries; found one of type str: load them"),
+        (METRIC, ["a count"], "found one of type list"),
+        (METRIC, None, "found None"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_gets_a_sentence(metric, queries, words):
+    with pytest.raises(WrongArgument, match=words):
+        dx.plan(metric, queries)
+
+
+def test_importance_and_errors_are_lists():
+    for wrong in (3, {"a": 1}):
+        with pytest.raises(WrongArgument, match="for each query"):
+            dx.plan(METRIC, QUERIES, importance=wrong)
+        with pytest.raises(WrongArgument, match="for each query"):
+            dx.plan(METRIC, QUERIES, errors=wrong)
+
+
+def test_the_one_call_says_what_it_takes():
+    for policy, queries, words in (
+        (METRIC, "q.yaml", "'policy'"),
+        (None, "q.yaml", "'policy'"),
+        ("p", [1], "'queries'"),
+    ):
+        with pytest.raises(WrongArgument, match=words):
+            dx.compile_and_release(policy, "data.csv", queries, ledger=":memory:", spend=1)
