@@ -16,7 +16,7 @@ from dxgeom.metrics.kernels import detours_in_numpy
 from dxgeom.numeric.optional_library import optional_library
 
 Worst: TypeAlias = tuple[float, int, int, int, int]
-"""The largest relative excess 1 − detour/direct way, its i, k, j (−1 where there is none), and how many pairs exceed."""
+"""The largest relative excess 1 − detour/direct way, its i, k, j (or −1), and how many pairs have a shorter detour."""
 COMPILED_FROM = 500
 """Smaller matrices are done before a compiler would be loaded."""
 SLOWER = "numba would make this about five times as fast: pip install 'dxgeom[fast]'"
@@ -31,14 +31,10 @@ class Detours(Protocol):
     def worst_detour(self, matrix: NDArray[np.float64], start: int, stop: int) -> Worst:
         """The first of the worst, row by row."""
 
-    def worst_suspect(
-        self, matrix: NDArray[np.float64], suspected: NDArray[np.bool_], start: int, stop: int
-    ) -> Worst:
+    def worst_suspect(self, matrix: NDArray[np.float64], suspected: NDArray[np.bool_], start: int, stop: int) -> Worst:
         """The same, looking at the suspected pairs alone; all entries are finite."""
 
-    def suspects(
-        self, entries: NDArray[np.uint16], start: int, stop: int, slack: int
-    ) -> tuple[NDArray[np.bool_], int]:
+    def suspects(self, entries: NDArray[np.uint16], start: int, stop: int, slack: int) -> tuple[NDArray[np.bool_], int]:
         """Which pairs j < i have min over k of entries[i, k] + entries[k, j] below entries[i, j] + slack; how many.
 
         Entries are below 2¹⁵.

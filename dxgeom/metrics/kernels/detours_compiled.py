@@ -1,4 +1,7 @@
-"""The loops of :mod:`dxgeom.metrics.kernels.detours`, compiled. Tiles stay in the processor's cache."""
+"""The loops of :mod:`dxgeom.metrics.kernels.detours`, compiled. Tiles stay in the processor's cache.
+
+Kernel: numba's compiler.
+"""
 
 from __future__ import annotations
 

@@ -76,4 +76,4 @@ def _worst_of(
 
 def _sums(one: NDArray[Any], other: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     with np.errstate(over="ignore"):
-        return np.add(one, other, out=out)
+        return np.asarray(np.add(one, other, out=out))

@@ -81,11 +81,8 @@ def _split(points: Floats) -> _Tree:
     levels = 0
     while count > _LEAF << levels:
         levels += 1
-    tree = _Tree(
-        np.arange(count),
-        *(np.zeros(2 << levels, np.int64) for _ in range(2)),
-        *(np.empty((2 << levels, dimensions)) for _ in range(2)),
-    )
+    ends, box = np.zeros((2, 2 << levels), np.int64), np.empty((2, 2 << levels, dimensions))
+    tree = _Tree(np.arange(count), ends[0], ends[1], box[0], box[1])
     tree.stops[1] = count
     for level in range(levels + 1):
         nodes = np.arange(1 << level, 2 << level)
@@ -158,7 +155,7 @@ class _Map:
 
 def _length(steps: Floats) -> Floats:
     with np.errstate(over="ignore"):
-        return np.sqrt(np.minimum((steps * steps).sum(axis=-1), _FARTHEST**2))
+        return np.asarray(np.sqrt(np.minimum((steps * steps).sum(axis=-1), _FARTHEST**2)))
 
 
 def _largest_change(ranges: tuple[Floats, Floats], ones: Places, others: Places) -> Floats:
