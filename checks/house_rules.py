@@ -41,7 +41,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "Selection",
         "Span",
         "SparseRows",
-        "StatedBounds",
         "Workload",
     },
 }
