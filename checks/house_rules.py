@@ -28,7 +28,6 @@ NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrE
 EXCEPTIONS: dict[str, set[str]] = {
     "files": {
         "dxgeom/policy/resolve/rules.py",
-        "dxgeom/policy/syntax/models.py",
         "dxgeom/queries/kinds.py",
     },
     "functions": {
@@ -36,16 +35,6 @@ EXCEPTIONS: dict[str, set[str]] = {
         "dxgeom/policy/explain/review.py:review",
     },
     "classes": {
-        "dxgeom/policy/syntax/models.py:BinsSyntax",
-        "dxgeom/policy/syntax/models.py:DatesSyntax",
-        "dxgeom/policy/syntax/models.py:GraphSyntax",
-        "dxgeom/policy/syntax/models.py:PlacesSyntax",
-        "dxgeom/policy/syntax/models.py:PolicySyntax",
-        "dxgeom/policy/syntax/models.py:RangeSyntax",
-        "dxgeom/policy/syntax/models.py:RegionsSyntax",
-        "dxgeom/policy/syntax/models.py:RuleSyntax",
-        "dxgeom/policy/syntax/models.py:SecretsSyntax",
-        "dxgeom/policy/syntax/models.py:UniverseSyntax",
         "dxgeom/queries/weights.py:TooFine",
     },
     "class_names": {

@@ -15,9 +15,9 @@ from flint import arb, ctx, fmpq
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
-from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.attributes import Attribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import GraphAttribute, PointsAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
 """A lower and an upper bound; equal where the number is rational."""

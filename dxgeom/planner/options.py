@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, final
 
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
 from dxgeom.numeric.qhull import HullLimits
 
@@ -23,6 +24,7 @@ class PlanOptions:
     ``mechanism``: the name of the candidate to take, or "auto". ``records``: the public number of records; None where
     nobody states it. ``published``: also build the published baselines. ``hull_limits``: when to give the exact hull
     up. ``coarse_facets``: how many facets the coarsened hull may have. ``progress``: told in words what is being built.
+    ``body``: a body of one's own to shape noise by, in answer units.
     """
 
     mechanism: str = AUTO
@@ -31,6 +33,7 @@ class PlanOptions:
     hull_limits: HullLimits | None = field(default=None, repr=False)
     coarse_facets: int = FACETS
     progress: Progress | None = field(default=None, repr=False)
+    body: ConvexBody | None = field(default=None, repr=False)
 
     @property
     def told_hull_limits(self) -> HullLimits | None:

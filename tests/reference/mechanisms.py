@@ -308,8 +308,8 @@ CASES = {
 
 def every_mechanism() -> set[type]:
     """All concrete subclasses, after every file of the room was read."""
-    for module in pkgutil.iter_modules(dxgeom.mechanisms.__path__):
-        importlib.import_module(f"dxgeom.mechanisms.{module.name}")
+    for module in pkgutil.walk_packages(dxgeom.mechanisms.__path__, "dxgeom.mechanisms."):
+        importlib.import_module(module.name)
     found, left = set(), [Mechanism]
     while left:
         kind = left.pop()

@@ -19,7 +19,7 @@ from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.policy.axes.places import PlacesAxis
 from dxgeom.policy.bounds.bounds import Growing
 from dxgeom.policy.policy import parse_policy
-from dxgeom.universe.attributes import PointsAttribute
+from dxgeom.universe.places import PointsAttribute
 
 KINDS = """policy: all kinds
 universe:

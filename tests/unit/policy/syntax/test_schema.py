@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dxgeom.errors import PolicyError
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.queries.kinds import KINDS
@@ -109,7 +110,9 @@ def test_every_key_of_every_model_has_a_sentence_that_editors_show():
         name: set(words) for name, words in DESCRIPTIONS.items()
     }
     schema = policy_schema()
-    assert set(schema["$defs"]) | {"PolicySyntax"} == set(DESCRIPTIONS)
+    kinds = {kind.syntax.__name__: kind.syntax.model_fields for kind in ATTRIBUTE_KINDS if kind is not WORDS}
+    assert all(field.description for fields in kinds.values() for field in fields.values())
+    assert set(schema["$defs"]) | {"PolicySyntax"} == set(DESCRIPTIONS) | set(kinds)
     for part in (schema, *schema["$defs"].values()):
         assert part["title"] and part["description"]
         assert all(form["description"] for form in part["properties"].values())

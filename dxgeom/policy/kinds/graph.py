@@ -1,32 +1,91 @@
-"""A graph from a file of edges: its nodes, how long its edges are, and what else is known about the nodes."""
+"""``{graph: edges.csv}``, with ``length: column`` and its ``unit``, and ``nodes: file.csv``: nodes joined by edges."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from typing import Annotated, ClassVar, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
-from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of
-from dxgeom.policy.syntax.models import GraphSyntax
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.axes.paths import PathAxis
+from dxgeom.policy.kinds.kind import METRES, AttributeKind, Declared, Misfit, written_as, wrote
+from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
+from dxgeom.policy.source.lengths import Length
+from dxgeom.universe.places import GraphAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 _SUMS_BELOW: Final = 2**52
 """All lengths together stay below this in their common unit, so that sums along paths are exact in every type."""
+_GRAPH = "A CSV file beside the policy; its first two columns are the nodes that each edge joins."
+_LENGTH = "The column of that file with each edge's length; without it an edge is one step."
+_UNIT = "The unit of the lengths; without it they are plain numbers."
+_NODES = "A CSV file with a row for each node, named in its first column; its other columns are for queries."
 
 
-def graph_mistake(syntax: GraphSyntax) -> str | None:
-    """Why the keys of a graph do not go together, or None."""
-    if syntax.unit is not None and syntax.length is None:
-        return "'unit' is the unit of a graph's 'length', found no 'length'"
-    return None
+@final
+class GraphSyntax(BaseModel):
+    """``{graph: edges.csv}``, with ``length: column`` and its ``unit``, and ``nodes: file.csv``."""
+
+    model_config = written_as("Graph", "nodes and the edges between them; distances are counted along the edges.")
+
+    graph: Annotated[str, Field(description=_GRAPH)]
+    length: Annotated[str | None, Field(description=_LENGTH)] = None
+    unit: Annotated[Literal["m", "km"] | None, Field(description=_UNIT)] = None
+    nodes: Annotated[str | None, Field(description=_NODES)] = None
 
 
-def graph(name: str, syntax: GraphSyntax, edges: CsvTable, nodes: CsvTable | None) -> GraphAttribute:
+@final
+class GraphKind(AttributeKind[GraphSyntax, GraphAttribute]):
+    """The nodes of a graph; lengths are in steps, or where edges have lengths in these."""
+
+    key: ClassVar[str] = "graph"
+    noun: ClassVar[str] = "a graph"
+    form: ClassVar[str] = "{graph} with length and unit, and with nodes"
+    syntax = GraphSyntax
+    makes = GraphAttribute
+
+    def resolve(self, syntax: GraphSyntax, declared: Declared) -> GraphAttribute | None:
+        if syntax.unit is not None and syntax.length is None:
+            message = ": 'unit' is the unit of a graph's 'length', found no 'length'"
+            declared.note("DX121", message, "name the column of lengths")
+            return None
+        files = {"graph": syntax.graph} | ({} if syntax.nodes is None else {"nodes": syntax.nodes})
+        tables = {
+            key: declared.read(key, file, partial(read_csv, declared.folder, file)) for key, file in files.items()
+        }
+        edges, nodes = tables["graph"], tables.get("nodes")
+        if edges is None or (nodes is None and syntax.nodes is not None):
+            return None
+        attribute = declared.read("graph", syntax.graph, lambda: _graph(declared.name, syntax, edges, nodes))
+        return attribute if attribute is not None and declared.few_enough(attribute.size) else None
+
+    def measured(self, attribute: GraphAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
+        nodes, first, second = attribute.size, attribute.first, attribute.second
+        if length.unit == "step":
+            return PathAxis("hops", nodes, first, second, np.ones(first.size, dtype=np.int64)), length.amount
+        own, lengths = attribute.unit, attribute.lengths
+        if lengths is None or (length.unit not in METRES if own else length.unit != ""):
+            return _misfit(attribute, length)
+        amount = length.amount * METRES[length.unit] / METRES[own] if own else length.amount
+        return PathAxis("paths", nodes, first, second, lengths, attribute.grain), amount
+
+
+def _misfit(attribute: GraphAttribute, length: Length) -> Misfit:
+    name, own = shown(attribute.name), attribute.unit
+    if attribute.lengths is None:
+        advice = "write '2 steps', or name the column of the edges' lengths: 'length'"
+        return Misfit(f"the edges of {name} are steps, found {wrote(length)}", advice)
+    advice = f"write '10 {own}' or '2 steps'" if own else "write a number in their own unit, or '2 steps'"
+    return Misfit(f"the lengths of {name} are in {own or 'a unit of their own'}, found {wrote(length)}", advice)
+
+
+def _graph(name: str, syntax: GraphSyntax, edges: CsvTable, nodes: CsvTable | None) -> GraphAttribute:
     """The attribute of a graph's nodes: those of the nodes' file in its order, else in the order the edges name them.
 
     Raises: WrongContent.

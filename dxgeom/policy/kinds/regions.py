@@ -1,27 +1,84 @@
-"""Regions from a GeoJSON file: keys, areas, representative points, and what else is known about them."""
+"""``{regions: file.geojson, key: …}``, with ``longitude: …, latitude: …`` where tables hold coordinates: polygons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, final
 
+from pydantic import BaseModel, Field
+
+from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, written_as
+from dxgeom.policy.kinds.places import PlacesKind
 from dxgeom.policy.source.data_files import WrongContent
-from dxgeom.policy.source.geojson import Feature, Numeral
-from dxgeom.policy.syntax.models import RegionsSyntax
-from dxgeom.universe.attributes import Located, PointsAttribute
+from dxgeom.policy.source.geojson import Feature, Numeral, read_geojson
+from dxgeom.policy.source.lengths import Length
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.polygons import MOST_COMPARED, Areas, areas_of
+from dxgeom.universe.places import Located, PointsAttribute
 from dxgeom.universe.wording import did_you_mean, shown
 
+if TYPE_CHECKING:
+    from dxgeom.universe.polygons import Areas
+
 _MAX_CELLS: Final = 20_000_000
+_LONGITUDE = "The column of data tables with longitudes in degrees, when they tell where a row is."
+_LATITUDE = "The column of data tables with latitudes in degrees."
 
 
-def regions(name: str, syntax: RegionsSyntax, features: Sequence[Feature]) -> PointsAttribute:
+@final
+class RegionsSyntax(BaseModel):
+    """``{regions: file.geojson, key: …}``, with ``longitude: …, latitude: …`` where tables hold coordinates."""
+
+    model_config = written_as(
+        "Regions", "the polygons of a GeoJSON file; distances are great circles between points inside them."
+    )
+
+    regions: Annotated[
+        str, Field(description="The GeoJSON file beside the policy, in longitudes and latitudes (WGS 84).")
+    ]
+    key: Annotated[str, Field(description="The property that names the regions.")]
+    longitude: Annotated[str | None, Field(description=_LONGITUDE)] = None
+    latitude: Annotated[str | None, Field(description=_LATITUDE)] = None
+
+
+@final
+class RegionsKind(AttributeKind[RegionsSyntax, PointsAttribute]):
+    """Areas on the globe, as far apart as places inside them; lengths are those of places."""
+
+    key: ClassVar[str] = "regions"
+    noun: ClassVar[str] = "regions"
+    form: ClassVar[str] = "{regions, key} with longitude and latitude"
+    example: ClassVar[str] = "write {regions: file.geojson, key: property}"
+    syntax = RegionsSyntax
+    makes = PointsAttribute
+
+    def resolve(self, syntax: RegionsSyntax, declared: Declared) -> PointsAttribute | None:
+        if (syntax.longitude is None) != (syntax.latitude is None) or (syntax.longitude or 0) == syntax.latitude:
+            message = ": 'longitude' and 'latitude' name two columns of the data, or are both left out"
+            declared.note("DX121", message, "with both, data tell where a row is; without, its region's key")
+            return None
+        file = syntax.regions
+        return declared.read(
+            "regions",
+            file,
+            lambda: _regions(declared.name, syntax, read_geojson(declared.folder, file)),
+            form="GeoJSON",
+        )
+
+    def measured(self, attribute: PointsAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
+        return PlacesKind().measured(attribute, key, length)
+
+
+def _regions(name: str, syntax: RegionsSyntax, features: Sequence[Feature]) -> PointsAttribute:
     """The attribute of a file's regions, in the file's order; distances are between their representative points.
 
     Raises: WrongContent.
     """
+    # Shapely is loaded only for policies that have regions.
+    from dxgeom.universe.polygons import areas_of
+
     keys = _keys(syntax.key, features)
     further = _further(syntax, name, features)
     areas = areas_of([feature.polygons for feature in features])
@@ -81,6 +138,8 @@ def _word(value: Any) -> str:
 
 
 def _check_areas(file: str, areas: Areas, features: Sequence[Feature], keys: Sequence[str]) -> None:
+    from dxgeom.universe.polygons import MOST_COMPARED
+
     invalid = areas.first_invalid()
     if invalid is not None:
         place, reason = invalid
