@@ -34,6 +34,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
+from dxgeom.planner.mechanism_release import release_answer
+from dxgeom.planner.workshop import Workshop
 from reference.example_policies import TABLES, policy_file, queries_file, table_file
 from reference.mechanisms import CASES
 from reference.project import POLICIES, TESTS
@@ -46,8 +48,6 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.mechanism_release import release_answer
-from dxgeom.planner.workshop import Workshop
 
 HERE = Path(__file__).parent / "recorded"
 SEED = 20
