@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom import geometry as geometry, noise as noise
     from dxgeom.errors import (
         BudgetExceeded as BudgetExceeded,
         DataError as DataError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dxgeom.metrics.checking.edge_check import repair_edges as repair_edges, verify_edges as verify_edges
     from dxgeom.metrics.checking.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
     from dxgeom.metrics.operations.lipschitz import lipschitz as lipschitz
+    from dxgeom.noise.laws.k_norm_noise import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC
 from collections.abc import Iterator
+from dataclasses import fields
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,20 @@ class Digested(Protocol):
     @property
     def digest(self) -> str:
         """SHA-256 of what it means."""
+
+
+class DefinedByNumbers(ABC):  # noqa: B024 (what it is made of, its dataclass says)
+    """A frozen dataclass that is what its numbers say: two with one digest are one and the same."""
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """The numbers that make it what it is: its fields, in order."""
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of its kind and its defining numbers; the same on every machine."""
+        return canonical_digest(type(self).__name__, *self.defining)
 
 
 def canonical_digest(kind: str, *meaning: object) -> str:

@@ -16,6 +16,7 @@ from dxgeom.mechanisms.linear.laplace import fairest_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace, round_space
 from dxgeom.planner.changed_queries import with_changed_queries
@@ -83,6 +84,13 @@ class CandidateBuilder:
         return with_changed_queries(
             self.laplace, hull, self.options.records, self.objective, self._scaled, self.options.told_hull_limits
         )
+
+    @property
+    def own_body(self) -> AdditiveMechanism:
+        """Noise shaped by the body that was given."""
+        if self.options.body is None:
+            raise UnsupportedCombination("a plan by a body of one's own needs it: dx.plan(..., body=...)")
+        return body_mechanism(self.sensitivity, self.options.body)
 
     @property
     def search_space(self) -> RoundSpace:

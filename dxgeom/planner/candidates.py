@@ -26,6 +26,8 @@ class Kind(Enum):
     """Always built; the one with the smallest error is taken, among equally good ones the earlier: it is simpler."""
     ORDINARY = "ordinary differential privacy"
     """As a shape; it is what the others are compared with."""
+    OWN = "a body of one's own"
+    """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
     """Answers other queries than were asked, with a known bias: built where the number of records is public, or when
     asked for; taken when that is worth a bias."""
@@ -68,6 +70,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.SHAPE,
         lambda shared: strategy_mechanism(shared.search_space, shared.strategy),
     ),
+    Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
     Candidate(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from dxgeom.arguments import require
 from dxgeom.errors import TooLarge
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
+from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount
@@ -37,6 +40,7 @@ def plan(
     hull_limits: HullLimits | None = None,
     coarse_facets: int = FACETS,
     progress: Progress | None = None,
+    body: ConvexBody | None = None,
 ) -> Plan:
     """Choose how to answer a workload under a metric.
 
@@ -50,21 +54,26 @@ def plan(
     state it; given it, a plan also considers answering changed queries, with a known bias and less noise, and does so
     when that makes the worst loss at spend 1 smaller by more than 1 %. ``hull_limits``: when to give the exact hull up.
     ``coarse_facets``: how many facets the coarsened hull may have; more make its error smaller and its set-up longer.
-    ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost.
+    ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost. ``body``: a norm
+    ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
+    noise, the body made as large or as small as the metric needs.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
-    Raises: UnsupportedCombination for an unknown objective or mechanism, when metric and queries are not about the same
-    records, or when their number is stated and the policy keeps it private; UnboundedLoss when no finite noise can
-    honour the metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
+    Raises: UnsupportedCombination for an unknown objective or mechanism, a body that is none, when metric and queries
+    are not about the same records, or when their number is stated and the policy keeps it private; NotANormBall for a
+    body of another dimension, or one that is flat or not symmetric; UnboundedLoss when no finite noise can honour the
+    metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
     require(metric, VerifiedMetric, "metric", "compile a policy with policy.compile(), or use dx.verify_metric(matrix)")
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
+    if body is not None:
+        require_norm_ball(body, queries.count)
     wanted = objective_of(objective, queries.count, queries.importance, importance, errors)
+    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
-    options = PlanOptions(mechanism, number, published, hull_limits, coarse_facets, progress)
-    shared = CandidateBuilder(sensitivity, wanted, options)
+    shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
@@ -103,6 +112,8 @@ def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
     kinds = {Kind.SHAPE, Kind.ORDINARY}
+    if options.body is not None:
+        kinds.add(Kind.OWN)
     if options.records is not None and shared.objective.wanted is None:
         kinds.add(Kind.CHANGED_QUERIES)
     if options.published:
@@ -117,7 +128,7 @@ def _best(built: dict[str, AdditiveMechanism], results: list[CandidateResult]) -
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in results))
     losses = {result.name: result.loss for result in results if result.loss is not None}
-    shapes = [name for name in names(Kind.SHAPE, Kind.ORDINARY) if name in losses]
+    shapes = [name for name in names(Kind.SHAPE, Kind.OWN, Kind.ORDINARY) if name in losses]
     unbiased = min((losses[name] for name in shapes), default=float("inf"))
     for name in names(Kind.CHANGED_QUERIES):
         if name in losses and losses[name] < unbiased * (1 - WORTH_A_BIAS):

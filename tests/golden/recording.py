@@ -26,7 +26,6 @@ import platform
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -46,7 +45,6 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.cli.main import app
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HERE = Path(__file__).parent / "recorded"
@@ -122,8 +120,7 @@ def policy_record(name: str) -> Recorded:
         **_released(plan, name, prints, "chosen"),
     }
     if name in EVERY_MECHANISM:
-        workshop = Workshop(sensitivity_of(metric, queries), records=queries.records)
-        others = {kind: replace(plan, mechanism=workshop.build(kind)) for kind in _buildable(metric, queries)}
+        others = {kind: dx.plan(metric, queries, mechanism=kind) for kind in _buildable(metric, queries)}
         told["by every mechanism"] = {kind: _released(other, name, prints, kind) for kind, other in others.items()}
     return Recorded(_without_paths(told, name), prints)
 
@@ -136,7 +133,7 @@ def mechanism_record() -> Recorded:
         mechanism = case.make()
         account = mechanism.account
         randomness = InsecureSeededRandomness(SEED)
-        release = release_answer(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=SEED)
+        release = dx.release(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=SEED)
         prints[name] = {"mechanism": mechanism.fingerprint, "account": account.policy_fingerprint}
         told[name] = {
             "account": {"policy": account.policy_name, "budget": str(account.budget)},

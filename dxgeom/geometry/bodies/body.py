@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from flint import ctx, fmpq, fmpq_mat
@@ -15,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.exact_rows import Rows, dual_power_norm, highest, rationals
 from dxgeom.geometry.bodies.gauge import Gauge
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.exact_numbers import ExactNumber, value_rounded_up
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
@@ -35,7 +33,7 @@ class Powers(NamedTuple):
     exponent: float
 
 
-class ConvexBody(ABC):
+class ConvexBody(DefinedByNumbers):
     """A symmetric convex body K in ℝᵐ with interior: the unit ball of a norm.
 
     A new body is a frozen dataclass with the eight abstract answers. Whatever else it knows of itself it says too, and
@@ -175,16 +173,6 @@ class ConvexBody(ABC):
         heights = self.support_function(DEGREES @ onto)
         sides = np.stack([DEGREES, np.roll(DEGREES, -1, axis=0)], axis=1)
         return np.asarray(np.linalg.solve(sides, np.stack([heights, np.roll(heights, -1)], axis=1)[..., None])[:, :, 0])
-
-    @property
-    def defining(self) -> tuple[Any, ...]:
-        """The numbers that make this body what it is: the fields of its dataclass, in order."""
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the kind of body and its defining numbers; the same on every machine."""
-        return canonical_digest(type(self).__name__, *self.defining)
 
 
 def exact_axes(body: ConvexBody) -> fmpq_mat | None:

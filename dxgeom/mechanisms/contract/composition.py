@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,9 +15,10 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, digest_of
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
 New = TypeVar("New")
@@ -61,7 +61,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest_of("sequence", *(part.fingerprint for part in self.parts), *self.shares)
+        return canonical_digest("sequence", [part.fingerprint for part in self.parts], self.shares)
 
     @property
     def only_spend(self) -> Fraction | None:
@@ -127,8 +127,8 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        members = (hashlib.sha256(inside.tobytes()).hexdigest() for inside in self.blocks.members)
-        return digest_of("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
+        parts = [part.fingerprint for part in self.parts]
+        return canonical_digest("parallel", self.metric.fingerprint, list(self.blocks.members), parts)
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
@@ -172,7 +172,7 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest_of("post-processed", self.inner.fingerprint, self.name)
+        return canonical_digest("post-processed", self.inner.fingerprint, self.name)
 
     @property
     def only_spend(self) -> Fraction | None:

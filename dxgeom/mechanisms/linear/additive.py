@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +17,7 @@ from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.universe import Universe
 
@@ -57,11 +57,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        lattice = self.sensitivity.queries
-        meaning = (self.metric.fingerprint, self.name, lattice.names, [str(step) for step in lattice.steps])
-        digest = hashlib.sha256(repr((meaning, lattice.tables.digest)).encode())
-        digest.update(self.variances().tobytes())
-        return digest.hexdigest()
+        asked = (self.metric.fingerprint, self.absent, self.sensitivity.queries)
+        return canonical_digest("additive", self.name, *asked, self.law, self.mixing, self.change)
 
     @property
     def spread(self) -> NDArray[Any]:

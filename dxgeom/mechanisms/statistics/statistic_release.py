@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,6 +24,7 @@ from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
 
@@ -64,13 +64,9 @@ class StatisticMechanism(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        statistic = self.statistic
-        terms = [sorted(entry.items()) for entry in statistic.terms]
-        meaning = (self.account.policy_fingerprint, self.name, statistic.columns, statistic.names, terms)
-        lattice = (*map(str, statistic.steps), *map(str, statistic.offsets))
-        digest = hashlib.sha256(repr((meaning, lattice)).encode())
-        digest.update(self.law.second_moment.tobytes())
-        return digest.hexdigest()
+        return canonical_digest(
+            "statistic", self.account.policy_fingerprint, self.name, self.statistic.digest, self.law
+        )
 
     def covariance(self, epsilon: Fraction = Fraction(1)) -> NDArray[np.float64]:
         """(m, m): second moments of the error in the entries' own units, up to the rounding of float64.

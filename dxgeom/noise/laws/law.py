@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +13,11 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.noise.laws.rounding import IdealDraws, round_draws
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.randomness import Randomness
 
 
-class NoiseLaw(ABC):
+class NoiseLaw(DefinedByNumbers):
     """A symmetric law of V in ℝᵐ, in lattice steps, that hides a shift w up to e^‖w‖_K; mostly ∝ exp(−‖V‖_K).
 
     A new law is a frozen dataclass with the abstract answers; ``for_body``, and a line in
@@ -101,16 +99,6 @@ class NoiseLaw(ABC):
             if self.facets
             else f"{self.dimension:,} dimensions around {hidden}"
         )
-
-    @property
-    def defining(self) -> tuple[Any, ...]:
-        """The numbers that make this law what it is: the fields of its dataclass, in order."""
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the kind of law and its defining numbers; the same on every machine."""
-        return canonical_digest(type(self).__name__, *self.defining)
 
     def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
         """``count`` draws of ``factor·V``, each coordinate rounded to the nearest integer (count, m).

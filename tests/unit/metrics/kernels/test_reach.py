@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_in_reach
+from dxgeom.metrics.kernels.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_in_reach
 
 edges = st.dictionaries(
     st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1]), st.integers(1, 9)
