@@ -12,11 +12,12 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from reference.mechanisms import CASES
 
 from dxgeom.audit.observed_loss import observed_loss
 from dxgeom.numeric.randomness import SystemRandomness
-from tests.reference.mechanisms import CASES
 
 ERROR = 1e-10
 SLOW = {"mwem": 10}

@@ -22,7 +22,8 @@ from dxgeom.mechanisms.linear.shapes.round_space import round_space
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.planner.workshop import Workshop
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
 
 FACETS = (250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 LIMITS = HullLimits(facets=60_000, seconds=60.0)
@@ -40,9 +41,9 @@ def show(title: str, sensitivity: Sensitivity) -> None:
     if space is None:
         return
     strategy = best_strategy(space)
-    shapes = Workshop(sensitivity)
+    shapes = CandidateBuilder(sensitivity)
     bound = shapes.lower_bound()
-    blocks = shapes.build("block-hulls")
+    blocks = build("block-hulls", shapes)
     print(f"\n{title}: lower bound {bound:.4g}; error over it:")
     row("rotated-laplace", rotated_laplace(space, strategy), bound)
     row("block-hulls", blocks, bound)

@@ -4,7 +4,7 @@ Run: .venv/bin/python benchmarks/float_bounds.py [draws]
 
 Every draw is evaluated again by the law's own exact form, in 200 bits and for all that its 64-bit words leave open, so
 a share below 1 is a proof for that draw. The first thing to pass its bound ends the run. Ten million draws per sampler
-take more than an hour of one processor; the figures of fewer are in ``docs/noise.md``.
+take more than an hour of one processor; the figures of fewer are in ``docs/guide/noise.md``.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def steps() -> None:
 
 def census(seeds: int, other: str | None) -> None:
     """Errors over all two-way marginals of the census data: under ordinary differential privacy and under a policy."""
-    policy = dx.load_policy(POLICIES / "adult.yaml").compile()
+    policy = dx.load_policy(POLICIES / "adult" / "policy.yaml").compile()
     universe = policy.universe
     assert universe is not None
     ordinary = verify(
@@ -95,7 +95,7 @@ def census(seeds: int, other: str | None) -> None:
     )
     pairs = list(itertools.combinations(universe.names, 2))
     workload = marginal_workload(universe, pairs)
-    counts = histogram_of_table(POLICIES / "adult.csv", universe).counts
+    counts = histogram_of_table(POLICIES / "adult" / "people.csv", universe).counts
     truth = workload.totals(counts)
     flat = np.abs(workload.model(np.ones(workload.size)).answers() * counts.sum() - truth)
     print(f"adult: {counts.sum():,} records, {workload.size:,} cells, {workload.count} marginal cells; {seeds} seeds")

@@ -16,7 +16,8 @@ import numpy as np
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.planner.workshop import Workshop
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.universe.queries import LinearQueries
 
@@ -69,11 +70,11 @@ def of_one_size() -> Iterator[tuple[str, VerifiedMetric, LinearQueries]]:
 
 
 def show(words: str, metric: VerifiedMetric, queries: LinearQueries) -> None:
-    workshop = Workshop(sensitivity_of(metric, queries))
+    shared = CandidateBuilder(sensitivity_of(metric, queries))
     figures = {}
     for name in ("laplace", "rotated-laplace", "strategy"):
         started = time.perf_counter()
-        mechanism = workshop.build(name)
+        mechanism = build(name, shared)
         figures[name] = float(mechanism.variances().sum()), time.perf_counter() - started
     strategy, seconds = figures["strategy"]
     inner = mechanism.law.inner
@@ -81,7 +82,7 @@ def show(words: str, metric: VerifiedMetric, queries: LinearQueries) -> None:
     print(
         f"{words:<44} {queries.count:>4} {sums.dimension:>5} {strategy:>10.4g} "
         f"{figures['laplace'][0] / strategy:>9.3g} {figures['rotated-laplace'][0] / strategy:>9.3g} "
-        f"{strategy / workshop.lower_bound():>8.3g} {figures['rotated-laplace'][1]:>9.1f} {seconds:>9.1f}",
+        f"{strategy / shared.lower_bound():>8.3g} {figures['rotated-laplace'][1]:>9.1f} {seconds:>9.1f}",
         flush=True,
     )
 

@@ -82,8 +82,8 @@ def workload(incomes: int) -> None:
 def adult() -> None:
     """The seven queries that the Adult policy can be asked."""
     folder = Path(__file__).resolve().parent.parent / "policies"
-    policy = dx.load_policy(folder / "adult.yaml")
-    queries = dx.load_queries(folder / "adult-queries.yaml", policy)
+    policy = dx.load_policy(folder / "adult" / "policy.yaml")
+    queries = dx.load_queries(folder / "adult" / "queries.yaml", policy)
     taken = timed(lambda: sensitivity_of(policy.compile(), queries))
     print(f"    differences of {queries.count} queries {taken:.2f} s", flush=True)
 

@@ -113,6 +113,14 @@ class UnsupportedCombination(DxgeomError):
     """Things that are right on their own do not go together."""
 
 
+class WrongArgument(UnsupportedCombination, TypeError):
+    """An argument is of another kind than what it is for."""
+
+
+class MissingExtra(UnsupportedCombination):
+    """What was asked for needs an optional library that is not installed; the message says how to install it."""
+
+
 class DataError(DxgeomError):
     """The data table cannot be read, or holds rows outside the policy's universe."""
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dxgeom.arguments import require
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.choose import MechanismName, plan
+from dxgeom.planner.choose import plan
+from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objective import ObjectiveName
+from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
@@ -22,15 +25,15 @@ def compile_and_release(
     table: Any,
     queries: str | Path | LinearQueries,
     *,
-    ledger: str | Ledger,
+    ledger: str | Path | Ledger,
     spend: Amount,
     objective: ObjectiveName = "mse",
-    mechanism: MechanismName = "auto",
+    mechanism: str = AUTO,
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
     purpose: str = "",
     records: int | None = None,
-) -> Release:
+) -> Release[LinearAnswers]:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
     Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects;
@@ -39,6 +42,8 @@ def compile_and_release(
     Raises: PolicyError, QueryError, DataError, LedgerError, BudgetExceeded; nothing is spent when one is raised before
     the noise is drawn.
     """
+    require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
+    require(queries, (str, Path, LinearQueries), "queries", "name a queries file, or load one with dx.load_queries")
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
     chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)

@@ -20,13 +20,13 @@ MADE_HERE = ("privacy.db", "privacy.db-journal", "noise-body.png", "improvement.
 def main() -> None:
     """Check, plan, release, draw."""
     output = fresh_folder()
-    policy = dx.load_policy(POLICIES / "us-cities.yaml")
-    queries = dx.load_queries(POLICIES / "us-cities-queries.yaml", policy)
+    policy = dx.load_policy(POLICIES / "us-cities" / "policy.yaml")
+    queries = dx.load_queries(POLICIES / "us-cities" / "queries.yaml", policy)
     show_policy(policy)
     plan = dx.plan(policy.compile(), queries)
     show_plan(plan)
     release = plan.release(
-        POLICIES / "us-cities-people.csv",
+        POLICIES / "us-cities" / "people.csv",
         count_column="residents",
         ledger=str(output / "privacy.db"),
         spend=SPEND,

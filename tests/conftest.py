@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from reference.project import POLICIES
 
 # Tests never time: a busy machine is no failure. Where changes are judged, examples are the same each time;
 # elsewhere every run tries new ones.
@@ -18,4 +19,4 @@ settings.load_profile("judge" if os.environ.get("CI") else "search")
 @pytest.fixture(scope="session")
 def policies() -> Path:
     """The folder of example policies and their data."""
-    return Path(__file__).parent.parent / "policies"
+    return POLICIES

@@ -22,9 +22,9 @@ from dxgeom.policy.bounds.edges import Edges
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
-from dxgeom.universe.attributes import Attribute, PointsAttribute, numbers_of
+from dxgeom.universe.attributes import Attribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import GraphAttribute, PointsAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
 """A lower and an upper bound; equal where the number is rational."""

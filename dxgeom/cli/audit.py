@@ -38,8 +38,8 @@ def certificate(
 
     \b
     Example:
-      dxgeom check policies/clinic.yaml --certificate clinic.json
-      dxgeom audit certificate clinic.json policies/clinic.yaml
+      dxgeom check policies/clinic/policy.yaml --certificate clinic.json
+      dxgeom audit certificate clinic.json policies/clinic/policy.yaml
     """
     with refusals(output):
         from dxgeom.audit.claims import read_claims

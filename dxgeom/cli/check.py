@@ -27,7 +27,7 @@ def check(
 
     \b
     Example:
-      dxgeom check policies/clinic.yaml
+      dxgeom check policies/clinic/policy.yaml
     """
     with refusals(output):
         from dxgeom.policy.policy import load_policy

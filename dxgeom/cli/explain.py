@@ -63,7 +63,7 @@ def explain(policy: PolicyFile, first: Record, second: Record, output: FormatOpt
 
     \b
     Example:
-      dxgeom explain policies/clinic.yaml gender=M,native=Yes gender=F,native=No
+      dxgeom explain policies/clinic/policy.yaml gender=M,native=Yes gender=F,native=No
     """
     with refusals(output):
         from dxgeom.policy.policy import load_policy

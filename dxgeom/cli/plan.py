@@ -11,13 +11,12 @@ import typer
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
-    Aim,
     CoarseFacetsOption,
     Format,
     FormatOption,
     LevelOption,
-    Mechanism,
     MechanismOption,
+    ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
     QueriesFile,
@@ -28,9 +27,7 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import Candidate, Plan
-
-_BASELINE = "epsilon-dp"
+    from dxgeom.planner.plan import CandidateResult, Plan
 
 
 def plan(
@@ -40,8 +37,8 @@ def plan(
     spend: Annotated[
         Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
     ] = Fraction(1),
-    mechanism: MechanismOption = Mechanism.auto,
-    objective: ObjectiveOption = Aim.mse,
+    mechanism: MechanismOption = "auto",
+    objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
     published: Annotated[
         bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
@@ -56,10 +53,18 @@ def plan(
 
     \b
     Example:
-      dxgeom plan policies/adult.yaml policies/adult-queries.yaml --spend 0.25
+      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets, published)
+        chosen = planned(
+            policy,
+            queries,
+            records,
+            mechanism=mechanism,
+            objective=objective.value,
+            coarse_facets=coarse_facets,
+            published=published,
+        )
         expected = expectations(chosen, spend, level)
         if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}
@@ -71,8 +76,7 @@ def plan(
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
     """What to expect of each answer, beside ordinary ε-DP where it can be compared."""
     errors, widths = plan.rmse(spend), plan.half_widths(level, spend)
-    per_query = next(candidate.per_query for candidate in plan.candidates if candidate.name == _BASELINE)
-    ordinary: list[float | None] = [math.sqrt(variance) / float(spend) for variance in per_query]
+    ordinary: list[float | None] = [math.sqrt(variance) / float(spend) for variance in plan.ordinary.per_query]
     ordinary = ordinary or [None] * len(errors)
     return [
         {"name": name, "rmse": float(error), "half_width": float(width), "epsilon_dp_rmse": baseline}
@@ -111,7 +115,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
 
 
-def _candidate_row(candidate: Candidate, plan: Plan) -> tuple[str, ...]:
+def _candidate_row(candidate: CandidateResult, plan: Plan) -> tuple[str, ...]:
     worst = candidate.worst_query
     if candidate.loss is None or worst is None:
         return candidate.name, "-", "-", "-", "-", "not built"

@@ -5,44 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from dxgeom.cli.terminal.options import Aim, Mechanism
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
 
 
-def planned(
-    policy: Path,
-    queries: Path,
-    records: int | None,
-    mechanism: Mechanism,
-    objective: Aim,
-    coarse_facets: int | None,
-    published: bool = False,
-) -> Plan:
-    """The plan for a queries file under a policy file.
+def planned(policy: Path, queries: Path, records: int | None, **options: Any) -> Plan:
+    """The plan for a queries file under a policy file; ``options``: of :func:`dxgeom.plan`, None where left out.
 
     Raises: PolicyError, QueryError, and what planning raises.
     """
-    from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
 
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)
+    stated = {name: option for name, option in options.items() if option is not None}
     with _told() as progress:
-        return plan(
-            loaded.compile(),
-            asked,
-            objective=objective.value,
-            mechanism=mechanism.value,
-            published=published,
-            coarse_facets=FACETS if coarse_facets is None else coarse_facets,
-            progress=progress,
-        )
+        return plan(loaded.compile(), asked, progress=progress, **stated)
 
 
 @contextmanager

@@ -11,13 +11,12 @@ import typer
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
-    Aim,
     CoarseFacetsOption,
     Format,
     FormatOption,
     LevelOption,
-    Mechanism,
     MechanismOption,
+    ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
     QueriesFile,
@@ -28,6 +27,7 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.planner.linear_answers import LinearAnswers
     from dxgeom.planner.release import Release
 
 
@@ -60,8 +60,8 @@ def release(
         bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
     ] = False,
     records: RecordsOption = None,
-    mechanism: MechanismOption = Mechanism.auto,
-    objective: ObjectiveOption = Aim.mse,
+    mechanism: MechanismOption = "auto",
+    objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
@@ -74,11 +74,13 @@ def release(
 
     \b
     Example:
-      dxgeom release policies/adult.yaml policies/adult.csv policies/adult-queries.yaml \\
+      dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
     with refusals(output):
-        chosen = planned(policy, queries, records, mechanism, objective, coarse_facets)
+        chosen = planned(
+            policy, queries, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
+        )
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, spend)
         released = chosen.release(
@@ -95,10 +97,10 @@ def release(
             _print(released, level, ledger)
 
 
-def _print(released: Release, level: float, ledger: Path) -> None:
+def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None:
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
-    print_lines([f"{released.offer.metric.title}: {counted}{dropped}"])
+    print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
     widths = released.half_widths(level)
     rows = [
         (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
@@ -110,10 +112,10 @@ def _print(released: Release, level: float, ledger: Path) -> None:
     print_lines(
         [
             "",
-            f"mechanism  {released.offer.mechanism.name}",
-            *([] if released.offer.mechanism.change is None else [bias]),
+            f"mechanism  {released.mechanism.name}",
+            *([] if released.answer.mechanism.change is None else [bias]),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
-            f"{plain(released.offer.metric.budget)}",
+            f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
         ]
     )

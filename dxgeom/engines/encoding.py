@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dxgeom.universe.attributes import OUTSIDE, Attribute, PointsAttribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.universe import Universe
 
 
@@ -35,11 +35,10 @@ class BatchEncoder:
 
 
 def _codes(attribute: Attribute, columns: list[Any], met: dict[str | None, int]) -> NDArray[np.int64]:
-    if isinstance(attribute, PointsAttribute) and attribute.located is not None:
-        longitudes, latitudes = map(_numbers, columns)
-        return attribute.located.encode(longitudes, latitudes)
+    if attribute.read_as == "numbers":
+        return attribute.encode_cells([_numbers(column) for column in columns])
     (column,) = columns
-    return attribute.encode(_numbers(column)) if attribute.numeric else _codes_of_words(attribute, column, met)
+    return _codes_of_words(attribute, column, met)
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
@@ -50,7 +49,7 @@ def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int
     coded = column.dictionary_encode(null_encoding="encode")
     words: list[str | None] = coded.dictionary.to_pylist()
     new = [word for word in words if word and word not in met]
-    code_of = {word: int(code) for word, code in zip(new, attribute.encode(new), strict=True)}
+    code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([new]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
     codes = np.array([met.get(word, OUTSIDE) for word in words], dtype=np.int64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from dxgeom.errors import DataError
+from dxgeom.universe.wording import nearest
 
 _SHOWN = 30
 
@@ -23,16 +23,6 @@ def located(found: Sequence[str], wanted: Sequence[str], described: str) -> tupl
     if missing:
         raise DataError("; ".join(_missing(name, found, described) for name in missing) + _listing(found))
     return tuple(found.index(name) for name in wanted)
-
-
-def nearest(word: str, words: Sequence[str]) -> str | None:
-    """The word most like ``word``, or None when none is alike."""
-    folded = {other.strip().casefold(): other for other in reversed(words)}
-    key = word.strip().casefold()
-    if key in folded:
-        return folded[key]
-    alike = get_close_matches(key, folded, n=1)
-    return folded[alike[0]] if alike else None
 
 
 def _missing(name: str, found: Sequence[str], described: str) -> str:

@@ -8,18 +8,14 @@ import numpy as np
 
 from dxgeom.engines.delimited import lines_are_rows
 from dxgeom.engines.encoding import BatchEncoder
-from dxgeom.engines.naming import nearest
 from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.sources import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import OUTSIDE, Attribute, BinnedAttribute, PointsAttribute, RangeAttribute
-from dxgeom.universe.columns import plain
-from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.attributes import OUTSIDE
+from dxgeom.universe.wording import cell_text
 
 _EXAMPLES = 5
-_LONGEST = 60
-_COMPARED = 5000
 
 
 def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
@@ -58,7 +54,7 @@ def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
             cells = [
-                _cell(attribute, [batch.column(f"s{place}")[int(row)].as_py() for place in places])
+                attribute.outside([batch.column(f"s{place}")[int(row)].as_py() for place in places])
                 for k, (attribute, places) in enumerate(attributes)
                 if codes[k][row] == OUTSIDE
             ]
@@ -73,39 +69,5 @@ def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
     read, last = 0, len(reader.universe.raw_columns)
     for batch in reader.batches_with_text():
         for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
-            yield read + int(row) + 1, f"the count is {_value(batch.column(f's{last}')[int(row)].as_py())}"
+            yield read + int(row) + 1, f"the count is {cell_text(batch.column(f's{last}')[int(row)].as_py())}"
         read += batch.num_rows
-
-
-def _cell(attribute: Attribute, cells: list[str | None]) -> str:
-    if isinstance(attribute, PointsAttribute) and attribute.located is not None:
-        told = zip(attribute.raw_columns, cells, strict=True)
-        where = " and ".join(f"{name} is {_value(cell)}" for name, cell in told)
-        return f"{where}, which is in none of the {attribute.size} regions of {attribute.name}"
-    (found,) = cells
-    if attribute.numeric and found is not None and found.strip().casefold() == "nan":
-        found = None
-    return f"{attribute.name} is {_value(found)}, {_accepted(attribute, found or '')}"
-
-
-def _value(found: str | None) -> str:
-    if not found:
-        return "missing"
-    return repr(found if len(found) <= _LONGEST else found[:_LONGEST] + "…")
-
-
-def _accepted(attribute: Attribute, found: str) -> str:
-    if isinstance(attribute, RangeAttribute):
-        return f"accepted are numbers from {plain(attribute.low)} to {plain(attribute.high)}"
-    if isinstance(attribute, BinnedAttribute):
-        return f"accepted are numbers from {plain(attribute.edges[0])} to {plain(attribute.edges[-1])}"
-    if isinstance(attribute, DateAttribute):
-        return f"accepted are dates from {attribute.first} to {attribute.last}, written year-month-day"
-    labels = attribute.labels
-    # Likeness is measured word by word, which would take minutes on very long lists.
-    alike = nearest(found, labels) if found and len(labels) <= _COMPARED else None
-    if alike is not None:
-        return f"the nearest value is {alike!r}"
-    if attribute.size <= _EXAMPLES:
-        return f"accepted are {', '.join(repr(label) for label in labels)}"
-    return f"accepted are {attribute.size} values such as {labels[0]!r}"

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from dxgeom.engines.sources import Source
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import Attribute, PointsAttribute
-from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.universe import Universe
 
 RECORDS = "records"
@@ -61,14 +60,9 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
         columns[RECORDS] = _records(source, len(universe.raw_columns), count_column)
     shown = {f"s{k}": source.rows[f"k{k}"].cast("string") for k in range(len(source.types))}
     # Measured on 10⁷ rows: grouping halves the time for words and whole numbers, but doubles it and triples the
-    # memory for decimals, of which hardly two are equal.
+    # memory for decimals, coordinates among them, of which hardly two are equal.
     decimals = any(
-        _is_located(attribute)
-        or (
-            attribute.numeric
-            and not pa.types.is_integer(source.types[places[0]])
-            and not _is_text(source.types[places[0]])
-        )
+        attribute.read_as == "numbers" and (len(places) > 1 or not _repeats(source.types[places[0]]))
         for attribute, places in zip(universe.attributes, universe.raw_places, strict=True)
     )
     cells, with_text = source.rows.select(**columns), source.rows.select(**columns, **shown)
@@ -78,24 +72,31 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
 
 
 def _cell(source: Source, position: int, attribute: Attribute, name: str) -> Any:
+    match attribute.read_as:
+        case "days":
+            return _day(source, position, name)
+        case "numbers":
+            return _number(source, position, name)
+        case "words":
+            return _word(source, position, name)
+
+
+def _number(source: Source, position: int, name: str) -> Any:
     column, kind = source.rows[f"k{position}"], source.types[position]
-    if isinstance(attribute, DateAttribute):
-        return _day(source, position, name)
-    if attribute.numeric or _is_located(attribute):
-        if _is_number(kind):
-            return column.cast("float64")
-        if _is_text(kind) and (source.text is not None or _holds_nothing(source, position)):
-            return column.try_cast("float64")
-        raise _wrong_type(source, name, kind, "numbers", "convert the column to numbers")
+    if _is_number(kind):
+        return column.cast("float64")
+    if _is_text(kind) and (source.text is not None or _holds_nothing(source, position)):
+        return column.try_cast("float64")
+    raise _wrong_type(source, name, kind, "numbers", "convert the column to numbers")
+
+
+def _word(source: Source, position: int, name: str) -> Any:
+    column, kind = source.rows[f"k{position}"], source.types[position]
     if _is_text(kind):
         return column
     if pa.types.is_integer(kind):
         return column.cast("string")
     raise _wrong_type(source, name, kind, "text", "convert the column to text, written as the policy writes its values")
-
-
-def _is_located(attribute: Attribute) -> bool:
-    return isinstance(attribute, PointsAttribute) and attribute.located is not None
 
 
 def _day(source: Source, position: int, name: str) -> Any:
@@ -135,6 +136,10 @@ def _wrong_type(source: Source, name: str, kind: pa.DataType, needed: str, advic
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _repeats(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind)) or _is_text(kind)
 
 
 def _is_number(kind: pa.DataType) -> bool:

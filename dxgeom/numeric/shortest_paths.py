@@ -1,6 +1,6 @@
 """Shortest paths in sparse graphs, by SciPy.
 
-Kernel: SciPy's sparse graphs.
+Kernel: SciPy's sparse graphs, loaded by the first search; most policies are compiled without one.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, dijkstra
 
 EdgeGraph: TypeAlias = Any
 """A SciPy sparse matrix; SciPy carries no types."""
@@ -20,6 +18,8 @@ def edge_graph(
     size: int, first: NDArray[np.int64], second: NDArray[np.int64], lengths: NDArray[np.float64]
 ) -> EdgeGraph:
     """The symmetric graph with the given edges; of parallel edges the shortest counts, zero lengths are kept."""
+    from scipy.sparse import csr_matrix
+
     low, high = np.minimum(first, second), np.maximum(first, second)
     order = np.lexsort((lengths, high, low))
     low, high, lengths = low[order], high[order], lengths[order]
@@ -36,6 +36,8 @@ def distances_from(graph: EdgeGraph, sources: NDArray[np.int64], limit: float = 
     ∞ where there is no path, or none up to ``limit``.
     Guarantee: within a relative (nodes + 1)·2⁻⁵³ of the exact shortest path over the given float lengths.
     """
+    from scipy.sparse.csgraph import dijkstra
+
     return np.asarray(dijkstra(graph, directed=True, indices=sources, limit=limit), dtype=np.float64)
 
 
@@ -44,6 +46,8 @@ def lowest_arrivals(graph: EdgeGraph, starts: NDArray[np.float64]) -> NDArray[np
 
     Guarantee: *exact* where starts and lengths are integers and all sums stay below 2⁵³.
     """
+    from scipy.sparse import csr_matrix
+
     size, lowest = len(starts), float(starts.min())
     data = np.concatenate([graph.data, starts - lowest])
     indices = np.concatenate([graph.indices, np.arange(size, dtype=graph.indices.dtype)])
@@ -54,6 +58,8 @@ def lowest_arrivals(graph: EdgeGraph, starts: NDArray[np.float64]) -> NDArray[np
 
 def path_between(graph: EdgeGraph, start: int, end: int) -> tuple[int, ...]:
     """The nodes of a shortest path from ``start`` to ``end``, both included; empty where there is none."""
+    from scipy.sparse.csgraph import dijkstra
+
     _, before = dijkstra(graph, directed=True, indices=start, return_predecessors=True)
     path = [end]
     while path[-1] != start:
@@ -65,5 +71,7 @@ def path_between(graph: EdgeGraph, start: int, end: int) -> tuple[int, ...]:
 
 def component_labels(graph: EdgeGraph) -> tuple[int, NDArray[np.int64]]:
     """How many connected components there are, and the component of each node."""
+    from scipy.sparse.csgraph import connected_components
+
     count, labels = connected_components(graph, directed=False)
     return int(count), np.asarray(labels, dtype=np.int64)

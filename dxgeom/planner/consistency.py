@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from dxgeom.planner.exact_projection import (
     left_dependencies,
     nearest_point,
 )
+from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.universe.decimals import NotANumber, exact
-
-if TYPE_CHECKING:
-    from dxgeom.planner.release import Release
 
 LARGEST = 300
 """More answers than this would take minutes in exact rationals."""
@@ -42,7 +40,8 @@ class ConsistentAnswers:
     The error bars of the release are about the released answers; these may lie outside them.
     """
 
-    release: Release = field(repr=False)
+    released: LinearAnswers = field(repr=False)
+    plan_fingerprint: str = field(repr=False)
     exact_values: tuple[Fraction, ...] = field(repr=False)
     variances: tuple[Fraction, ...] = field(repr=False)
     done: tuple[str, ...]
@@ -50,7 +49,7 @@ class ConsistentAnswers:
     @property
     def names(self) -> tuple[str, ...]:
         """The queries' names."""
-        return self.release.names
+        return self.released.names
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -62,10 +61,10 @@ class ConsistentAnswers:
         return {
             "answers": [
                 {"name": name, "value": float(value), "exact": str(value), "released": str(released)}
-                for name, value, released in zip(self.names, self.exact_values, self.release.exact_values, strict=True)
+                for name, value, released in zip(self.names, self.exact_values, self.released.exact_values, strict=True)
             ],
             "done": list(self.done),
-            "plan_fingerprint": self.release.offer.plan_fingerprint,
+            "plan_fingerprint": self.plan_fingerprint,
         }
 
     def to_json(self) -> str:
@@ -74,19 +73,24 @@ class ConsistentAnswers:
 
 
 def consistent_answers(
-    release: Release, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
+    released: LinearAnswers,
+    plan_fingerprint: str,
+    *,
+    nonnegative: bool,
+    integers: bool,
+    totals: Mapping[str, Amount],
 ) -> ConsistentAnswers:
     """See :meth:`Release.consistent`."""
-    mechanism = release.offer.mechanism
+    mechanism = released.mechanism
     # What holds for the answers asked for need not hold for those of changed queries.
     lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.asked
-    if len(release.names) > LARGEST:
-        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {len(release.names):,}")
-    variances = tuple(_ten_bits(float(v)) for v in mechanism.variances(release.spent))
-    equations = _implied(lattice.numerators, lattice.steps, release.records)
-    known = [_known(release.names, name, value) for name, value in totals.items()]
+    if len(released.names) > LARGEST:
+        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {len(released.names):,}")
+    variances = tuple(_ten_bits(float(v)) for v in mechanism.variances(released.spent))
+    equations = _implied(lattice.numerators, lattice.steps, released.records)
+    known = [_known(released.names, name, value) for name, value in totals.items()]
     bounded = {k for k, row in enumerate(lattice.numerators) if nonnegative and row.min() >= 0}
-    problem = _Problem(release.exact_values, variances, (*equations, *known), frozenset(bounded))
+    problem = _Problem(released.exact_values, variances, (*equations, *known), frozenset(bounded))
     try:
         values = problem.nearest({})
         whole = _with_integer_weights(lattice.numerators, lattice.steps) if integers else []
@@ -95,8 +99,8 @@ def consistent_answers(
         raise UnsupportedCombination(
             "no answers satisfy all of this at once: correct the totals, or ask for less than integers"
         ) from error
-    done = _sentences(release, values, len(equations), tuple(totals), whole)
-    return ConsistentAnswers(release, tuple(values), variances, done)
+    done = _sentences(released, values, len(equations), tuple(totals), whole)
+    return ConsistentAnswers(released, plan_fingerprint, tuple(values), variances, done)
 
 
 @final
@@ -195,10 +199,10 @@ def _ten_bits(variance: float) -> Fraction:
 
 
 def _sentences(
-    release: Release, values: list[Fraction], implied: int, totals: tuple[str, ...], whole: list[int]
+    released: LinearAnswers, values: list[Fraction], implied: int, totals: tuple[str, ...], whole: list[int]
 ) -> tuple[str, ...]:
-    before = release.exact_values
-    lifted = [release.names[k] for k, value in enumerate(before) if value < 0 <= values[k]]
+    before = released.exact_values
+    lifted = [released.names[k] for k, value in enumerate(before) if value < 0 <= values[k]]
     furthest = max(range(len(values)), key=lambda k: abs(values[k] - before[k]))
     said = ["no data was read and no budget spent: all of this follows from the released answers"]
     if implied:
@@ -212,7 +216,7 @@ def _sentences(
     if values[furthest] != before[furthest]:
         said.append(
             f"the largest change is {float(abs(values[furthest] - before[furthest])):.3g}, of "
-            f"'{release.names[furthest]}', whose root mean squared error was {release.rmse[furthest]:.3g}"
+            f"'{released.names[furthest]}', whose root mean squared error was {released.rmse[furthest]:.3g}"
         )
     return tuple(said)
 

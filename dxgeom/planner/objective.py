@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
@@ -117,6 +118,7 @@ def objective_of(
 
 
 def _one_each(amounts: Sequence[Amount], queries: int, what: str) -> tuple[Fraction, ...]:
+    require(amounts, (Sequence, np.ndarray), what, f"give a list with one {what} for each query")
     if len(amounts) != queries:
         raise UnsupportedCombination(f"there is one {what} for each of {queries:,} queries, found {len(amounts):,}")
     return tuple(exact_amount(amount, what) for amount in amounts)

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -16,9 +17,11 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.changing import WORTH_A_BIAS
+from dxgeom.planner.candidates import Kind, names
+from dxgeom.planner.changed_queries import WORTH_A_BIAS
+from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objective import Objective
-from dxgeom.planner.release import Offer, Release, release_answers
+from dxgeom.planner.release import Release, release
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Candidate:
-    """One mechanism that was considered.
+class CandidateResult:
+    """What became of one candidate.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``set_up``: the
-    size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part of
-    the plan's JSON.
+    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``build_cost``:
+    the size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part
+    of the plan's JSON.
     """
 
     name: str
@@ -41,7 +44,7 @@ class Candidate:
     per_query: tuple[float, ...] = field(default=(), repr=False)
     reason: str = ""
     loss: float | None = None
-    set_up: str = ""
+    build_cost: str = ""
     seconds: float | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -57,7 +60,7 @@ class Candidate:
             "worst_query": self.worst_query,
             "per_query": list(self.per_query),
             "loss": self.loss,
-            "set_up": self.set_up,
+            "set_up": self.build_cost,
             "reason": self.reason,
         }
 
@@ -78,7 +81,7 @@ class Plan:
     queries: LinearQueries = field(repr=False)
     objective: Objective
     mechanism: AdditiveMechanism
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateResult, ...]
     lower_bound: float
 
     @property
@@ -134,9 +137,15 @@ class Plan:
         return self.objective.least_spend(self.mechanism)
 
     @property
+    def ordinary(self) -> CandidateResult:
+        """Ordinary ε-DP, which every plan is compared with."""
+        (name,) = names(Kind.ORDINARY)
+        return next(candidate for candidate in self.candidates if candidate.name == name)
+
+    @property
     def epsilon_dp_ratio(self) -> float | None:
         """How many times this plan's loss ordinary ε-DP would have; None without either."""
-        ordinary = next((each.loss for each in self.candidates if each.name == "epsilon-dp"), None)
+        ordinary = self.ordinary.loss
         return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
@@ -151,31 +160,32 @@ class Plan:
         self,
         table: Any,
         *,
-        ledger: str | Ledger,
+        ledger: str | Path | Ledger,
         spend: Amount,
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
         insecure_test_seed: int | None = None,
-    ) -> Release:
-        """Charge the ledger, then answer the queries once.
+    ) -> Release[LinearAnswers]:
+        """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
 
-        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``ledger``: path (created
-        when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple of the metric that this release uses up;
-        0.1 means exactly 1/10. ``outside``: "refuse" rows outside the universe, or "drop" them; that
-        anybody lies outside is then not hidden, and how many do is stated in the release. ``count_column``: the column
-        that says how many records each row stands for.
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
+        :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
-        return release_answers(
-            Offer(self.metric, self.queries, self.mechanism, self.fingerprint),
+        released = release(
+            self.mechanism,
             table,
             ledger=ledger,
-            spend=exact_amount(spend, "spend"),
-            purpose=purpose,
+            spend=spend,
+            purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             outside=outside,
             count_column=count_column,
             insecure_test_seed=insecure_test_seed,
+            plan_fingerprint=self.fingerprint,
+        )
+        return released.with_answer(
+            LinearAnswers(self.queries, self.mechanism, released.answer, released.spent, released.records)
         )
 
     @cached_property
@@ -200,8 +210,8 @@ class Plan:
             return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
         if 1 < ratio < 1.005:
             return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
-        if next_best.name == "changed-queries" and 1 - WORTH_A_BIAS <= ratio < 1:
-            return f"{self.mechanism.name}: changed-queries saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
+        if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
+            return f"{self.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
         compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
         return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
 
@@ -254,10 +264,10 @@ class Plan:
             )
         return [head, *table, *([] if self.bias_in_words is None else [self.bias_in_words]), *foot]
 
-    def _row(self, candidate: Candidate) -> str:
+    def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query
         if candidate.loss is None or worst is None:
             return candidate.reason
         error = f"{self.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
         took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
-        return f"{error} ('{self.queries.names[worst]}'); {candidate.set_up}{took}"
+        return f"{error} ('{self.queries.names[worst]}'); {candidate.build_cost}{took}"

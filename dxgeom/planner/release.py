@@ -1,4 +1,4 @@
-"""The release: the ledger is charged first, then the noise is drawn, once."""
+"""The release: the ledger is charged, on disk, and only then randomness is read and an answer drawn, once."""
 
 from __future__ import annotations
 
@@ -7,87 +7,82 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, final
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.intervals import half_widths
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount
-from dxgeom.planner.charging import Charge, charged_answer
+from dxgeom.ledger.charge import charge
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
+from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers
-from dxgeom.universe.queries import LinearQueries
+from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.reading import read
 
-if TYPE_CHECKING:
-    from dxgeom.engines.histogram import Histogram
-    from dxgeom.ledger.ledger import Ledger
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Offer:
-    """What a plan is prepared to release: the queries, the metric they honour, and by which mechanism."""
-
-    metric: VerifiedMetric = field(repr=False)
-    queries: LinearQueries = field(repr=False)
-    mechanism: AdditiveMechanism
-    plan_fingerprint: str
+New = TypeVar("New")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Release:
-    """Private answers and what they cost.
+class Release(Generic[Answer]):
+    """A private answer and what it cost.
 
-    ``exact_values``: the released numbers as exact rationals; ``values`` (K,) are they in float64. ``records`` and
-    ``dropped`` are not noisy: the number of records is public when neighbours replace one record by another, and
-    whoever drops rows declares it public too how many lie outside the universe. Both are None where records may be
-    absent: then they are private, and nothing here depends on them.
+    ``records`` and ``dropped`` are not noisy: the number of records is public when neighbours replace one record by
+    another, and whoever drops rows declares it public too how many lie outside the universe. Both are None where
+    records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
+    ledger remembers the release by. A plan's answers are :class:`LinearAnswers`, whose figures can be read here, too.
     """
 
-    offer: Offer = field(repr=False)
-    exact_values: tuple[Fraction, ...] = field(repr=False)
+    mechanism: Mechanism[Any, Any] = field(repr=False)
+    answer: Answer
     spent: Fraction
     remaining: Fraction
     records: int | None
     dropped: int | None
     time: str
     secure: bool
+    plan_fingerprint: str = field(repr=False)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
         """The queries' names."""
-        return self.offer.queries.names
+        return self.answer.names
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def exact_values(self: Release[LinearAnswers]) -> tuple[Fraction, ...]:
+        """(K,): the private answers as exact rationals."""
+        return self.answer.exact_values
+
+    @property
+    def values(self: Release[LinearAnswers]) -> NDArray[np.float64]:
         """(K,): the private answers."""
-        return np.array([float(value) for value in self.exact_values])
+        return self.answer.values
 
     @property
-    def rmse(self) -> NDArray[np.float64]:
+    def rmse(self: Release[LinearAnswers]) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
-        return np.asarray(np.sqrt(self.offer.mechanism.variances(self.spent)))
+        return self.answer.rmse
 
     @property
-    def biases(self) -> NDArray[np.float64]:
+    def biases(self: Release[LinearAnswers]) -> NDArray[np.float64]:
         """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
-        return self.offer.mechanism.biases
+        return self.answer.biases
 
-    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+    def half_widths(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
         """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return half_widths(self.offer.mechanism, level, self.spent, self.records)
+        return self.answer.half_widths(level)
 
-    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
+    def intervals(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        widths = self.half_widths(level)
-        return np.column_stack([self.values - widths, self.values + widths])
+        return self.answer.intervals(level)
 
     def consistent(
-        self,
+        self: Release[LinearAnswers],
         *,
         nonnegative: bool = False,
         integers: bool = False,
@@ -105,35 +100,44 @@ class Release:
         Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 300
         answers.
         """
-        return consistent_answers(self, nonnegative=nonnegative, integers=integers, totals=totals or {})
+        return consistent_answers(
+            self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
+        )
+
+    def with_answer(self, answer: New) -> Release[New]:
+        """The same release with its answer said otherwise."""
+        return Release(
+            self.mechanism,
+            answer,
+            self.spent,
+            self.remaining,
+            self.records,
+            self.dropped,
+            self.time,
+            self.secure,
+            self.plan_fingerprint,
+        )
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """The release ready for JSON."""
+        """The release ready for JSON; ``level``: of the intervals around answers to linear queries."""
+        account = self.mechanism.account
+        linear = self.answer if isinstance(self.answer, LinearAnswers) else None
         return {
-            "answers": [
-                {
-                    "name": name,
-                    "value": float(value),
-                    "exact": str(value),
-                    "rmse": float(error),
-                    "bias": float(bias),
-                    "interval": [float(low), float(high)],
-                }
-                for name, value, error, bias, (low, high) in zip(
-                    self.names, self.exact_values, self.rmse, self.biases, self.intervals(level), strict=True
-                )
-            ],
-            "level": level,
+            **(
+                {"answer": _plain(self.answer)}
+                if linear is None
+                else {"answers": linear.as_dicts(level), "level": level}
+            ),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,
             "dropped_rows": self.dropped,
-            "mechanism": self.offer.mechanism.name,
+            "mechanism": self.mechanism.name,
             "time": self.time,
             "secure_randomness": self.secure,
-            "policy": {"title": self.offer.metric.title, "fingerprint": self.offer.metric.fingerprint},
-            "queries_fingerprint": self.offer.queries.fingerprint,
-            "plan_fingerprint": self.offer.plan_fingerprint,
+            "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
+            **({} if linear is None else {"queries_fingerprint": linear.queries.fingerprint}),
+            "plan_fingerprint": self.plan_fingerprint,
         }
 
     def to_json(self, level: float = 0.95) -> str:
@@ -141,43 +145,85 @@ class Release:
         return json.dumps(self.as_dict(level), indent=2, ensure_ascii=False)
 
 
-def release_answers(
-    offer: Offer,
-    table: Any,
+def release(
+    mechanism: Mechanism[Data, Answer],
+    data: Any,
     *,
-    ledger: str | Ledger,
-    spend: Fraction,
-    purpose: str,
-    outside: Literal["refuse", "drop"],
-    count_column: str | None,
-    insecure_test_seed: int | None,
-) -> Release:
-    """See :meth:`Plan.release`. Whatever can go wrong with the data goes wrong before the ledger is charged."""
-    histogram = _histogram(offer, table, outside, count_column)
-    public = offer.mechanism.absent is None
-    purpose = purpose or f"{len(offer.queries.names)} queries by {offer.mechanism.name}"
-    due = Charge(ledger, spend, purpose, offer.plan_fingerprint)
-    answers, remaining = charged_answer(offer.mechanism, histogram.counts, due, insecure_test_seed)
+    ledger: str | Path | Ledger,
+    spend: Amount | None = None,
+    purpose: str = "",
+    outside: Literal["refuse", "drop"] = "refuse",
+    count_column: str | None = None,
+    insecure_test_seed: int | None = None,
+    plan_fingerprint: str | None = None,
+) -> Release[Answer]:
+    """Charge the ledger with the whole spend, then answer once, in as many rounds as the mechanism takes.
+
+    Args: ``data``: for a mechanism on histograms, and for sequences and functions of such, the path of a CSV or Parquet
+    file, a DataFrame, an Arrow table, or an array of counts; else what the mechanism reads: a secret, a series, a table
+    of bounded numbers. ``ledger``: path (created when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple
+    of the metric that this release uses up, 0.1 means exactly 1/10; left out for a mechanism that was made for one
+    spend. ``outside``: "refuse" rows outside the universe, or "drop" them; that anybody lies outside is then not
+    hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
+    stands for. ``plan_fingerprint``: what the ledger is to remember it by; left out, the mechanism's own.
+    Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
+    anything charged. No refusal begins a new ledger.
+    """
+    _check_kinds(mechanism, ledger)
+    amount = _amount(mechanism, spend)
+    found = read(mechanism, data, outside, count_column)
+    mechanism.check(found.data, amount)
+    randomness = SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)
+    charged_for = mechanism.fingerprint if plan_fingerprint is None else plan_fingerprint
+    entry = charge(
+        ledger,
+        mechanism.account,
+        amount,
+        purpose=purpose or f"one answer by {mechanism.name}",
+        plan_fingerprint=charged_for,
+    )
     return Release(
-        offer=offer,
-        exact_values=answers,
-        spent=spend,
-        remaining=remaining,
-        records=histogram.total if public else None,
-        dropped=histogram.dropped if public else None,
+        mechanism=mechanism,
+        answer=mechanism.draw(found.data, amount, randomness),
+        spent=amount,
+        remaining=entry.remaining,
+        records=found.records,
+        dropped=found.dropped,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         secure=insecure_test_seed is None,
+        plan_fingerprint=charged_for,
     )
 
 
-def _histogram(offer: Offer, table: Any, outside: Literal["refuse", "drop"], count_column: str | None) -> Histogram:
-    from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
+def _check_kinds(mechanism: object, ledger: object) -> None:
+    require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
+    require(
+        ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', in which spends are written down"
+    )
 
-    if isinstance(table, (np.ndarray, list, tuple)):
-        return histogram_of_counts(table, offer.queries.size, offer.mechanism.absent)
-    if offer.queries.universe is None:
-        raise UnsupportedCombination(
-            "queries given as a bare matrix do not know how to read a table: pass a histogram array, "
-            "or give LinearQueries.from_matrix the universe"
-        )
-    return histogram_of_table(table, offer.queries.universe, outside=outside, count_column=count_column)
+
+def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:
+    if spend is not None:
+        return exact_amount(spend, "spend")
+    if mechanism.only_spend is None:
+        raise UnsupportedCombination(f"{mechanism.name} serves any spend: say how much of the budget to use, spend=...")
+    return mechanism.only_spend
+
+
+def _plain(answer: Any) -> Any:
+    """Numbers, text, lists of them and what has names, as JSON has them; exact rationals as text beside their float."""
+    match answer:
+        case None | bool() | int() | float() | str():
+            return answer
+        case Fraction():
+            return {"value": float(answer), "exact": str(answer)}
+        case tuple() | list():
+            return [_plain(part) for part in answer]
+        case dict():
+            return {str(name): _plain(part) for name, part in answer.items()}
+        case np.ndarray() | np.generic():
+            return answer.tolist()
+        case _ if hasattr(answer, "as_dict"):
+            return answer.as_dict()
+        case _:
+            raise UnsupportedCombination(f"an answer of type {type(answer).__name__} has no form in JSON")

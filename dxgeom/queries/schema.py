@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS
+from dxgeom.policy.syntax.models import PolicySyntax, listed
 from dxgeom.queries.kinds import KINDS, ORDERED, WITH_WHERE
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _WORD: Final = ["string", "number", "boolean"]
 """A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
+
+_NOUNS: Final = listed([kind.noun for kind in ATTRIBUTE_KINDS], " or ")
 
 DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     "PolicySyntax": {
@@ -28,52 +31,14 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     "UniverseSyntax": {
         "": "Universe: what records exist.",
         "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
-        "attributes": "Every attribute with its values, by name: a list of words, a range, bins, dates, a points file, "
-        "a graph or regions. Beside 'table' only those that are not words.",
-    },
-    "RangeSyntax": {
-        "": "Range: evenly spaced numbers; raw numbers are rounded down to them.",
-        "range": "The lowest and the highest number.",
-        "step": "The distance between neighbouring numbers, above 0.",
-    },
-    "BinsSyntax": {
-        "": "Bins: intervals between increasing edges; in sums a bin counts as its midpoint.",
-        "bins": "Every edge, the outer two included.",
-    },
-    "DatesSyntax": {
-        "": "Dates: days between two dates; raw dates are rounded down to them.",
-        "dates": "The first and the last day, as year-month-day.",
-        "step": "The number of days between neighbouring values, at least 1.",
+        "attributes": f"Every attribute with its values, by name: {_NOUNS}. Beside 'table' only those that are not "
+        "words.",
     },
     "SecretsSyntax": {
         "": "Secrets: the pairs of values or records that must stay hidden.",
         "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
         "partition": "Pairs of records that agree in this attribute, or in all of a list; with 'change', pairs of "
         "values that agree in this further column of the attribute's file.",
-    },
-    "PlacesSyntax": {
-        "": "Places: the rows of a CSV file beside the policy, on the globe or in a plane.",
-        "points": "The CSV file, named relative to the policy's folder.",
-        "key": "The column that names the places.",
-        "latitude": "The column of latitudes in degrees.",
-        "longitude": "The column of longitudes in degrees.",
-        "x": "The column of eastings in a plane.",
-        "y": "The column of northings in a plane.",
-        "unit": "The unit of x and y.",
-    },
-    "GraphSyntax": {
-        "": "Graph: nodes and the edges between them; distances are counted along the edges.",
-        "graph": "A CSV file beside the policy; its first two columns are the nodes that each edge joins.",
-        "length": "The column of that file with each edge's length; without it an edge is one step.",
-        "unit": "The unit of the lengths; without it they are plain numbers.",
-        "nodes": "A CSV file with a row for each node, named in its first column; its other columns are for queries.",
-    },
-    "RegionsSyntax": {
-        "": "Regions: the polygons of a GeoJSON file; distances are great circles between points inside them.",
-        "regions": "The GeoJSON file beside the policy, in longitudes and latitudes (WGS 84).",
-        "key": "The property that names the regions.",
-        "longitude": "The column of data tables with longitudes in degrees, when they tell where a row is.",
-        "latitude": "The column of data tables with latitudes in degrees.",
     },
     "RuleSyntax": {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",
@@ -95,17 +60,18 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
     },
 }
-"""What editors show: of each model under "" (the part before the colon is its title), and of each of its keys."""
+"""What editors show: of each model under "" (the part before the colon is its title), and of each of its keys; kinds of
+attributes say it themselves."""
 
 _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("UniverseSyntax", ""): {"minProperties": 1},
-    ("BinsSyntax", "bins"): {"minItems": 2},
     ("RuleSyntax", ""): {"minProperties": 2},
     ("RuleSyntax", "values"): {"minProperties": 1},
     ("RuleSyntax", "individuals"): {"minProperties": 1},
 }
 """What every file must also obey, and the models leave to later phases."""
 
+_LEFT_OUT: Final = ("title", "default", "description", "limits")
 _STRUCTURE: Final = ("type", "required", "additionalProperties")
 
 _QUERY_WORDS: Final[dict[str, str]] = {
@@ -187,15 +153,22 @@ def _query(kind: str) -> dict[str, Any]:
 
 def _described(model: str, schema: dict[str, Any]) -> dict[str, Any]:
     """A model's schema with the words of the table, and without what only Python needs."""
-    words = DESCRIPTIONS[model]
+    words = DESCRIPTIONS.get(model) or _own_words(schema)
     title, _, about = words[""].partition(": ")
     keys = {}
     for key, form in schema["properties"].items():
         cleaned = _as_written(form)
         default = {} if form.get("default") is None else {"default": form["default"]}
-        keys[key] = {**cleaned, **default, **_LIMITS.get((model, key), {}), "description": words[key]}
+        limits = form.get("limits") or _LIMITS.get((model, key), {})
+        keys[key] = {**cleaned, **default, **limits, "description": words[key]}
     rest: dict[str, Any] = {key: schema[key] for key in _STRUCTURE if key in schema}
     return {"title": title, "description": about, **rest, "properties": keys, **_LIMITS.get((model, ""), {})}
+
+
+def _own_words(schema: dict[str, Any]) -> dict[str, str]:
+    """What a kind of attribute says of itself and of its keys."""
+    keys = {key: form["description"] for key, form in schema["properties"].items()}
+    return {"": f"{schema['title']}: {schema['description']}", **keys}
 
 
 def _as_written(form: Any) -> Any:
@@ -204,7 +177,7 @@ def _as_written(form: Any) -> Any:
         return [_as_written(one) for one in form]
     if not isinstance(form, dict):
         return form
-    kept = {key: _as_written(value) for key, value in form.items() if key not in ("title", "default")}
+    kept = {key: _as_written(value) for key, value in form.items() if key not in _LEFT_OUT}
     options = [one for one in kept.pop("anyOf", ()) if one != {"type": "null"}]
     kept |= options[0] if len(options) == 1 else {"anyOf": options} if options else {}
     free = kept.get("type") == "string" and "const" not in kept and "enum" not in kept

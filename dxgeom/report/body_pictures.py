@@ -107,15 +107,15 @@ def solid_picture(
     axes: Any = figure.add_axes((0.0, 0.02, 0.95, 1.04), projection="3d")
     axes.set_proj_type("ortho")
     reach = body.support_function(np.eye(3))
-    triangles = _polytope_mesh(body) if isinstance(body, SymmetricPolytope) else _radial_mesh(body)
+    triangles = _radial_mesh(body) if body.polytope is None else _polytope_mesh(body.polytope)
     normals = _normals(triangles / reach)
     seen = normals @ _towards_viewer() > 0
     colours = _shaded(normals[seen])
     axes.add_collection3d(
         Poly3DCollection(triangles[seen] * units, facecolors=colours, edgecolors=colours, linewidths=0.4)
     )
-    if isinstance(body, SymmetricPolytope):
-        creases = _creases(body, normals, seen)
+    if body.polytope is not None:
+        creases = _creases(body.polytope, normals, seen)
         axes.add_collection3d(Line3DCollection(creases * units * 1.003, colors=INK, linewidths=0.8))
     for name, limit in zip("xyz", reach * units, strict=True):
         getattr(axes, f"set_{name}lim")(-limit, limit)

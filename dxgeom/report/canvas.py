@@ -20,19 +20,6 @@ GREY: Final = "#767676"
 INK: Final = "#222222"
 """From the palette of Okabe and Ito, which colour-blind people can tell apart."""
 
-WORDS: Final = {
-    "laplace": "optimal Laplace",
-    "box": "box",
-    "ellipsoid": "ellipsoid",
-    "rotated-laplace": "rotated Laplace",
-    "hull": "sensitivity hull",
-    "coarse-hull": "coarsened hull",
-    "block-hulls": "hulls of blocks",
-    "strategy": "strategy of sums",
-    "epsilon-dp": "ordinary ε-DP",
-    "changed-queries": "changed queries",
-}
-"""What each mechanism is called in pictures."""
 _DOTS_PER_INCH = 150
 
 

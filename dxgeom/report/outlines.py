@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.report.shadow import convex_polygon
 
 _DIRECTIONS = 720
@@ -24,8 +23,8 @@ def shadow_outline(body: ConvexBody, first: int, second: int) -> NDArray[np.floa
         raise UnsupportedCombination(
             f"a shadow needs two different coordinates of {body.dimension}, found {first} and {second}"
         )
-    if isinstance(body, SymmetricPolytope):
-        return convex_polygon(body.vertices[:, [first, second]])
+    if body.polytope is not None:
+        return convex_polygon(body.polytope.vertices[:, [first, second]])
     angles = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
     directions = np.zeros((_DIRECTIONS, body.dimension))
     reach = body.support_function(np.eye(body.dimension))[[first, second]]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
+from dxgeom.planner.candidates import title_of
 from dxgeom.planner.plan import Plan
-from dxgeom.report.canvas import GREY, INK, WORDS, colour_of, empty_picture, legend, literal, save, title
+from dxgeom.report.canvas import GREY, INK, colour_of, empty_picture, legend, literal, save, title
 from dxgeom.report.shadow import shadow_of_body, shadow_of_differences
 
 DRAWS = 4000
@@ -46,7 +47,7 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     )
     for other in _others(plan):
         _draw_comparison(axes, other, shadow_of_body(other, first, second), reach)
-    _draw_polygon(axes, shadow, colour_of(chosen.name), f"{WORDS[chosen.name]} (chosen)", filled=True)
+    _draw_polygon(axes, shadow, colour_of(chosen.name), f"{title_of(chosen.name)} (chosen)", filled=True)
     moved = _thinned(shadow_of_differences(chosen, first, second))
     axes.scatter(
         moved[:, 0],
@@ -85,7 +86,7 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
         offset = 0.4 - thickness * (rank + 0.5)
         chosen = " (chosen)" if mechanism == plan.mechanism.name else ""
         lengths = np.where(np.isfinite(each), each, largest)[: len(names)]
-        label = f"{WORDS[mechanism]}{chosen}"
+        label = f"{title_of(mechanism)}{chosen}"
         axes.barh(places + offset, lengths, thickness * 0.92, color=colour_of(mechanism), label=label)
         for place, factor, length in zip(places + offset, each, lengths, strict=False):
             words = f"  {_short(factor)} times" if math.isfinite(factor) else "  exact answer"
@@ -113,7 +114,7 @@ def improvement_factors(plan: Plan) -> dict[str, NDArray[np.float64]]:
     Raises: UnsupportedCombination when there is no ε-DP error to compare with.
     """
     per_query = {each.name: np.array(each.per_query) for each in plan.candidates if each.predicted_mse is not None}
-    baseline = per_query.pop("epsilon-dp", np.zeros(0))
+    baseline = per_query.pop(plan.ordinary.name, np.zeros(0))
     if not np.any(baseline > 0) or not per_query:
         raise UnsupportedCombination("ordinary ε-DP adds no noise to these queries: there is nothing to compare with")
     return {name: _ratio(baseline, variances) for name, variances in per_query.items()}
@@ -156,7 +157,7 @@ def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:
 def _draw_comparison(
     axes: Axes, mechanism: AdditiveMechanism, shadow: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> None:
-    words, colour = WORDS[mechanism.name], colour_of(mechanism.name)
+    words, colour = title_of(mechanism.name), colour_of(mechanism.name)
     times = float(np.max(np.max(np.abs(shadow), axis=0) / reach))
     if times <= _IN_SCALE:
         _draw_polygon(axes, shadow, colour, words, filled=False)

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-
-_ANGLES = np.linspace(0, 2 * np.pi, 360, endpoint=False)
-_DIRECTIONS = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-"""A round body is drawn as a polygon with a corner for every degree."""
 
 
 def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
@@ -26,10 +13,9 @@ def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDA
 
     In answer units at spend 1. It holds everything by which a change of one record at distance 1 can move the two
     answers, up to the rounding of float64. A body that is flat from there has two corners, no noise at all gives one.
-    Raises: UnsupportedCombination for a law whose body is not known here.
     """
     onto = mechanism.float_spread[[first, second]]
-    return convex_polygon(_corners(mechanism.law, onto))
+    return convex_polygon(np.zeros((1, 2)) if mechanism.law is None else mechanism.law.shadow(onto))
 
 
 def shadow_of_differences(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
@@ -65,31 +51,3 @@ def _turn(start: NDArray[np.float64], middle: NDArray[np.float64], end: NDArray[
     """Twice the area of the triangle, positive when it turns left."""
     one, other = middle - start, end - start
     return float(one[0] * other[1] - one[1] * other[0])
-
-
-def _corners(law: NoiseLaw | None, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points (n, 2) whose hull is the image under ``onto`` (2, m) of the unit ball of the noise's norm."""
-    match law:
-        case None:
-            return np.zeros((1, 2))
-        case LinearImageNoise(inner=inner, map=image):
-            return _corners(inner, onto @ image)
-        case ProductNoise(parts=parts):
-            ends = [0, *accumulate(part.dimension for part in parts)]
-            blocks = zip(parts, pairwise(ends), strict=True)
-            return np.vstack([_corners(part, onto[:, start:end]) for part, (start, end) in blocks])
-        case FacetConeNoise(body=body):
-            return np.asarray(body.vertices @ onto.T)
-        case LaplaceNoise(scales=scales):
-            return np.vstack([(onto * scales).T, -(onto * scales).T])
-        case EllipsoidNoise(body=body):
-            pulled = _DIRECTIONS @ (onto @ body.axes)
-            lengths = np.linalg.norm(pulled, axis=1, keepdims=True)
-            return np.asarray(pulled / np.where(lengths > 0, lengths, 1) @ (onto @ body.axes).T)
-        case BoxNoise(body=body):
-            edges = onto * body.half_widths
-            across = np.column_stack([-edges[1], edges[0]])
-            signs = np.sign(np.vstack([_DIRECTIONS, across + 1e-9 * edges.T, across - 1e-9 * edges.T]) @ edges)
-            return np.vstack([signs @ edges.T, -signs @ edges.T])
-        case _:
-            raise UnsupportedCombination(f"no picture is known here of {type(law).__name__}")

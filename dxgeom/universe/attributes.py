@@ -4,27 +4,47 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe.columns import Column, NumberColumn, TextColumn, texts_of
-
-if TYPE_CHECKING:
-    from dxgeom.universe.polygons import Areas
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain, texts_of
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.wording import accepted_words, cell_text, did_you_mean, is_nan, shown
 
 OUTSIDE = -1
 """The code of a raw value that is no value of the attribute."""
 
+FINEST: Final = 2**50
+"""Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
+
+CellType: TypeAlias = Literal["words", "numbers", "days"]
+"""What a table's cells are read as: text, float64, or text of days written year-month-day."""
+
+
+@final
+class NotAValue(Exception):
+    """A text names no value of an attribute; the message says so. Callers turn it into an error with a place.
+
+    ``advice``: what may have been meant; may be empty.
+    """
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(f"{message}; {advice}" if advice else message)
+        self.advice = advice
+
 
 class Attribute(ABC):
-    """A finite list of values, numbered by *codes* 0..size-1.
+    """A finite list of values, numbered by *codes* 0..size-1, and how tables and people say them.
+
+    An attribute of words in one column of its own name says what its ``labels``, ``columns`` and codes are; one that
+    is read otherwise also says how.
 
     Laws: ``labels`` are distinct; ``encode(labels)`` is 0..size-1 for text attributes and
     ``encode(numbers)`` is 0..size-1 for numeric ones; whatever is no value encodes to ``OUTSIDE``.
@@ -55,14 +75,55 @@ class Attribute(ABC):
         return (self.name,)
 
     @property
+    def read_as(self) -> CellType:
+        """What the cells of ``raw_columns`` are read as; only numbers are read from several columns."""
+        return "numbers" if isinstance(self.columns[0], NumberColumn) else "words"
+
+    def encode_cells(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> NDArray[np.int64]:
+        """Codes of rows whose ``raw_columns`` hold these cells, read as ``read_as`` says; else as :meth:`encode`."""
+        (column,) = columns
+        return self.encode(column)
+
+    def code_of(self, text: str) -> int:
+        """The code of a value as a person writes it: a label, or what else a table may hold for it.
+
+        Raises: NotAValue.
+        """
+        if text in self._code_of_label:
+            return self._code_of_label[text]
+        code = int(self.encode([text])[0])
+        if code == OUTSIDE:
+            raise NotAValue(f"{self.name} has no value {shown(text)}", did_you_mean(text, self.labels))
+        return code
+
+    @cached_property
+    def _code_of_label(self) -> dict[str, int]:
+        return {label: code for code, label in enumerate(self.labels)}
+
+    def accepted(self, found: str) -> str:
+        """What cells may hold, for a person who wrote ``found`` there, which names no value."""
+        return accepted_words(self.labels, found)
+
+    def outside(self, cells: Sequence[str | None]) -> str:
+        """What is wrong with a row whose ``raw_columns`` hold these cells, which name no value."""
+        told = [None if self.read_as == "numbers" and is_nan(cell) else cell for cell in cells]
+        what = " and ".join(f"{name} is {cell_text(cell)}" for name, cell in zip(self.raw_columns, told, strict=True))
+        return f"{what}, {self.accepted(told[0] or '')}"
+
+    @property
+    def digest(self) -> list[Any]:
+        """What a policy's fingerprint knows of the attribute, ready for JSON; equal digests mean the same."""
+        return [type(self).__name__, self.name, list(self.labels), *self.beyond_labels]
+
+    @property
+    def beyond_labels(self) -> Sequence[Any]:
+        """What the labels do not tell of the values and of how cells find them, ready for JSON."""
+        return ()
+
+    @property
     def size(self) -> int:
         """How many values there are."""
         return len(self.labels)
-
-    @property
-    def numeric(self) -> bool:
-        """Whether raw values are numbers rather than words."""
-        return isinstance(self.columns[0], NumberColumn)
 
 
 @final
@@ -85,9 +146,44 @@ class CategoricalAttribute(Attribute):
         return codes_of_words(self.values, raw)
 
 
+class NumericAttribute(Attribute):
+    """Cells that lie side by side on a line: a raw number from the lowest to the highest belongs to one of them."""
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The lowest and the highest raw number."""
+
+    @property
+    @abstractmethod
+    def lower(self) -> NDArray[np.float64]:
+        """(size,) The lowest raw number of each code, increasing."""
+
+    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+        # The decimal 0.1 in a table is on the edge 0.1.
+        numbers = np.asarray(raw, dtype=np.float64)
+        codes = np.searchsorted(self.lower, numbers, side="right").astype(np.int64) - 1
+        inside = (numbers >= self.lower[0]) & (numbers <= float(self.ends[1]))
+        return np.where(inside, codes, OUTSIDE)
+
+    def code_of(self, text: str) -> int:
+        if text in self._code_of_label:
+            return self._code_of_label[text]
+        try:
+            code = int(self.encode([float(exact(text.strip()))])[0])
+        except NotANumber as error:
+            raise NotAValue(f"{self.name} is a number, found {shown(text)}: {error}") from error
+        if code == OUTSIDE:
+            raise NotAValue(f"{self.name} runs from {self.labels[0]} to {self.labels[-1]}, found {shown(text)}")
+        return code
+
+    def accepted(self, found: str) -> str:
+        return f"accepted are numbers from {plain(self.ends[0])} to {plain(self.ends[1])}"
+
+
 @final
 @dataclass(frozen=True)
-class RangeAttribute(Attribute):
+class RangeAttribute(NumericAttribute):
     """The numbers low, low + step, …, up to high. A raw number in [low, high] is rounded *down* to the step."""
 
     name: str
@@ -111,23 +207,24 @@ class RangeAttribute(Attribute):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (NumberColumn(self.name, self.numbers),)
+        return (NumberColumn(self.name, self.numbers, rounded=True),)
 
     @property
     def size(self) -> int:
         return len(self.numbers)
 
-    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_cells(self._lower, float(self.high), raw)
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        return self.low, self.high
 
     @cached_property
-    def _lower(self) -> NDArray[np.float64]:
+    def lower(self) -> NDArray[np.float64]:
         return np.array([float(number) for number in self.numbers])
 
 
 @final
 @dataclass(frozen=True)
-class BinnedAttribute(Attribute):
+class BinnedAttribute(NumericAttribute):
     """Cells [e₀, e₁), [e₁, e₂), …, [eₙ₋₁, eₙ]; a cell's number, for sums and distances, is its midpoint."""
 
     name: str
@@ -157,60 +254,13 @@ class BinnedAttribute(Attribute):
     def columns(self) -> tuple[Column, ...]:
         return (NumberColumn(self.name, self.numbers, self.cells),)
 
-    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return _codes_of_cells(self._lower, float(self.edges[-1]), raw)
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        return self.edges[0], self.edges[-1]
 
     @cached_property
-    def _lower(self) -> NDArray[np.float64]:
+    def lower(self) -> NDArray[np.float64]:
         return np.array([float(edge) for edge in self.edges[:-1]])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Located:
-    """A table says where a row is, in two columns of degrees; its value is the first of the areas it lies in."""
-
-    longitude: str
-    latitude: str
-    areas: Areas = field(repr=False)
-
-    def encode(self, longitudes: NDArray[np.float64], latitudes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The code of the area that each point lies in; a border belongs to its areas, ``OUTSIDE`` to none."""
-        return self.areas.containing(longitudes, latitudes)
-
-
-@final
-@dataclass(frozen=True)
-class PointsAttribute(Attribute):
-    """Named places. A raw value belongs iff it is one of the keys, letter for letter.
-
-    ``coordinates``: shape (size, 2), float64; degrees (latitude, longitude) when ``geometry`` is "great circle",
-    else plane coordinates in ``unit``. ``further``: the other columns of the points file, for queries.
-    ``located``: for regions whose tables hold coordinates instead of keys.
-    """
-
-    name: str
-    keys: tuple[str, ...]
-    geometry: Literal["plane", "great circle"]
-    coordinates: NDArray[np.float64] = field(repr=False)
-    unit: str
-    further: tuple[Column, ...] = field(default=(), repr=False)
-    located: Located | None = field(default=None, repr=False)
-
-    @property
-    def raw_columns(self) -> tuple[str, ...]:
-        return (self.name,) if self.located is None else (self.located.longitude, self.located.latitude)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.keys
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (TextColumn(self.name, self.keys), *self.further)
-
-    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        return codes_of_words(self.keys, raw)
 
 
 def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
@@ -228,11 +278,3 @@ def codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) ->
     """The place of each raw value among the words, letter for letter."""
     code_of = {word: code for code, word in enumerate(words)}
     return np.fromiter((code_of.get(value, OUTSIDE) for value in raw), dtype=np.int64, count=len(raw))
-
-
-def _codes_of_cells(lower: NDArray[np.float64], high: float, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-    """The cell whose lower edge is the last one not above the number; the decimal 0.1 in a table is on the edge 0.1."""
-    numbers = np.asarray(raw, dtype=np.float64)
-    codes = np.searchsorted(lower, numbers, side="right").astype(np.int64) - 1
-    inside = (numbers >= lower[0]) & (numbers <= high)
-    return np.where(inside, codes, OUTSIDE)

@@ -28,11 +28,13 @@ class NumberColumn:
 
     ``cells``: the half-open interval [low, high) that each code stands for (the last one closed) when a code
     covers many raw numbers, so that a threshold inside a cell can be refused; None when every code is one number.
+    ``rounded``: raw numbers between two of these are rounded, so that a threshold between them can be refused.
     """
 
     name: str
     numbers: tuple[Fraction, ...]
     cells: tuple[tuple[Fraction, Fraction], ...] | None = None
+    rounded: bool = False
 
 
 Column: TypeAlias = TextColumn | NumberColumn

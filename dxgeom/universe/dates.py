@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute, CellType
 from dxgeom.universe.columns import Column, TextColumn
 
 _ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -63,6 +63,17 @@ class DateAttribute(Attribute):
     @property
     def size(self) -> int:
         return (self.last - self.first).days // self.step + 1
+
+    @property
+    def read_as(self) -> CellType:
+        return "days"
+
+    def accepted(self, found: str) -> str:
+        return f"accepted are dates from {self.first} to {self.last}, written year-month-day"
+
+    @property
+    def beyond_labels(self) -> Sequence[Any]:
+        return (self.last.isoformat(), self.step)
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         cells = raw

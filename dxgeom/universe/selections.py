@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import PredicateError
-from dxgeom.universe.attributes import RangeAttribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.dates import iso_date
 from dxgeom.universe.predicates import Always, Comparison, Every, Literal, Membership, Name, Not, Predicate, Some, Term
@@ -113,7 +112,7 @@ def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> 
 
     Raises: PredicateError as :func:`evaluate`.
     """
-    place, column = find_column(universe, name)
+    _, column = find_column(universe, name)
     if isinstance(column, TextColumn):
         return _text_mask(column, name, sign, literal)
     number = literal.value
@@ -121,7 +120,7 @@ def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> 
         raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, "remove the quotes")
     if column.cells is not None:
         return _cell_mask(column, sign, number, literal.offset)
-    if isinstance(universe.attributes[place], RangeAttribute) or sign in ("==", "!="):
+    if column.rounded or sign in ("==", "!="):
         _check_grid(column, sign, number, literal.offset)
     return np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _LONGEST_SHOWN: Final = 60
 _MOST_COMPARED: Final = 1000
 _MOST_LISTED: Final = 12
+_MOST_ACCEPTED: Final = 5
+_LONGEST_LIST: Final = 5000
+"""Likeness is measured word by word, which would take minutes on longer lists."""
 
 
 def shown(text: str) -> str:
@@ -28,3 +31,35 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if 0 < len(words) <= _MOST_LISTED:
         return f"known here: {', '.join(map(shown, words))}"
     return ""
+
+
+def nearest(word: str, words: Sequence[str]) -> str | None:
+    """The word most like ``word``, or None when none is alike."""
+    folded = {other.strip().casefold(): other for other in reversed(words)}
+    key = word.strip().casefold()
+    if key in folded:
+        return folded[key]
+    alike = difflib.get_close_matches(key, folded, n=1)
+    return folded[alike[0]] if alike else None
+
+
+def accepted_words(words: Sequence[str], found: str) -> str:
+    """What a cell may hold that holds ``found``, which is none of the words."""
+    alike = nearest(found, words) if found and len(words) <= _LONGEST_LIST else None
+    if alike is not None:
+        return f"the nearest value is {alike!r}"
+    if len(words) <= _MOST_ACCEPTED:
+        return f"accepted are {', '.join(map(repr, words))}"
+    return f"accepted are {len(words)} values such as {words[0]!r}"
+
+
+def cell_text(cell: str | None) -> str:
+    """A cell of a table in quotes, short; or that it is missing."""
+    if not cell:
+        return "missing"
+    return repr(cell if len(cell) <= _LONGEST_SHOWN else cell[:_LONGEST_SHOWN] + "…")
+
+
+def is_nan(cell: str | None) -> bool:
+    """Whether a cell of numbers holds none in the way that engines write this."""
+    return cell is not None and cell.strip().casefold() == "nan"

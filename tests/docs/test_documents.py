@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from reference.project import GUIDE, ROOT
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -13,11 +14,15 @@ from dxgeom.cli.main import app
 from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries
 
-ROOT = Path(__file__).parent.parent.parent
-DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "policies/README.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
+PAGES = ["bodies", "checking", "mechanisms", "noise", "policies", "queries", "secrets", "selection"]
+CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
+COMMANDS_RUN_HERE = {
+    "README.md": ["check", "plan", "release", "verify"],
+    "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
+    "policies/README.md": ["check", "plan", "release"],
+}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -43,8 +48,8 @@ def test_the_readme_example_runs_and_charges_its_ledger(in_a_copy, capsys):
 
 def test_the_readme_policy_is_the_one_in_the_folder(policies):
     (text,) = blocks(ROOT / "README.md", "yaml")
-    shown = parse_policy(text, folder=policies)
-    assert shown.fingerprint == dx.load_policy(policies / "us-cities.yaml").fingerprint
+    shown = parse_policy(text, folder=policies / "us-cities")
+    assert shown.fingerprint == dx.load_policy(policies / "us-cities" / "policy.yaml").fingerprint
 
 
 def commands(document):
@@ -53,17 +58,26 @@ def commands(document):
     return [line.split("#")[0].split() for line in lines if line.startswith("dxgeom")]
 
 
-def test_the_readme_commands_run(in_a_copy):
-    lines = commands(ROOT / "README.md") + commands(ROOT / "policies" / "README.md")
-    assert [words[1] for words in lines] == ["check", "plan", "release", "verify", "check", "plan", "release"]
+def test_no_document_that_shows_code_or_commands_is_forgotten():
+    """Each is run by a test of its own below; the errors' reference has its own module."""
+    shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
+    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE
+    assert {name for name, path in shown.items() if commands(path)} == set(COMMANDS_RUN_HERE)
+
+
+@pytest.mark.parametrize("document", COMMANDS_RUN_HERE)
+def test_the_commands_of_a_document_run(document, in_a_copy):
+    lines = commands(ROOT / document)
+    assert [words[1] for words in lines] == COMMANDS_RUN_HERE[document]
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
+    Path("roads.csv").write_text("from,to,distance\na,b,1\nb,c,2\n")
     for words in lines:
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == 0, result.output
 
 
 def test_the_policy_document_shows_policies_that_compile():
-    found = [parse_policy(text) for text in blocks(ROOT / "docs" / "policies.md", "yaml")]
+    found = [parse_policy(text) for text in blocks(GUIDE / "policies.md", "yaml")]
     assert [(policy.name, policy.compile().size) for policy in found] == [("clinic", 84), ("households", 4400)]
     series = found[1].compile().distance(*(found[1].universe.index(reading) for reading in READINGS))
     assert 0.5 * (1 - 1e-12) <= series <= 0.5
@@ -75,55 +89,55 @@ READINGS = [
 
 
 def test_the_policy_document_builds_a_policy_in_python(capsys):
-    (code,) = blocks(ROOT / "docs" / "policies.md", "python")
+    (code,) = blocks(GUIDE / "policies.md", "python")
     exec(compile(code, "policies.md", "exec"), {})
     assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
 
 
 def test_the_checking_document_measures_a_map(capsys):
-    (code,) = blocks(ROOT / "docs" / "checking.md", "python")
+    (code,) = blocks(GUIDE / "checking.md", "python")
     exec(compile(code, "checking.md", "exec"), {})
     assert float(capsys.readouterr().out) == pytest.approx(2)
 
 
 def test_the_policy_document_shows_what_explain_prints(in_a_copy):
-    (shown,) = [text for text in blocks(ROOT / "docs" / "policies.md", "text") if text.startswith("$ ")]
+    (shown,) = [text for text in blocks(GUIDE / "policies.md", "text") if text.startswith("$ ")]
     command, printed = shown.split("\n", 1)
     assert CliRunner().invoke(app, command.split()[2:]).stdout == printed
 
 
 def test_the_query_document_shows_queries_that_load(policies):
     """Its sum over cities and its matrix need other data than its counts over adults."""
-    (text,) = blocks(ROOT / "docs" / "queries.md", "yaml")
+    (text,) = blocks(GUIDE / "queries.md", "yaml")
     entries = re.split(r"^  - ", text, flags=re.MULTILINE)
     kept = [entry for entry in entries if not entry.startswith(("sum: elevation_m", "matrix:"))]
-    queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult.yaml"))
+    queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult" / "policy.yaml"))
     assert "women over 50K" in queries.names
     assert len(entries) - len(kept) == 2
 
 
 def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
-    (code,) = blocks(ROOT / "docs" / "secrets.md", "python")
+    (code,) = blocks(GUIDE / "secrets.md", "python")
     exec(compile(code, "secrets.md", "exec"), {})
     assert "of the budget remain" in capsys.readouterr().out
     assert Path("places.db").is_file()
 
 
 def test_the_noise_document_draws_what_it_shows(capsys):
-    (code,), (shown,) = (blocks(ROOT / "docs" / "noise.md", kind) for kind in ("python", "text"))
+    (code,), (shown,) = (blocks(GUIDE / "noise.md", kind) for kind in ("python", "text"))
     exec(compile(code, "noise.md", "exec"), {})
     assert capsys.readouterr().out == shown
 
 
 def test_the_document_on_queries_plans_what_it_shows(capsys):
-    (code,) = blocks(ROOT / "docs" / "queries.md", "python")
-    shown = next(text for text in blocks(ROOT / "docs" / "queries.md", "text") if text.startswith("changed-queries"))
+    (code,) = blocks(GUIDE / "queries.md", "python")
+    shown = next(text for text in blocks(GUIDE / "queries.md", "text") if text.startswith("changed-queries"))
     exec(compile(code, "queries.md", "exec"), {})
     assert capsys.readouterr().out == shown
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):
-    (code,) = blocks(ROOT / "docs" / "selection.md", "python")
+    (code,) = blocks(GUIDE / "selection.md", "python")
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
@@ -131,20 +145,42 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_documents_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
-        assert (document.parent / target).exists(), target
+    for target, heading in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", document.read_text(encoding="utf-8")):
+        if target.startswith("https:"):
+            continue
+        linked = document.parent / target if target else document
+        assert linked.exists(), target
+        assert not heading or heading in headings(linked), heading
+
+
+def headings(document):
+    """The anchors that a page's headings make."""
+    found = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_python_files_that_documents_name_exist(document):
+    """By their paths, or the ends of these."""
+    written = [f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in folder.rglob("*.py")]
+    for named in re.findall(r"`(?:python )?([\w/]+\.py)\b", document.read_text(encoding="utf-8")):
+        assert any(path.endswith(f"/{named}") for path in written), named
 
 
 def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     release = dx.compile_and_release(
-        policies / "adult.yaml", policies / "adult.csv", policies / "adult-queries.yaml", ledger="a.db", spend="1/4"
+        policies / "adult" / "policy.yaml",
+        policies / "adult" / "people.csv",
+        policies / "adult" / "queries.yaml",
+        ledger="a.db",
+        spend="1/4",
     )
     assert release.records == 30162
     assert Path("a.db").stat().st_size > 0
 
 
 def test_the_document_on_bodies_releases_what_it_shows(in_a_copy, capsys):
-    (code,) = blocks(ROOT / "docs" / "bodies.md", "python")
+    (code,) = blocks(GUIDE / "bodies.md", "python")
     names: dict[str, object] = {}
     exec(compile(code, "bodies.md", "exec"), names)
     assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nstatistic, hull 0.00")
@@ -152,7 +188,7 @@ def test_the_document_on_bodies_releases_what_it_shows(in_a_copy, capsys):
 
 
 def test_the_document_on_the_family_of_mechanisms_prints_what_it_shows(in_a_copy, capsys):
-    document = ROOT / "docs" / "mechanisms.md"
+    document = GUIDE / "mechanisms.md"
     names = {}
     for code in blocks(document, "python"):
         exec(compile(code, "mechanisms.md", "exec"), names)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from reference.project import ROOT
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
@@ -15,7 +15,7 @@ from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.source.codes import CODES, meaning
 from dxgeom.queries.queries_file import parse_queries
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
+REFERENCE = ROOT / "docs" / "reference" / "errors.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ABOUT_QUERIES = ("records", "queries")
 
@@ -59,11 +59,11 @@ def load(example, folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    inner = tmp_path / "policies"
-    inner.mkdir()
+    inner = tmp_path / "policies" / "clinic"
+    inner.mkdir(parents=True)
     for name, text in zip(("places.csv", "twice.csv", "roads.csv"), TABLES, strict=True):
         (inner / name).write_text(text, encoding="utf-8")
-    (inner / "clinic.yaml").write_text(POLICY, encoding="utf-8")
+    (inner / "policy.yaml").write_text(POLICY, encoding="utf-8")
     return inner
 
 
@@ -84,7 +84,7 @@ def test_a_right_example_loads(section, folder):
 
 def test_an_example_that_is_a_command_gets_its_code_or_runs(folder, monkeypatch):
     (section,) = [section for section in SECTIONS if section.language == "sh"]
-    monkeypatch.chdir(folder.parent)
+    monkeypatch.chdir(folder.parent.parent)
     wrong, right = (CliRunner().invoke(app, line.split()[1:]) for line in (section.wrong, section.right))
     assert (wrong.exit_code, right.exit_code) == (1, 0)
     assert f": {section.code}: " in wrong.stderr

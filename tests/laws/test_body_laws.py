@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
@@ -20,6 +21,7 @@ from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.containment.membership import contains_point, gauge_rounded_up
+from dxgeom.numeric.exact_numbers import rational
 
 
 def hull(differences):
@@ -152,6 +154,60 @@ def test_exact_gauges_are_what_gauges_round(body, vectors):
         assert contains_point(body, [Fraction(x) * inner for x in v])
         outer = Fraction(1) / (Fraction(rounded) * (1 - Fraction(1, 10**9)))
         assert not contains_point(body, [Fraction(x) * outer for x in v])
+
+
+def test_upper_bounds_are_not_below_the_exact_gauge_and_hardly_above_it(body, vectors):
+    """Of points that are off, in every direction that is allowed."""
+    points, moves = vectors[0][:20], np.abs(vectors[1][:20]) * 1e-3
+    sharp = body.gauge_upper_bounds(points, np.zeros_like(points))
+    wide = body.gauge_upper_bounds(points, moves)
+    for point, move, least, most in zip(points, moves, sharp.tolist(), wide.tolist(), strict=True):
+        assert contains_point(body, [Fraction(x) / Fraction(least) for x in point])
+        signs = np.random.default_rng(7).choice([-1, 1], (8, body.dimension))
+        for moved in point + signs * move * (1 - 1e-12):
+            assert contains_point(body, [Fraction(x) / Fraction(most) for x in moved])
+    assert sharp == pytest.approx(body.gauge(points), rel=1e-6)
+
+
+def test_a_certified_gauge_is_the_exact_one(body, vectors):
+    for v in vectors[0][:10]:
+        exact = body.certified_gauge.exact([arb(x) for x in v.tolist()])
+        stated = arb(body.exact_gauge([rational(x) for x in v.tolist()]))
+        assert exact.overlaps(stated)
+        assert float(exact.rad()) <= 1e-9 * float(exact.mid())
+
+
+def test_what_a_body_knows_of_itself_fits_its_gauge_and_support(body, vectors):
+    for direction, most in zip(vectors[1][:5], body.support_upper_bounds(vectors[1][:5]).tolist(), strict=True):
+        assert most == pytest.approx(float(body.support_function(direction)), rel=1e-3)
+        assert most >= float(body.support_function(direction)) * (1 - 1e-9)
+    for rows, value in ((body.exact_corners(), body.exact_gauge), (body.exact_facets(), body.exact_support)):
+        for row in (rows or [])[:20]:
+            assert abs(float(arb(value(row))) - 1) < 1e-2
+            assert value([x / 2 for x in row]) < 1
+    if body.powers is not None:
+        sizes = np.abs(vectors[0]) / body.powers.radii
+        assert body.gauge(vectors[0]) == pytest.approx(np.linalg.norm(sizes, body.powers.exponent, axis=1))
+    if body.axes_of_ball is not None:
+        lengths = np.linalg.norm(np.linalg.solve(body.axes_of_ball, vectors[0].T), axis=0)
+        assert body.gauge(vectors[0]) == pytest.approx(lengths)
+    if body.polytope is not None:
+        assert body.polytope.gauge(vectors[0]) == pytest.approx(body.gauge(vectors[0]))
+    if body.polytope_around is not None:
+        assert np.all(body.polytope_around.gauge(vectors[0]) <= body.gauge(vectors[0]) * (1 + 1e-9))
+
+
+def test_the_shadow_of_a_body_is_as_wide_as_the_body(body):
+    onto = np.random.default_rng(8).standard_normal((2, body.dimension))
+    shadow = body.shadow(onto)
+    for direction in np.random.default_rng(9).standard_normal((20, 2)):
+        widest = float(body.support_function(direction @ onto))
+        assert float((shadow @ direction).max()) == pytest.approx(widest, rel=1e-3)
+
+
+def test_every_body_has_a_digest_of_its_own():
+    assert len({body.digest for body in BODIES.values()}) == len(BODIES)
+    assert roots(3).digest == roots(3).digest
 
 
 def test_the_origin_is_inside_and_what_is_no_point_is_refused(body):

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, fmpq
 from scipy import stats
 
 from dxgeom.errors import NotANormBall, TooLarge
@@ -137,6 +137,21 @@ def test_a_parallelepiped_holds_as_many_lattice_points_as_its_determinant(name):
         assert len(np.unique(points, axis=0)) == len(points) == volume
         assert not np.any(points @ law._corners[cone] % int(volume))
         assert np.all((points >= 0) & (points < volume) | ~law._closed[cone] & (points == volume))
+
+
+def test_the_log_probability_falls_by_the_loss(law):
+    """log P(0) − log P(z) is ‖z‖, within the balls; and ‖·‖ is a norm."""
+    origin = law.probability([0] * law.dimension)
+    for point in window(law)[::11]:
+        loss = law.loss(point)
+        assert (origin.log() - law.probability(point).log()).overlaps(arb(fmpq(loss.numerator, loss.denominator)))
+        assert law.loss([-2 * z for z in point]) == 2 * loss
+        assert law.loss([z + 1 for z in point]) <= loss + law.loss([1] * law.dimension)
+
+
+def test_every_law_has_a_digest_of_its_own():
+    assert len({law.digest for law in LAWS.values()}) == len(LAWS)
+    assert DiscreteLaplaceNoise((Fraction(17, 10),)).digest == LAWS["one laplace"].digest
 
 
 def test_one_dimension_is_discrete_laplace():

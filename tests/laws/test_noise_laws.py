@@ -11,12 +11,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.containment.membership import contains_point
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.k_norm_noise import LAWS as LAWS_FOR_BODIES
+from dxgeom.noise.laws.k_norm_noise import k_norm_noise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -108,7 +112,55 @@ def test_the_law_is_symmetric(name):
 @pytest.mark.parametrize("name", LAWS)
 def test_no_coordinate_reaches_further_than_stated(name):
     law = LAWS[name]
-    assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.reach * 60
+    assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.amplitude * 60
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
+    """By that of the body, where it is known; through a wide map no preimage is shorter than the bound says."""
+    law = LAWS[name]
+    shifts = np.random.default_rng(2).standard_normal((50, law.dimension)) * 30
+    bounds = law.loss_upper_bounds(shifts, np.zeros_like(shifts))
+    if law.body is not None:
+        assert law.body.dimension == law.dimension
+        for shift, bound in zip(shifts.tolist(), bounds.tolist(), strict=True):
+            assert contains_point(law.body, [Fraction(x) / Fraction(bound) for x in shift])
+        assert bounds == pytest.approx(law.body.gauge(shifts), rel=1e-6)
+        assert np.allclose(law.body.noise_second_moment, law.second_moment, rtol=1e-9)
+    else:
+        assert name == "Laplace through a wide map"
+        preimages = shifts @ np.linalg.pinv(law.map).T
+        assert bounds == pytest.approx(np.sum(np.abs(preimages) / law.inner.scales, axis=1), rel=1e-9)
+        with pytest.raises(UnsupportedCombination, match="projection"):
+            law.known_body  # noqa: B018
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_casts_the_shadow_of_its_body(name):
+    law = LAWS[name]
+    onto = np.random.default_rng(3).standard_normal((2, law.dimension))
+    inner, image = (law.inner, onto @ law.map) if law.body is None else (law, onto)
+    for direction in np.random.default_rng(4).standard_normal((10, 2)):
+        widest = float(inner.known_body.support_function(direction @ image))
+        assert float((law.shadow(onto) @ direction).max()) == pytest.approx(widest, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law.body is not None])
+def test_the_noise_of_a_law_s_body_has_that_law(name):
+    """By its own digest, or by its moment where another kind draws the same noise."""
+    law = LAWS[name]
+    again = k_norm_noise(law.body)
+    assert np.allclose(again.second_moment, law.second_moment, rtol=1e-9)
+    if type(again) is type(law):
+        assert again.digest == law.digest
+
+
+def test_every_law_has_a_digest_of_its_own():
+    assert len({law.digest for law in LAWS.values()}) == len(LAWS)
+
+
+def test_every_law_is_offered_the_bodies_it_draws():
+    assert set(NoiseLaw.__subclasses__()) == set(LAWS_FOR_BODIES)
 
 
 def test_no_law_is_forgotten():

@@ -73,9 +73,9 @@ def test_predicted_ratios_are_those_of_a_million_draws(count):
 
 def test_example_1_gives_each_query_the_scale_of_its_own_attribute(policies):
     """Count non-native patients: 1/eps_0; count men: 1/eps_1. Each on its own."""
-    policy = load_policy(policies / "clinic.yaml")
+    policy = load_policy(policies / "clinic" / "policy.yaml")
     metric = policy.compile()
-    queries = load_queries(policies / "clinic-queries.yaml", policy)
+    queries = load_queries(policies / "clinic" / "queries.yaml", policy)
     scales = {}
     for k, name in enumerate(queries.names):
         alone = LinearQueries((name,), queries.numerators[k : k + 1], queries.units[k : k + 1], policy.universe)
@@ -86,7 +86,7 @@ def test_example_1_gives_each_query_the_scale_of_its_own_attribute(policies):
 
 
 def test_the_elevation_query_on_us_cities_improves_hundreds_of_times(policies):
-    policy = load_policy(policies / "us-cities.yaml")
+    policy = load_policy(policies / "us-cities" / "policy.yaml")
     column = next(c for c in policy.universe.attributes[0].columns if c.name == "elevation_m")
     elevation = LinearQueries.from_matrix(["elevation"], np.array([column.numbers], dtype=object), policy.universe)
     sensitivity = sensitivity_of(policy.compile(), elevation)

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,9 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.planner.workshop import Name, Workshop
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import Kind, build, names
+from dxgeom.planner.options import PlanOptions
 from dxgeom.universe.queries import LinearQueries
 
 SIZE = 4
@@ -155,7 +157,9 @@ def itself(mechanism, answers, here, there):
 
 def additive(name, records=None):
     return Case(
-        make=lambda: Workshop(sensitivity_of(LINE, queries()), records=records).build(name),
+        make=lambda: build(
+            name, CandidateBuilder(sensitivity_of(LINE, queries()), options=PlanOptions(records=records))
+        ),
         data=COUNTS,
         others=REPLACED,
         view=additive_view,
@@ -211,7 +215,7 @@ def counted_in_half(metric, members):
 
 
 CASES = {
-    **{name: additive(name) for name in get_args(Name)},
+    **{name: additive(name) for name in names(Kind.SHAPE, Kind.ORDINARY)},
     # What it states is the error of the worst records.
     "changed-queries": replace(additive("changed-queries", int(COUNTS.sum())), exact=False),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),
@@ -304,8 +308,8 @@ CASES = {
 
 def every_mechanism() -> set[type]:
     """All concrete subclasses, after every file of the room was read."""
-    for module in pkgutil.iter_modules(dxgeom.mechanisms.__path__):
-        importlib.import_module(f"dxgeom.mechanisms.{module.name}")
+    for module in pkgutil.walk_packages(dxgeom.mechanisms.__path__, "dxgeom.mechanisms."):
+        importlib.import_module(module.name)
     found, left = set(), [Mechanism]
     while left:
         kind = left.pop()

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from dxgeom.policy.kinds.regions import RegionsSyntax
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.syntax.models import RegionsSyntax, RuleSyntax
-from dxgeom.universe.attributes import PointsAttribute
-from tests.reference.policy_closure import INFINITE, PlainAttribute, PlainEdges, PlainRule, bound
+from dxgeom.policy.syntax.models import RuleSyntax
+from dxgeom.universe.places import PointsAttribute
+from reference.policy_closure import INFINITE, PlainAttribute, PlainEdges, PlainRule, bound
 
 Exact = Fraction | float
 EARTH_KM = 6371.0088

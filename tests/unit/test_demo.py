@@ -9,10 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES, ROOT
 
 import dxgeom as dx
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
@@ -31,7 +30,7 @@ def test_the_demonstration_releases_answers_and_draws_pictures_afresh(tmp_path: 
 
 
 def check_ledger_and_answers(folder: Path) -> None:
-    policy = dx.load_policy(ROOT / "policies" / "us-cities.yaml")
+    policy = dx.load_policy(POLICIES / "us-cities" / "policy.yaml")
     metric = policy.compile()
     with dx.Ledger.open(
         folder / "privacy.db", policy_fingerprint=metric.fingerprint, policy_name=metric.title, budget=metric.budget

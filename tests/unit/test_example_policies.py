@@ -10,12 +10,15 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import BaseModel
+from reference.example_policies import TABLES
+from reference.plain_policy import exact_distances, great_circle
+from reference.policy_closure import INFINITE
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -23,34 +26,9 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.policy.syntax.models import ATTRIBUTE_KINDS, PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
-from tests.reference.plain_policy import exact_distances, great_circle
-from tests.reference.policy_closure import INFINITE
-
-FOLDER = Path(__file__).parent.parent.parent / "policies"
-TABLES = {
-    "adult": ("adult.csv", None, 30_162),
-    "bike-sharing": ("bike-sharing.csv", "riders", None),
-    "bus-lines": ("bus-lines-passengers.csv", "passengers", 11_121),
-    "census-block": ("census-block.csv", None, 200),
-    "clinic": ("clinic.csv", None, 80),
-    "diagnoses": ("diagnoses.csv", "patients", None),
-    "districts": ("districts-trips.csv", None, 1_062),
-    "hospital-stays": ("hospital-stays.csv", None, None),
-    "library-loans": ("library-loans.csv", "readers", None),
-    "mobility": ("mobility.csv", "phones", None),
-    "parcels": ("parcels.csv", "parcels", None),
-    "payroll": ("payroll.csv", "employees", None),
-    "poll": ("poll.csv", "voters", None),
-    "school": ("school.csv", "pupils", None),
-    "shelter": ("shelter.csv", None, None),
-    "smart-meters": ("smart-meters.csv", None, 300),
-    "tenants": ("tenants.csv", None, 220),
-    "us-cities": ("us-cities-people.csv", "residents", None),
-    "vaccinations": ("vaccinations.csv", None, 240),
-}
-"""Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
+from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
 
 RELEASED_ELSEWHERE = {"adult", "us-cities"}
 """The tests of the documents plan and release these."""
@@ -64,7 +42,7 @@ Record = dict[str, str]
 
 @cache
 def example(name: str) -> Policy:
-    return dx.load_policy(FOLDER / f"{name}.yaml")
+    return dx.load_policy(POLICIES / name / "policy.yaml")
 
 
 def agrees(found: Any, exact: Exact) -> bool:
@@ -92,7 +70,7 @@ def obeys(policy: Policy, expected: Callable[[Record, Record], Exact]) -> bool:
 
 
 def cells(file: str) -> list[dict[str, str]]:
-    return list(csv.DictReader((FOLDER / file).read_text(encoding="utf-8").splitlines()))
+    return list(csv.DictReader((POLICIES / file).read_text(encoding="utf-8").splitlines()))
 
 
 def if_other(one: Record, other: Record, **epsilons: str) -> Fraction:
@@ -102,12 +80,14 @@ def if_other(one: Record, other: Record, **epsilons: str) -> Fraction:
 
 
 def test_no_example_is_forgotten():
-    written = {path.stem for path in FOLDER.glob("*.yaml")}
-    policies = {name for name in written if not name.endswith("-queries")}
-    assert policies == set(TABLES) and {f"{name}-queries" for name in policies} == written - policies
-    readme, sources = ((FOLDER / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
-    assert re.findall(r"^\| \[(.+)\]\(\1\.yaml\) \| \S.* \|$", readme, re.MULTILINE) == sorted(policies)
-    data = {path.name for path in FOLDER.iterdir() if path.suffix not in (".yaml", ".md")}
+    written = {path.relative_to(POLICIES).as_posix() for path in POLICIES.rglob("*") if path.is_file()}
+    assert {path.name for path in POLICIES.iterdir() if path.is_dir()} == set(TABLES)
+    languages = {f"{name}/{file}.yaml" for name in TABLES for file in ("policy", "queries")}
+    assert {path for path in written if path.endswith(".yaml")} == languages
+    readme, sources = ((POLICIES / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
+    shown = re.findall(r"^\| \[(.+)\]\(\1/policy\.yaml\) \| \[(.+)\]\(\1/\2\) \| \S.* \|$", readme, re.MULTILINE)
+    assert shown == sorted((name, table) for name, (table, *_) in TABLES.items())
+    data = written - languages - {"README.md", "SOURCES.md"}
     assert data == {word for word in re.findall(r"`([^`]+)`", sources) if not word.endswith(".yaml")}
 
 
@@ -120,7 +100,8 @@ def test_the_examples_use_every_word_of_the_language():
         attributes = [one for one in document.universe.attributes.values() if isinstance(one, BaseModel)]
         for model in (document, document.universe, *rules, *secrets, *attributes):
             used.setdefault(type(model), set()).update(model.model_fields_set)
-    for model in (PolicySyntax, UniverseSyntax, RuleSyntax, SecretsSyntax, *ATTRIBUTE_KINDS.values()):
+    kinds = [kind.syntax for kind in ATTRIBUTE_KINDS if kind is not WORDS]
+    for model in (PolicySyntax, UniverseSyntax, RuleSyntax, SecretsSyntax, *kinds):
         assert used[model] == set(model.model_fields), model.__name__
     assert any(isinstance(one, tuple) for document in documents for one in document.universe.attributes.values())
     chosen = {type(rule.individuals) for document in documents for rule in document.rules if rule.individuals}
@@ -139,21 +120,21 @@ def test_check_finds_nothing_that_was_not_meant(name):
 def test_the_metric_of_an_example_is_that_of_its_exact_twin(name):
     policy = example(name)
     assert policy.universe.size <= 200
-    for found, exact in zip(distances(policy), exact_distances(policy, FOLDER), strict=True):
+    for found, exact in zip(distances(policy), exact_distances(policy, POLICIES / name), strict=True):
         assert all(map(agrees, found, exact))
 
 
 def test_the_metric_of_a_few_us_cities_is_that_of_their_exact_twin(tmp_path):
-    shutil.copy(FOLDER / "us-cities.yaml", tmp_path)
-    lines = (FOLDER / "us-cities.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "us-cities.csv").write_text("".join([lines[0], *lines[1::30]]), encoding="utf-8")
-    policy = dx.load_policy(tmp_path / "us-cities.yaml")
+    shutil.copy(POLICIES / "us-cities" / "policy.yaml", tmp_path)
+    lines = (POLICIES / "us-cities" / "cities.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "cities.csv").write_text("".join([lines[0], *lines[1::30]]), encoding="utf-8")
+    policy = dx.load_policy(tmp_path / "policy.yaml")
     for found, exact in zip(distances(policy), exact_distances(policy, tmp_path), strict=True):
         assert all(map(agrees, found, exact))
 
 
 def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
-    text = (FOLDER / "adult.yaml").read_text(encoding="utf-8")
+    text = (POLICIES / "adult" / "policy.yaml").read_text(encoding="utf-8")
     few = {
         "sex": "[Female]",
         "race": "[White, Other]",
@@ -166,7 +147,7 @@ def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
         assert count == 1
     policy = parse_policy(text)
     assert policy.universe.size == 120
-    for found, exact in zip(distances(policy), exact_distances(policy, FOLDER), strict=True):
+    for found, exact in zip(distances(policy), exact_distances(policy, POLICIES / "adult"), strict=True):
         assert all(map(agrees, found, exact))
 
 
@@ -174,9 +155,11 @@ def test_the_metric_of_fewer_kinds_of_adults_is_that_of_their_exact_twin():
 def test_an_example_is_planned_and_released_from_its_own_files(name, tmp_path):
     table, count_column, records = TABLES[name]
     policy = example(name)
-    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / f"{name}-queries.yaml", policy))
+    plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / name / "queries.yaml", policy))
     assert plan.predicted_mse > 0
-    release = plan.release(FOLDER / table, count_column=count_column, ledger=str(tmp_path / "a.db"), spend="1/2")
+    release = plan.release(
+        POLICIES / name / table, count_column=count_column, ledger=str(tmp_path / "a.db"), spend="1/2"
+    )
     assert len(release.values) == len(plan.queries.names)
     answers = zip(release.names, release.values, release.intervals(0.95), strict=True)
     public = {query for query, value, (low, high) in answers if not low < value < high}
@@ -211,7 +194,7 @@ def test_value_sensitivities_are_the_least_of_two_values_and_of_twice_any_third(
 
 
 def test_individuals_are_as_far_apart_as_the_sum_of_their_two_numbers():
-    house = {row["house"]: Fraction(row["chosen"]) for row in cells("parcels-houses.csv")}
+    house = {row["house"]: Fraction(row["chosen"]) for row in cells("parcels/houses.csv")}
     sender = {"pharmacy": Fraction("0.1"), "law firm": Fraction("0.05"), "grocer": Fraction("0.5")}
     sender["bookshop"] = sender["grocer"]
 
@@ -224,7 +207,7 @@ def test_individuals_are_as_far_apart_as_the_sum_of_their_two_numbers():
 
 def test_a_blowfish_graph_counts_epsilon_for_every_hop():
     beside: dict[str, set[str]] = {}
-    for row in cells("library-loans-related.csv"):
+    for row in cells("library-loans/library-loans-related.csv"):
         beside.setdefault(row["subject"], set()).add(row["related"])
         beside.setdefault(row["related"], set()).add(row["subject"])
 
@@ -253,7 +236,7 @@ def test_a_blowfish_partition_of_records_is_epsilon_inside_a_block_and_infinite_
 
 
 def test_a_blowfish_partition_of_values_is_epsilon_inside_a_block_and_infinite_across():
-    district = {row["school"]: row["district"] for row in cells("school-sites.csv")}
+    district = {row["school"]: row["district"] for row in cells("school/sites.csv")}
 
     def expected(one: Record, other: Record) -> Exact:
         if district[one["school"]] != district[other["school"]]:
@@ -266,7 +249,7 @@ def test_a_blowfish_partition_of_values_is_epsilon_inside_a_block_and_infinite_a
 
 
 def test_a_blowfish_distance_threshold_counts_epsilon_for_every_hop_of_near_places():
-    spots = {row["dock"]: (int(row["east"]), int(row["north"])) for row in cells("bike-sharing-docks.csv")}
+    spots = {row["dock"]: (int(row["east"]), int(row["north"])) for row in cells("bike-sharing/docks.csv")}
 
     def near(one: str, other: str) -> bool:
         (a, b), (c, d) = spots[one], spots[other]
@@ -287,7 +270,7 @@ def test_a_blowfish_distance_threshold_counts_epsilon_for_every_hop_of_near_plac
 
 
 def test_a_smooth_threshold_is_its_own_closed_form():
-    spots = {row["mast"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("mobility-masts.csv")}
+    spots = {row["mast"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("mobility/masts.csv")}
     stretches = set()
 
     def expected(one: Record, other: Record) -> Fraction:
@@ -300,7 +283,7 @@ def test_a_smooth_threshold_is_its_own_closed_form():
 
 
 def test_geo_indistinguishability_is_epsilon_times_the_distance():
-    rows = cells("us-cities.csv")
+    rows = cells("us-cities/cities.csv")
     metric = example("us-cities").compile()
     places = np.random.default_rng(7).integers(0, len(rows), (200, 2))
     spots = [(float(row["latitude"]), float(row["longitude"])) for row in rows]
@@ -324,7 +307,10 @@ def test_a_time_series_is_epsilon_times_its_largest_change():
 
 
 def test_a_tree_is_the_length_of_the_path_along_its_branches():
-    above = {row["code"]: (row["chapter"], Fraction(row["epsilon"])) for row in cells("hospital-stays-tree.csv")}
+    above = {
+        row["code"]: (row["chapter"], Fraction(row["epsilon"]))
+        for row in cells("hospital-stays/hospital-stays-tree.csv")
+    }
 
     def heights(code: str) -> dict[str, Fraction]:
         found, height = {code: Fraction(0)}, Fraction(0)
@@ -394,7 +380,7 @@ def test_the_certificate_of_an_example_holds_and_every_value_has_records(name):
     table, count_column, records = TABLES[name]
     policy = example(name)
     assert len(audit_policy(json.loads(json.dumps(claims_of(policy.compile(), "policy"))), policy).lines) == 2
-    found = histogram_of_table(FOLDER / table, policy.universe, count_column=count_column)
+    found = histogram_of_table(POLICIES / name / table, policy.universe, count_column=count_column)
     assert found.total == records
     by_place = found.counts.reshape(policy.universe.shape).sum(axis=1)
     assert by_place.min() > 0
@@ -402,10 +388,10 @@ def test_the_certificate_of_an_example_holds_and_every_value_has_records(name):
 
 @pytest.mark.parametrize("name", ["districts", "hospital-stays"])
 def test_the_command_line_checks_and_plans_and_releases_an_example(name, tmp_path):
-    policy, queries = FOLDER / f"{name}.yaml", FOLDER / f"{name}-queries.yaml"
+    policy, queries = POLICIES / name / "policy.yaml", POLICIES / name / "queries.yaml"
     assert run("check", policy)["warnings"] == []
     assert run("plan", policy, queries)["predicted_mse"] > 0
-    table = FOLDER / TABLES[name][0]
+    table = POLICIES / name / TABLES[name][0]
     assert run("release", policy, table, queries, "--ledger", tmp_path / "a.db", "--spend", "1")["records"] > 0
 
 

@@ -84,10 +84,14 @@ def _progress(work: str, size: int) -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
+    from dxgeom.metrics.kernels.detours import SLOWER, slow_for_want_of_numba
+
     console = Console(stderr=True)
     if size < _LARGE or not console.is_terminal:
         yield None
         return
+    if slow_for_want_of_numba(size):
+        console.print(SLOWER, highlight=False)
     with Bar(console=console, transient=True) as bar:
         task = bar.add_task(work, total=size)
         yield lambda done, total: bar.update(task, completed=done, total=total)

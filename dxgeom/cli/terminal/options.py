@@ -19,26 +19,7 @@ class Format(StrEnum):
     json = "json"
 
 
-class Mechanism(StrEnum):
-    """The mechanisms that can be asked for by name."""
-
-    auto = "auto"
-    laplace = "laplace"
-    box = "box"
-    ellipsoid = "ellipsoid"
-    rotated_laplace = "rotated-laplace"
-    hull = "hull"
-    coarse_hull = "coarse-hull"
-    block_hulls = "block-hulls"
-    strategy = "strategy"
-    epsilon_dp = "epsilon-dp"
-    changed_queries = "changed-queries"
-    laplace_equal_shares = "laplace-equal-shares"
-    laplace_one_scale = "laplace-one-scale"
-    laplace_proportional_shares = "laplace-proportional-shares"
-
-
-class Aim(StrEnum):
+class ObjectiveChoice(StrEnum):
     """What a plan makes small."""
 
     mse = "mse"
@@ -54,6 +35,19 @@ def spend_of(text: str | Fraction) -> Fraction:
 
     try:
         return exact_amount(text, "spend")
+    except UnsupportedCombination as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def mechanism_of(text: str) -> str:
+    """The name of a mechanism that can be asked for.
+
+    Raises: typer.BadParameter.
+    """
+    from dxgeom.planner.candidates import require_known
+
+    try:
+        return require_known(text)
     except UnsupportedCombination as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -82,7 +76,13 @@ FormatOption: TypeAlias = Annotated[
     Format, typer.Option("--format", help="'json' writes one JSON document to standard output, for mistakes too.")
 ]
 MechanismOption: TypeAlias = Annotated[
-    Mechanism, typer.Option("--mechanism", help="'auto' takes the one with the smallest predicted error.")
+    str,
+    typer.Option(
+        "--mechanism",
+        parser=mechanism_of,
+        metavar="NAME",
+        help="'auto' takes the one with the smallest predicted error; an unknown name is answered with all there are.",
+    ),
 ]
 CoarseFacetsOption: TypeAlias = Annotated[
     int | None,
@@ -94,7 +94,8 @@ CoarseFacetsOption: TypeAlias = Annotated[
     ),
 ]
 ObjectiveOption: TypeAlias = Annotated[
-    Aim, typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer.")
+    ObjectiveChoice,
+    typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer."),
 ]
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")

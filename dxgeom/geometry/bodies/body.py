@@ -1,22 +1,47 @@
-"""What every norm ball offers."""
+"""What every norm ball offers, and what it may know of itself: corners, facets, parts, an exact gauge."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from flint import fmpq
+from flint import ctx, fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.numeric.exact_numbers import ExactNumber
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.geometry.bodies.exact_rows import Rows, dual_power_norm, highest, rationals
+from dxgeom.geometry.bodies.gauge import Gauge
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.exact_numbers import ExactNumber, value_rounded_up
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+
+_PRECISION = 256
+_ANGLES = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+DEGREES = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+"""A round body is drawn as a polygon with a corner for every degree."""
 
 
-class ConvexBody(ABC):
+class Powers(NamedTuple):
+    """{v: Σ (|v_k|/radii[k])^exponent ≤ 1}, a ball of ℓp along the axes."""
+
+    radii: NDArray[np.float64]
+    exponent: float
+
+
+class ConvexBody(DefinedByNumbers):
     """A symmetric convex body K in ℝᵐ with interior: the unit ball of a norm.
 
+    A new body is a frozen dataclass with the eight abstract answers. Whatever else it knows of itself it says too, and
+    rules, proofs and samplers that need no more than that serve it; None, or a refusal, says that it does not know.
+
     Laws: the gauge is a norm; ``gauge(v) ≤ 1`` iff v ∈ K; ``u·v ≤ support_function(u)·gauge(v)``, with equality for
-    some v; a uniform point has the stated second moment; the exact gauge is what the gauge rounds.
+    some v; a uniform point has the stated second moment; the exact gauge is what the gauge rounds, and the upper bounds
+    are not below it.
     """
 
     @property
@@ -36,6 +61,14 @@ class ConvexBody(ABC):
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         """``‖point‖_K`` of one rational point: rational where it can be, else a ball at the precision in force."""
 
+    @property
+    @abstractmethod
+    def certified_gauge(self) -> Gauge:
+        """``‖·‖_K`` in float64 with a bound on the error, and in ball arithmetic.
+
+        Guarantee: *exact*: lengths, normals and maps are the rationals that float64 holds.
+        """
+
     @abstractmethod
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         """``count`` float points (count, m), uniform in K, for predictions and plots. **Never release these.**"""
@@ -54,3 +87,95 @@ class ConvexBody(ABC):
     def noise_second_moment(self) -> NDArray[np.float64]:
         """E[V Vᵀ] (m, m) of the noise with density ∝ exp(−‖v‖_K): a uniform point times a Gamma(m + 1) radius."""
         return (self.dimension + 1) * (self.dimension + 2) * self.second_moment
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(E,): ``‖v‖_K``, *rounded up*, for every v within ``errors`` (E, m) of the ``points`` (E, m)."""
+        values, slack = self.certified_gauge.near(points, errors)
+        return np.asarray((values + slack) * (1 + 4 * UNIT_ROUNDOFF))
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        """max over v ∈ K of direction·v: rational where it can be, else a ball at the precision in force.
+
+        Raises: UnsupportedCombination for a body that knows neither this nor its corners; as ``exact_corners``.
+        """
+        if self.powers is not None:
+            sizes = [abs(x) * radius for x, radius in zip(direction, rationals(self.powers.radii), strict=True)]
+            return dual_power_norm(sizes, self.powers.exponent)
+        corners = self.exact_corners()
+        if corners is None:
+            raise UnsupportedCombination(f"how far a {type(self).__name__} reaches is known in float64 only")
+        return highest(direction, corners)
+
+    def support_upper_bounds(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """max over v ∈ K of u·v for each of the directions (H, m), *rounded up*: what an outer polytope asks for."""
+        with ctx.workprec(_PRECISION):
+            return np.array([value_rounded_up(self.exact_support(rationals(direction))) for direction in directions])
+
+    def exact_corners(self) -> Rows | None:
+        """Points whose hull is the body, or None for a round body.
+
+        Guarantee: *exact*. Raises: TooLarge where they are too many to list; CertificateRefused where they are not
+        proved.
+        """
+        return None
+
+    def exact_facets(self) -> Rows | None:
+        """Normals a with K = {v: a·v ≤ 1 for all of them}, or None for a round body.
+
+        Guarantee and Raises: as ``exact_corners``.
+        """
+        return None
+
+    @property
+    def powers(self) -> Powers | None:
+        """The radii and the exponent of a ball of ℓp along the axes, None for any other body."""
+        return None
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64] | None:
+        """A (m, m) with K = A·(the unit ball of ℓ₂), None for any other body."""
+        return None
+
+    @property
+    def polytope(self) -> SymmetricPolytope | None:
+        """The body itself where it is a polytope with a proved boundary of simplices, else None."""
+        return None
+
+    @property
+    def polytope_around(self) -> SymmetricPolytope | None:
+        """A polytope with a proved boundary that *contains* the body and is barely larger; None where there is none.
+
+        Raises: TooLarge, CertificateRefused, NotANormBall when it is too large to be found or proved.
+        """
+        return None
+
+    @property
+    def factors(self) -> tuple[ConvexBody, ...] | None:
+        """Bodies over blocks of coordinates, in order, of which this is the Cartesian product."""
+        return None
+
+    @property
+    def summands(self) -> tuple[ConvexBody, ...] | None:
+        """Bodies over blocks of coordinates, in order, of whose union this is the hull."""
+        return None
+
+    @property
+    def preimage(self) -> tuple[ConvexBody, NDArray[np.float64]] | None:
+        """A body, and an invertible matrix that makes this one of it."""
+        return None
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points (n, 2) whose hull is the body's image under ``onto`` (2, m), up to the rounding of float64.
+
+        Unless a body knows better, its image's supporting lines of every degree are cut with each other: the hull is
+        around the image, and within a ten-thousandth of it.
+        """
+        heights = self.support_function(DEGREES @ onto)
+        sides = np.stack([DEGREES, np.roll(DEGREES, -1, axis=0)], axis=1)
+        return np.asarray(np.linalg.solve(sides, np.stack([heights, np.roll(heights, -1)], axis=1)[..., None])[:, :, 0])
+
+
+def exact_axes(body: ConvexBody) -> fmpq_mat | None:
+    """``axes_of_ball`` as the rationals that they are."""
+    axes = body.axes_of_ball
+    return None if axes is None else fmpq_mat([rationals(row) for row in axes])

@@ -9,13 +9,15 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.exact_rows import Rows, combined, image_of, side_by_side
+from dxgeom.geometry.bodies.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.blocks import block_diagonal, block_slices
-from dxgeom.numeric.exact_numbers import ExactNumber, largest, solve_rationally, total
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
 
 
 @final
@@ -40,6 +42,23 @@ class CartesianProduct(ConvexBody):
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return largest(_exact_gauges(self.parts, point))
+
+    @cached_property
+    def certified_gauge(self) -> LargestGauge:
+        return LargestGauge(_gauges_of_blocks(self.parts))
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        return total(_exact_supports(self.parts, direction))
+
+    def exact_corners(self) -> Rows | None:
+        return combined([part.exact_corners() for part in self.parts])
+
+    def exact_facets(self) -> Rows | None:
+        return side_by_side([part.exact_facets() for part in self.parts], [part.dimension for part in self.parts])
+
+    @property
+    def factors(self) -> tuple[ConvexBody, ...]:
+        return self.parts
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return np.hstack([part.simulate_uniform(count, generator) for part in self.parts])
@@ -78,6 +97,26 @@ class FreeSum(ConvexBody):
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return total(_exact_gauges(self.parts, point))
+
+    @cached_property
+    def certified_gauge(self) -> SumGauge:
+        return SumGauge(_gauges_of_blocks(self.parts))
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        return largest(_exact_supports(self.parts, direction))
+
+    def exact_corners(self) -> Rows | None:
+        return side_by_side([part.exact_corners() for part in self.parts], [part.dimension for part in self.parts])
+
+    def exact_facets(self) -> Rows | None:
+        return combined([part.exact_facets() for part in self.parts])
+
+    @property
+    def summands(self) -> tuple[ConvexBody, ...]:
+        return self.parts
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([part.shadow(onto[:, block]) for part, block in blocks_of(self.parts)])
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         radii = [generator.standard_gamma(part.dimension + 1, (count, 1)) for part in self.parts]
@@ -124,6 +163,28 @@ class LinearImage(ConvexBody):
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return self.inner.exact_gauge(solve_rationally(self.map.tolist(), point))
 
+    @cached_property
+    def certified_gauge(self) -> Gauge:
+        return self.inner.certified_gauge.through(rational_matrix(self.map.tolist()).inv())
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        return self.inner.exact_support(image_of(self.map.T, direction))
+
+    def exact_corners(self) -> Rows | None:
+        corners = self.inner.exact_corners()
+        return None if corners is None else [image_of(self.map, corner) for corner in corners]
+
+    def exact_facets(self) -> Rows | None:
+        facets = self.inner.exact_facets()
+        return None if facets is None else [solve_rationally(self.map.T.tolist(), facet) for facet in facets]
+
+    @property
+    def preimage(self) -> tuple[ConvexBody, NDArray[np.float64]]:
+        return self.inner, self.map
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.shadow(onto @ self.map)
+
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return np.asarray(self.inner.simulate_uniform(count, generator) @ self.map.T)
 
@@ -156,3 +217,17 @@ def _supports(parts: tuple[ConvexBody, ...], directions: ArrayLike) -> list[NDAr
 
 def _exact_gauges(parts: tuple[ConvexBody, ...], point: Sequence[fmpq]) -> list[ExactNumber]:
     return [part.exact_gauge(point[block]) for part, block in blocks_of(parts)]
+
+
+def _exact_supports(parts: tuple[ConvexBody, ...], direction: Sequence[fmpq]) -> list[ExactNumber]:
+    return [part.exact_support(direction[block]) for part, block in blocks_of(parts)]
+
+
+def _gauges_of_blocks(parts: tuple[ConvexBody, ...]) -> tuple[Gauge, ...]:
+    """Each part's gauge of its own coordinates, as a function of all."""
+    whole = sum(part.dimension for part in parts)
+    return tuple(part.certified_gauge.through(_selection(block, whole)) for part, block in blocks_of(parts))
+
+
+def _selection(block: slice, dimension: int) -> fmpq_mat:
+    return fmpq_mat([[fmpq(int(k == row)) for k in range(dimension)] for row in range(block.start, block.stop)])

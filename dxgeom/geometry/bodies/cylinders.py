@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.exact_forms import facets_of, support_rounded_up
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 
 ROUND_REACH = 4
@@ -47,7 +46,7 @@ def intersection_of_cylinders(cylinders: Sequence[Cylinder], dimension: int) -> 
         rows = np.zeros((len(directions), dimension))
         rows[:, list(coordinates)] = directions
         normals.append(rows)
-        heights.append(support_rounded_up(body, directions))
+        heights.append(body.support_upper_bounds(directions))
     if not normals:
         raise NotANormBall("an intersection has at least one cylinder")
     return HalfspacePolytope(np.vstack(normals), np.concatenate(heights))
@@ -61,7 +60,7 @@ def whole_directions(dimension: int, reach: int = ROUND_REACH) -> NDArray[np.flo
 
 def _directions(body: ConvexBody) -> NDArray[np.float64]:
     """A polytope's own facets, one of each pair, as float64; of a round body the whole directions."""
-    facets = facets_of(body)
+    facets = body.exact_facets()
     if facets is None:
         return whole_directions(body.dimension) / np.sqrt(np.diag(body.second_moment))
     rows = np.unique([[int(x.p) / int(x.q) for x in facet] for facet in facets], axis=0)

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.geometry.facets.triangulation import corner_points, pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits, float_hull
-from dxgeom.numeric.rounding import round_up
 
 _FLAT = 1e-10
 
@@ -48,16 +46,9 @@ class ExactPolytope:
         return ExactPolytope(self.normals, self.vertices)
 
     @property
-    def halfspaces_around(self) -> HalfspacePolytope:
-        """Its facets in float64. Guarantee: *contains* the polytope, heights rounded up after the normals moved."""
-        normals = np.array(_one_of_each_pair(self.normals), dtype=np.float64)
-        heights = [max(_dot(row, vertex) for vertex in self.vertices) for row in normals.tolist()]
-        return HalfspacePolytope(normals, np.array([round_up(height) for height in heights]))
-
-    @property
     def hull_around(self) -> SymmetricPolytope:
         """A certified body for sampling. Guarantee: *contains* the polytope. Raises: as :func:`hull_of_points`."""
-        return hull_of_points(np.array(_one_of_each_pair(self.vertices), dtype=np.float64))
+        return hull_of_points(np.array(one_of_each_pair(self.vertices), dtype=np.float64))
 
 
 def polytope_of_points(points: RationalRows) -> ExactPolytope:
@@ -134,10 +125,6 @@ def _sorted_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return np.array(sorted(rows.tolist()), dtype=object).reshape(rows.shape)
 
 
-def _one_of_each_pair(rows: NDArray[Any]) -> NDArray[Any]:
+def one_of_each_pair(rows: NDArray[Any]) -> NDArray[Any]:
     """In ascending order opposites mirror each other, so the first half is one of each."""
     return rows[: len(rows) // 2]
-
-
-def _dot(row: Sequence[float], vertex: Sequence[Fraction]) -> Fraction:
-    return sum((Fraction(a) * x for a, x in zip(row, vertex, strict=True)), Fraction(0))

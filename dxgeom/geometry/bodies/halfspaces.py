@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -14,9 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.exact_polytope import ExactPolytope, one_of_each_pair, polytope_of_halfspaces
+from dxgeom.geometry.bodies.exact_rows import Rows, rationals, reciprocals
+from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points, rounded_planes
-from dxgeom.numeric.exact_numbers import ExactNumber, rational
-from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_up
 
 
 class Corners(NamedTuple):
@@ -68,6 +72,23 @@ class HalfspacePolytope(ConvexBody):
             for normal, height in rows
         )
 
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.heights) * rational_matrix(self.normals.tolist()), math.inf)
+
+    def exact_corners(self) -> Rows:
+        vertices = polytope_of_halfspaces(self.normals.tolist(), self.heights.tolist()).vertices
+        return [[rational(x) for x in row] for row in vertices]
+
+    def exact_facets(self) -> Rows:
+        rows = zip(self.normals.tolist(), rationals(self.heights), strict=True)
+        half = [[rational(a) / height for a in normal] for normal, height in rows]
+        return half + [[-a for a in row] for row in half]
+
+    @property
+    def polytope_around(self) -> SymmetricPolytope:
+        return self.hull
+
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         """Uniform in ``hull``."""
         return self.hull.simulate_uniform(count, generator)
@@ -106,6 +127,17 @@ class HalfspacePolytope(ConvexBody):
         """
         inner = hull_of_points(self.corners.places)
         return replace(inner, inflation=math.nextafter(inner.inflation * self.corners.stretch, math.inf))
+
+
+def halfspaces_around(polytope: ExactPolytope) -> HalfspacePolytope:
+    """Its facets in float64. Guarantee: *contains* the polytope, heights rounded up after the normals moved."""
+    normals = np.array(one_of_each_pair(polytope.normals), dtype=np.float64)
+    heights = [max(_dot(row, vertex) for vertex in polytope.vertices) for row in normals.tolist()]
+    return HalfspacePolytope(normals, np.array([round_up(height) for height in heights]))
+
+
+def _dot(row: Sequence[float], vertex: Sequence[Fraction]) -> Fraction:
+    return sum((Fraction(a) * x for a, x in zip(row, vertex, strict=True)), Fraction(0))
 
 
 def _moves(polar: SymmetricPolytope, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.exact_rows import Rows
+from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.geometry.facets.hull_growth import extreme_points
 from dxgeom.geometry.facets.triangulation import pulled_triangulation
@@ -88,6 +91,54 @@ class SymmetricPolytope(ConvexBody):
         heights = self.fan.normals @ np.array([int(step * whole) for step in steps], dtype=object)
         highest = max(fmpq(height, volume) for height, volume in zip(heights, self.fan.volumes, strict=True))
         return highest / (whole * rational(self.inflation))
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        """One row n/h for every pair of opposite facet planes n·v = ±h."""
+        planes = set()
+        for normal, volume in zip(self.fan.normals.tolist(), self.fan.volumes.tolist(), strict=True):
+            row = [Fraction(int(n), int(volume)) for n in normal]
+            sign = 1 if next(x for x in row if x) > 0 else -1
+            planes.add(tuple(sign * x for x in row))
+        rows = [[rational(x) / unit for x, unit in zip(row, self._exact_units, strict=True)] for row in sorted(planes)]
+        return RowNorm(fmpq_mat(rows), math.inf)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """max_f n_f·y: each normal off by 2·2⁻⁵³ relative, a dot product of m terms by (m + 1)·2⁻⁵³ of their sizes."""
+        steepest = np.abs(self.normals).max(axis=0)
+        rounding = (self.dimension + 6) * UNIT_ROUNDOFF
+        heights = np.empty(len(points))
+        rows = max(1, _GAUGES_PER_BLOCK // len(self.normals))
+        for start in range(0, len(points), rows):
+            heights[start : start + rows] = (points[start : start + rows] @ self.normals.T).max(axis=1)
+        return np.asarray(
+            (heights + (np.abs(points) * rounding + errors) @ steepest * (1 + 2.0**-30)) * (1 + 2 * UNIT_ROUNDOFF)
+        )
+
+    def exact_corners(self) -> Rows:
+        rows = self.fan.vertices.tolist()
+        return [[int(x) * unit for x, unit in zip(row, self._exact_units, strict=True)] for row in rows]
+
+    def exact_facets(self) -> Rows:
+        planes = zip(self.fan.normals.tolist(), self.fan.volumes.tolist(), strict=True)
+        units = self._exact_units
+        return [[fmpq(n, height) / unit for n, unit in zip(row, units, strict=True)] for row, height in planes]
+
+    @property
+    def polytope(self) -> SymmetricPolytope:
+        return self
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.vertices @ onto.T)
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """Planes and volumes follow from the simplices; how far vertices were moved says nothing of the body."""
+        return self.fan.vertices, self.fan.simplices, self.units, self.inflation
+
+    @property
+    def _exact_units(self) -> list[fmpq]:
+        return [rational(unit) * rational(self.inflation) for unit in self.units.tolist()]
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         simplex = np.searchsorted(np.cumsum(self.shares)[:-1], generator.random(count), side="right")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,7 +14,9 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.body import ConvexBody, Powers
+from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, on_the_axes, rationals, reciprocals
+from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.round_bodies import check_lengths, shares_of
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, total
 
@@ -55,6 +58,37 @@ class PowerBall(ConvexBody):
         p = Fraction(self.exponent)
         powers = total(power(share, p) for share in shares)
         return power(powers, 1 / p)
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.radii), self.exponent)
+
+    def exact_corners(self) -> Rows | None:
+        match self.exponent:
+            case 1:
+                return on_the_axes(rationals(self.radii))
+            case math.inf:
+                return every_sign(rationals(self.radii))
+            case _:
+                return None
+
+    def exact_facets(self) -> Rows | None:
+        rates = [1 / radius for radius in rationals(self.radii)]
+        match self.exponent:
+            case 1:
+                return every_sign(rates)
+            case math.inf:
+                return on_the_axes(rates)
+            case _:
+                return None
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.radii, self.exponent)
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64] | None:
+        return np.diag(self.radii) if self.exponent == 2 else None
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         if math.isinf(self.exponent):

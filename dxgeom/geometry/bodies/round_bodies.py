@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,8 +14,20 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational, solve_rationally, total
+from dxgeom.geometry.bodies.body import DEGREES, ConvexBody, Powers
+from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, image_of, on_the_axes, rationals, reciprocals
+from dxgeom.geometry.bodies.gauge import RowNorm
+from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
+from dxgeom.numeric.exact_numbers import (
+    ExactNumber,
+    largest,
+    power,
+    rational,
+    rational_matrix,
+    solve_rationally,
+    total,
+)
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 
 @final
@@ -39,6 +52,30 @@ class Box(ConvexBody):
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return largest(shares_of(point, self.half_widths))
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.half_widths), math.inf)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        sizes = (np.abs(points) + errors) / self.half_widths
+        return np.asarray(sizes.max(axis=1) * (1 + 4 * UNIT_ROUNDOFF))
+
+    def exact_corners(self) -> Rows:
+        return every_sign(rationals(self.half_widths))
+
+    def exact_facets(self) -> Rows:
+        return on_the_axes([1 / length for length in rationals(self.half_widths)])
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.half_widths, math.inf)
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        edges = onto * self.half_widths
+        across = np.column_stack([-edges[1], edges[0]])
+        signs = np.sign(np.vstack([DEGREES, across + 1e-9 * edges.T, across - 1e-9 * edges.T]) @ edges)
+        return np.vstack([signs @ edges.T, -signs @ edges.T])
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return generator.uniform(-1, 1, (count, self.dimension)) * self.half_widths
@@ -74,6 +111,27 @@ class CrossPolytope(ConvexBody):
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         return total(shares_of(point, self.radii))
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.radii), 1)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        sizes = (np.abs(points) + errors) / self.radii
+        return np.asarray(sizes.sum(axis=1) * (1 + (len(self.radii) + 4) * UNIT_ROUNDOFF))
+
+    def exact_corners(self) -> Rows:
+        return on_the_axes(rationals(self.radii))
+
+    def exact_facets(self) -> Rows:
+        return every_sign([1 / length for length in rationals(self.radii)])
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.radii, 1.0)
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([(onto * self.radii).T, -(onto * self.radii).T])
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         sizes = generator.standard_exponential((count, self.dimension + 1))
@@ -116,6 +174,40 @@ class Ellipsoid(ConvexBody):
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
         places = solve_rationally(self.axes.tolist(), point)
         return power(sum((place**2 for place in places), fmpq(0)), Fraction(1, 2))
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(rational_matrix(self.axes.tolist()).inv(), 2)
+
+    @cached_property
+    def _inverse(self) -> Enclosure:
+        return inverse_enclosure(self.axes)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        values, slack = self._inverse.images(points, errors)
+        return np.asarray(np.linalg.norm(np.abs(values) + slack, axis=1) * (1 + (self.dimension + 4) * UNIT_ROUNDOFF))
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        if self.powers is not None:
+            return super().exact_support(direction)
+        squares = (height**2 for height in image_of(self.axes.T, direction))
+        return power(sum(squares, fmpq(0)), Fraction(1, 2))
+
+    @property
+    def powers(self) -> Powers | None:
+        """Where the axes are those of the coordinates."""
+        if not np.array_equal(self.axes, np.diag(np.diag(self.axes))):
+            return None
+        return Powers(np.abs(np.diag(self.axes)), 2.0)
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64]:
+        return self.axes
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        pulled = DEGREES @ (onto @ self.axes)
+        lengths = np.linalg.norm(pulled, axis=1, keepdims=True)
+        return np.asarray(pulled / np.where(lengths > 0, lengths, 1) @ (onto @ self.axes).T)
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         normals = generator.standard_normal((count, self.dimension))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.containment.held_images import holds_image
+from dxgeom.geometry.containment.linear_images import contains_image
 
 
 def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
     """Whether every point of ``inner`` is in ``outer``.
 
-    Guarantee: True and False are *proved*, by the rules of :func:`holds_image`.
+    Guarantee: True and False are *proved*, by the rules of :func:`contains_image`.
     Raises: TooLarge when neither is found: where round bodies touch, or a search takes too long; TooLarge or
     CertificateRefused when the corners of a body cannot be listed; UnsupportedCombination for different dimensions.
     """
@@ -25,7 +25,7 @@ def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
             f"bodies of {outer.dimension} and {inner.dimension} coordinates cannot contain each other"
         )
     size = range(outer.dimension)
-    verdict = holds_image(outer, [[fmpq(int(i == j)) for j in size] for i in size], inner)
+    verdict = contains_image(outer, [[fmpq(int(i == j)) for j in size] for i in size], inner)
     if verdict is None:
         raise TooLarge(
             f"whether this {type(outer).__name__} holds this {type(inner).__name__} of {inner.dimension} coordinates "

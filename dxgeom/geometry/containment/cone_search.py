@@ -120,9 +120,9 @@ class _Proof:
     def is_done(self, cone: NDArray[np.float64], normal: NDArray[np.float64]) -> bool:
         """Whether n ≠ 0 and ‖n‖*·‖g‖₁ ≤ n·g for every edge g."""
         direction = [rational(x) for x in normal.tolist()]
-        reach = rational(value_rounded_up(self._dual.exact(direction)))
+        length = rational(value_rounded_up(self._dual.exact(direction)))
         return any(direction) and all(
-            reach * bound <= sum((n * x for n, x in zip(direction, place, strict=True)), fmpq(0))
+            length * bound <= sum((n * x for n, x in zip(direction, place, strict=True)), fmpq(0))
             for place, bound in map(self._place_and_bound, cone)
         )
 

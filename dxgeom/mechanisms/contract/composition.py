@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,12 +11,14 @@ from typing import Any, Generic, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, digest_of
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.blocks import Blocks, separate_blocks
+from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
 New = TypeVar("New")
@@ -27,9 +28,10 @@ _FINEST_SHARE = 10**6
 @final
 @dataclass(frozen=True, eq=False)
 class Sequential(Mechanism[Data, tuple[Any, ...]]):
-    """Every part answers about the same data, part k at ``shares[k]`` of the spend; made by :func:`in_sequence`.
+    """Every part answers about the same data, part k at ``shares[k]`` of the spend, see :func:`in_sequence`.
 
     Guarantee: that of the parts, at the whole spend: losses under one policy add up.
+    Raises: UnsupportedCombination when the parts answer for different policies, or for shares that do not fit them.
     Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.
     """
 
@@ -37,23 +39,40 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     parts: tuple[Mechanism[Data, Any], ...] = field(repr=False)
     shares: tuple[Fraction, ...]
 
+    def __post_init__(self) -> None:
+        _require_fixed(self.parts, Mechanism, "a sequence has at least one part, and all are mechanisms")
+        accounts = {(part.account.policy_fingerprint, part.account.budget) for part in self.parts}
+        if len(accounts) > 1:
+            raise UnsupportedCombination(
+                "the parts of a sequence honour one policy with one budget: build them from one"
+            )
+        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s > 0 for s in self.shares)
+        if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
+            raise UnsupportedCombination("a sequence has a positive Fraction for each part, and they sum to 1")
+        if len(self._wholes) > 1:
+            raise UnsupportedCombination(
+                "these shares do not fit the spends that the parts were made for: leave the shares out, or make the "
+                "parts for others"
+            )
+
     @property
     def account(self) -> Account:
         return self.parts[0].account
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest_of("sequence", *(part.fingerprint for part in self.parts), *self.shares)
+        return canonical_digest("sequence", [part.fingerprint for part in self.parts], self.shares)
 
     @property
     def only_spend(self) -> Fraction | None:
         """What the parts' own spends imply, None where all serve any."""
-        wholes = [
-            part.only_spend / share
-            for part, share in zip(self.parts, self.shares, strict=True)
-            if part.only_spend is not None
-        ]
-        return wholes[0] if wholes else None
+        return next(iter(self._wholes), None)
+
+    @property
+    def _wholes(self) -> set[Fraction]:
+        """The whole spends at which a part gets the one that it was made for."""
+        shared = zip(self.parts, self.shares, strict=True)
+        return {part.only_spend / share for part, share in shared if part.only_spend is not None}
 
     def check(self, data: Data, spend: Fraction) -> None:
         for part, share in zip(self.parts, self.shares, strict=True):
@@ -71,22 +90,45 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 @final
 @dataclass(frozen=True, eq=False)
 class Parallel(HistogramMechanism[tuple[Any, ...]]):
-    """Part b answers about the records of block b alone, at the whole spend; made by :func:`in_parallel`.
+    """Part b answers about the records of block b alone, at the whole spend, see :func:`in_parallel`.
 
     Guarantee: replacing record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Records of
     two blocks are infinitely far apart under d, so a replacement that counts stays within one block, where only one
     part sees it. How many records each block holds is public.
+    Raises: UnsupportedCombination when a part was made for other records than its block's, or is a sequence: make a
+    sequence of parallels instead, which says the same.
     """
 
     name: str
-    metric: VerifiedMetric = field(repr=False)
-    blocks: Blocks = field(repr=False)
+    blocks: SeparateBlocks = field(repr=False)
     parts: tuple[HistogramMechanism[Any], ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _require_fixed(
+            self.parts,
+            HistogramMechanism,
+            "the part of a block is a mechanism on its histogram: of sequences, make a sequence of parallels; apply "
+            "functions to the answer of all blocks",
+        )
+        if len(self.parts) != len(self.blocks.members):
+            raise UnsupportedCombination(f"{len(self.blocks.members)} blocks have a part each, found {len(self.parts)}")
+        for part, metric in zip(self.parts, self.blocks.metrics, strict=True):
+            if part.metric is not metric:
+                raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
+            if part.absent is not None:
+                raise UnsupportedCombination(
+                    "the numbers of records of parallel blocks are public, this part hides its own"
+                )
+
+    @property
+    def metric(self) -> VerifiedMetric:
+        """The metric on all records."""
+        return self.blocks.whole
 
     @cached_property
     def fingerprint(self) -> str:
-        members = (hashlib.sha256(inside.tobytes()).hexdigest() for inside in self.blocks.members)
-        return digest_of("parallel", self.metric.fingerprint, *members, *(part.fingerprint for part in self.parts))
+        parts = [part.fingerprint for part in self.parts]
+        return canonical_digest("parallel", self.metric.fingerprint, list(self.blocks.members), parts)
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
@@ -110,7 +152,7 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
 @final
 @dataclass(frozen=True, eq=False)
 class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
-    """What ``function`` makes of a mechanism's answer; made by :func:`followed_by`.
+    """What ``function`` makes of a mechanism's answer, see :func:`followed_by`.
 
     Guarantee: that of the inner mechanism, whatever the function does, provided it looks at nothing private.
     """
@@ -119,13 +161,18 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
     inner: Mechanism[Data, Answer] = field(repr=False)
     function: Callable[[Answer], New] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        require(self.inner, Mechanism, "inner", "pass the mechanism whose answers the function takes")
+        if not callable(self.function):
+            raise WrongArgument("'function' takes an answer and makes another one of it: pass a function")
+
     @property
     def account(self) -> Account:
         return self.inner.account
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest_of("post-processed", self.inner.fingerprint, self.name)
+        return canonical_digest("post-processed", self.inner.fingerprint, self.name)
 
     @property
     def only_spend(self) -> Fraction | None:
@@ -153,20 +200,7 @@ def in_sequence(
     for, or equal where all serve any. :func:`least_error_shares` finds good ones.
     Raises: UnsupportedCombination when the parts answer for different policies, or for shares that do not fit them.
     """
-    if not parts:
-        raise UnsupportedCombination("a sequence has at least one part")
-    if len({part.account for part in parts}) > 1:
-        raise UnsupportedCombination("the parts of a sequence honour one policy with one budget: build them from one")
     taken = _default_shares(parts) if shares is None else tuple(shares)
-    exact = all(isinstance(share, Fraction) and share > 0 for share in taken)
-    if len(taken) != len(parts) or not exact or sum(taken) != 1:
-        raise UnsupportedCombination("a sequence has a positive Fraction for each part, and they sum to 1")
-    implied = {p.only_spend / share for p, share in zip(parts, taken, strict=True) if p.only_spend is not None}
-    if len(implied) > 1:
-        raise UnsupportedCombination(
-            "these shares do not fit the spends that the parts were made for: leave the shares out, or make the parts "
-            "for others"
-        )
     return Sequential(name, tuple(parts), taken)
 
 
@@ -184,26 +218,8 @@ def in_parallel(
     Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two, or a part was
     made for other records, or is a sequence: make a sequence of parallels instead, which says the same.
     """
-    if metric.absent is not None:
-        raise UnsupportedCombination(
-            "where records may be absent, blocks are not apart: adding a record to one and removing it from another is "
-            "a replacement; use in_sequence"
-        )
-    blocks, inner = separate_blocks(metric, labels)
-    parts = tuple(make(each, members) for each, members in zip(inner, blocks.members, strict=True))
-    for part, each in zip(parts, inner, strict=True):
-        if not isinstance(part, HistogramMechanism):
-            raise UnsupportedCombination(
-                f"the part of a block is a mechanism on its histogram, found a {type(part).__name__}: of sequences, "
-                "make a sequence of parallels; apply functions to the answer of all blocks"
-            )
-        if part.metric is not each:
-            raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
-        if part.absent is not None:
-            raise UnsupportedCombination(
-                "the numbers of records of parallel blocks are public, this part hides its own"
-            )
-    return Parallel(name, metric, blocks, parts)
+    blocks = separate_blocks(metric, labels)
+    return Parallel(name, blocks, tuple(map(make, blocks.metrics, blocks.members)))
 
 
 def followed_by(
@@ -214,10 +230,8 @@ def followed_by(
 
 
 def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:
-    """The mechanisms that read its histogram, found through sequences and functions; one at least.
-
-    Raises: UnsupportedCombination for what reads something else.
-    """
+    """The mechanisms that read its histogram, found through sequences and functions; none where something else is
+    read."""
     match mechanism:
         case HistogramMechanism():
             return [mechanism]
@@ -226,7 +240,7 @@ def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism
         case PostProcessed(inner=inner):
             return histogram_readers(inner)
         case _:
-            raise UnsupportedCombination(f"{mechanism.name} reads no histogram: hand its data to release_answer")
+            return []
 
 
 def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
@@ -248,8 +262,14 @@ def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
 def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ...]:
     made_for = [part.only_spend for part in parts]
     if all(spend is None for spend in made_for):
-        return (Fraction(1, len(parts)),) * len(parts)
+        return tuple(Fraction(1, len(parts)) for _ in parts)
     spends = [spend for spend in made_for if spend is not None]
     if len(spends) < len(parts):
         raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
     return tuple(spend / sum(spends) for spend in spends)
+
+
+def _require_fixed(parts: object, kind: type, rule: str) -> None:
+    """Raises: UnsupportedCombination unless these are a tuple of that kind, one at least."""
+    if not (isinstance(parts, tuple) and parts and all(isinstance(part, kind) for part in parts)):
+        raise UnsupportedCombination(rule)

@@ -14,6 +14,7 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.universe.universe import Universe
 
 
 class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
@@ -37,6 +38,11 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
     def absent(self) -> int | None:
         """The index that means no record; None where the number of records is public."""
         return self.metric.absent
+
+    @property
+    def universe(self) -> Universe | None:
+        """The records that the histogram counts, None where nobody said what they are."""
+        return self.metric.universe
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.

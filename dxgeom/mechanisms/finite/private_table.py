@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
@@ -16,6 +15,7 @@ from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, P
 from dxgeom.mechanisms.finite.likelihood_ratio_bounds import HiddenOdds, hidden_odds
 from dxgeom.mechanisms.finite.remap import bayes_remap
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
 _DOOR = object()
@@ -59,10 +59,7 @@ class PrivateTable(SecretMechanism[int]):
 
     @cached_property
     def fingerprint(self) -> str:
-        digest = hashlib.sha256(f"{self.metric.fingerprint} {self.name} {self.spend} ".encode())
-        for row in self.law.rows:
-            digest.update(" ".join(map(str, row)).encode() + b"\n")
-        return digest.hexdigest()
+        return canonical_digest("table", self.metric.fingerprint, self.name, self.spend, self.law.rows)
 
 
 def honouring(metric: VerifiedMetric, law: FiniteMechanism, name: str, spend: Fraction = Fraction(1)) -> PrivateTable:

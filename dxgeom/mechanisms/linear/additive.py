@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -17,9 +16,10 @@ from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.universe import Universe
 
 
 @final
@@ -51,13 +51,14 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     def absent(self) -> int | None:
         return self.sensitivity.absent
 
+    @property
+    def universe(self) -> Universe | None:
+        return self.sensitivity.universe
+
     @cached_property
     def fingerprint(self) -> str:
-        lattice = self.sensitivity.queries
-        meaning = (self.metric.fingerprint, self.name, lattice.names, [str(step) for step in lattice.steps])
-        digest = hashlib.sha256(repr((meaning, lattice.tables.digest)).encode())
-        digest.update(self.variances().tobytes())
-        return digest.hexdigest()
+        asked = (self.metric.fingerprint, self.absent, self.sensitivity.queries)
+        return canonical_digest("additive", self.name, *asked, self.law, self.mixing, self.change)
 
     @property
     def spread(self) -> NDArray[Any]:
@@ -70,7 +71,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         return np.asarray(self.spread.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
 
     @cached_property
-    def reach_of_each(self) -> NDArray[np.float64]:
+    def lattice_widths(self) -> NDArray[np.float64]:
         """(K,): Σ_j |spread[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
         if isinstance(self.mixing, OwnNoise):
             return self.mixing.noisy * self.sensitivity.queries.float_steps
@@ -81,16 +82,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         """(K,): mean squared error of each answer at spend 1 before rounding to the lattice, in its own unit
         squared."""
         queries = self.sensitivity.queries
-        match self.law, self.mixing:
-            case None, _:
-                return np.zeros(len(queries.names))
-            case LaplaceNoise(scales=scales), OwnNoise(coordinates=coordinates):
-                ideal = np.zeros(len(queries.names))
-                ideal[coordinates] = 2 * (scales * queries.float_steps[coordinates]) ** 2
-                return ideal
-            case law, _:
-                spread = self.float_spread
-                return np.asarray(np.einsum("kj,kj->k", spread @ law.second_moment, spread))
+        ideal = np.zeros(len(queries.names))
+        if self.law is None:
+            return ideal
+        if self.law.laplace_scales is not None and isinstance(self.mixing, OwnNoise):
+            coordinates = self.mixing.coordinates
+            ideal[coordinates] = 2 * (self.law.laplace_scales * queries.float_steps[coordinates]) ** 2
+            return ideal
+        spread = self.float_spread
+        return np.asarray(np.einsum("kj,kj->k", spread @ self.law.second_moment, spread))
 
     @cached_property
     def biases(self) -> NDArray[np.float64]:
@@ -108,7 +108,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         if self.law is None:
             return np.zeros(len(self.sensitivity.queries.names))
         if isinstance(self.mixing, OwnNoise):
-            return np.asarray(self.reach_of_each**2 / 12)
+            return np.asarray(self.lattice_widths**2 / 12)
         return np.asarray((self.float_spread**2).sum(axis=1) / 12)
 
     def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:

@@ -11,6 +11,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.numeric.canonical_digest import canonical_digest
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,11 @@ class OwnNoise:
     def coordinates(self) -> NDArray[np.int64]:
         """(m,): the answer that carries each coordinate."""
         return np.flatnonzero(self.noisy)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of which answers carry noise."""
+        return canonical_digest("a coordinate for each", self.noisy)
 
     @property
     def matrix(self) -> NDArray[Any]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
 
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""
@@ -35,7 +34,7 @@ def half_widths(
     """
     if not 0 < level < 1:
         raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
-    half_steps = mechanism.reach_of_each / 2
+    half_steps = mechanism.lattice_widths / 2
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
     return np.asarray(_error_quantiles(mechanism, level, spend) + half_steps + drift)
 
@@ -50,7 +49,7 @@ def _error_quantiles(mechanism: AdditiveMechanism, level: float, spend: Fraction
     if mechanism.change is None:
         return noise
     widened = noise + mechanism.biases
-    if not isinstance(mechanism.law, LaplaceNoise) or level < 0.5:
+    if not _is_independent_laplace(mechanism) or level < 0.5:
         return np.asarray(widened)
     scales = np.sqrt(mechanism.ideal_variances / 2) / float(spend)
     noisy = scales > 0
@@ -64,17 +63,21 @@ def _error_quantiles(mechanism: AdditiveMechanism, level: float, spend: Fraction
 @lru_cache(maxsize=16)
 def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.float64]:
     """(K,): quantiles of the ideal noise at spend 1. Kept, because a simulation takes half a second."""
-    match mechanism.law, mechanism.mixing:
-        case None, _:
-            return np.zeros(len(mechanism.ideal_variances))
-        case LaplaceNoise(), OwnNoise():
-            # A Laplace scale is the root of half the variance.
-            return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
-        case law, _:
-            spread = mechanism.float_spread
-            count = min(SIMULATED, _ENTRIES // max(spread.shape))
-            draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ spread.T), axis=0)
-            rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
-            if rank > count - 1:
-                raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
-            return np.asarray(draws[rank - 1])
+    law = mechanism.law
+    if law is None:
+        return np.zeros(len(mechanism.ideal_variances))
+    if _is_independent_laplace(mechanism):
+        # A Laplace scale is the root of half the variance.
+        return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
+    spread = mechanism.float_spread
+    count = min(SIMULATED, _ENTRIES // max(spread.shape))
+    draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ spread.T), axis=0)
+    rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
+    if rank > count - 1:
+        raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
+    return np.asarray(draws[rank - 1])
+
+
+def _is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
+    law = mechanism.law
+    return law is not None and law.laplace_scales is not None and isinstance(mechanism.mixing, OwnNoise)

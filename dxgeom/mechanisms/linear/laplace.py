@@ -11,11 +11,11 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
 from dxgeom.mechanisms.linear.max_min_rates import largest_fair_rates
+from dxgeom.mechanisms.linear.reciprocal_program import minimise_under_heaviest
 from dxgeom.mechanisms.linear.scale_groups import tied_rates
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.extent import l1_diameter_of_tables, smallest_distance
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.reciprocal_program import minimise_under_heaviest
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 

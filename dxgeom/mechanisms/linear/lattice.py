@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTables
 
@@ -51,6 +52,12 @@ class LatticeQueries:
         Raises: TooLarge when there are too many.
         """
         return self.tables.matrix()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names, numerators, steps, what was rounded away, and the number that was divided by."""
+        exact = (self.names, self.steps, self.weight_errors, self.records)
+        return canonical_digest("queries on a lattice", *exact, self.tables.digest)
 
     @cached_property
     def float_steps(self) -> NDArray[np.float64]:

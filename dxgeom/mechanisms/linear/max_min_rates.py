@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.numeric.reciprocal_program import Heaviest
+from dxgeom.mechanisms.linear.reciprocal_program import Heaviest
 
 _TIGHT = 1e-10
 _LOOKS = 200
@@ -17,8 +17,8 @@ _NAMED = 64
 def largest_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArray[np.float64]:
     """w ≥ 0 that is largest in its smallest w_k/shape_k, then in the next smallest among those still free, and so on.
 
-    Args: ``heaviest``: as in :func:`dxgeom.numeric.reciprocal_program.minimise_under_heaviest`; ``shape`` (K,):
-    positive.
+    Args: ``heaviest``: as in :func:`dxgeom.mechanisms.linear.reciprocal_program.minimise_under_heaviest`;
+    ``shape`` (K,): positive.
     Guarantee: rows are kept up to a relative 1e-10 (the caller rescales exactly), every w_k/shape_k is optimal up to
     that.
     Raises: CertificateRefused when the rows cannot be told apart in float64.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_up
 
 
@@ -27,6 +28,11 @@ class QueryChange:
     asked: LatticeQueries = field(repr=False)
     records: int
     shifts: tuple[Fraction, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was asked, for how many records, and how far from it the answers are."""
+        return canonical_digest("changed queries", self.asked, self.records, self.shifts)
 
     @cached_property
     def biases(self) -> NDArray[np.float64]:

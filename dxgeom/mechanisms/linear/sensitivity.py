@@ -15,6 +15,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables
 from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables
 
 MOST_LISTED_QUERIES = 64
@@ -28,13 +29,15 @@ class Sensitivity:
     """The generating differences Δ_e of a workload on its lattice, each with the distance b_e it has to honour.
 
     A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
-    steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it.
+    steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it. ``universe``:
+    the records, as the queries or the metric know them.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LatticeQueries = field(repr=False)
     changes: Changes = field(repr=False)
     absent: int | None
+    universe: Universe | None = field(repr=False)
 
     @property
     def differences(self) -> NDArray[np.int64]:
@@ -77,15 +80,16 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         require_nothing_for_absence(queries.numerators, absent)
         if queries.records is not None:
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
+    universe = metric.universe if queries.universe is None else queries.universe
     changes = _changes(metric.metric, queries.tables)
     lattice = on_lattice(queries, changes.of_each_query)
     if absent is not None and any(lattice.weight_errors):
         _refuse_rounding(lattice)
     if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
         # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
-        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent)
+        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent, universe)
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
-    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent)
+    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent, universe)
 
 
 def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:

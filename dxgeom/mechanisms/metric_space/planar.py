@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -20,6 +19,7 @@ from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
 
@@ -61,8 +61,8 @@ class PlanarLaplace(SecretMechanism[Place]):
 
     @cached_property
     def fingerprint(self) -> str:
-        meaning = f"{self.metric.fingerprint} {self.name} {self.step} {self.scale.hex()} {self.spend} "
-        return hashlib.sha256(meaning.encode() + np.ascontiguousarray(self.places).tobytes()).hexdigest()
+        lattice = (self.places, self.step)
+        return canonical_digest("planar", self.metric.fingerprint, self.name, *lattice, self.law, self.spend)
 
     def report(self, secret: int, randomness: Randomness) -> Place:
         return self.reports(secret, 1, randomness)[0]

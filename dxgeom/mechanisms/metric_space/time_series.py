@@ -20,6 +20,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
 
@@ -56,7 +57,7 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        return digest_of(self.account.policy_fingerprint, self.name, self.readings, self.epsilon, self.step)
+        return canonical_digest("series", self.account.policy_fingerprint, self.name, self.step, self.law)
 
     @cached_property
     def law(self) -> BoxNoise:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,6 +17,7 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.queries import LinearQueries
@@ -39,7 +39,7 @@ class Selection(HistogramMechanism[int]):
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A spread of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
-    :meth:`shortfall`, and docs/selection.md for when the factor 2 goes.
+    :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """
 
     name: SelectionLaw
@@ -51,8 +51,8 @@ class Selection(HistogramMechanism[int]):
 
     @cached_property
     def fingerprint(self) -> str:
-        meaning = (self.metric.fingerprint, self.name, self.candidates.fingerprint, self.spread.hex())
-        return hashlib.sha256(repr(meaning).encode()).hexdigest()
+        scored = (self.candidates.fingerprint, self.numerators, self.unit)
+        return canonical_digest("selection", self.metric.fingerprint, self.name, *scored, self.spread)
 
     def shortfall(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` the score is above the best score less this; whatever the data.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
 from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_largest import SelectionLaw
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.queries import LinearQueries
@@ -103,10 +103,9 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
 
     @cached_property
     def fingerprint(self) -> str:
-        changed = () if self.planned is None else (self.planned, self.shift)
-        asked = (self.name, self.law, self.queries.fingerprint, self.steepest, self.size)
-        meaning = (self.metric.fingerprint, *asked, *changed)
-        return hashlib.sha256(repr(meaning).encode()).hexdigest()
+        asked = (self.queries.fingerprint, self.numerators, self.unit, self.planned, self.shift)
+        law = (self.law, self.steepest, self.size)
+        return canonical_digest("small database", self.metric.fingerprint, self.name, *asked, *law)
 
     @property
     def databases(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -87,6 +88,12 @@ def grid_table(columns: Sequence[BoundedColumn], table: ArrayLike) -> NDArray[np
         raise DataError(f"the table needs {len(columns)} columns, one row per record; found shape {values.shape}")
     placed = [column.grid_points(values[:, index]) for index, column in enumerate(columns)]
     return np.stack(placed, axis=1)
+
+
+def universe_digest(columns: Iterable[BoundedColumn]) -> str:
+    """SHA-256 of all records that these columns can hold, in whatever order they stand: names, bounds and steps."""
+    boxes = sorted((column.name, str(column.low), str(column.high), str(column.step)) for column in columns)
+    return hashlib.sha256(repr(("any record for any other", boxes)).encode()).hexdigest()
 
 
 def _number(number: Number, name: str) -> Fraction:

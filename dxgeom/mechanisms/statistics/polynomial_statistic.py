@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
+from dxgeom.numeric.canonical_digest import canonical_digest
 
 Monomial: TypeAlias = tuple[str, ...]
 """Column names, repeated for powers: ("x", "x", "y") is x²y."""
@@ -49,6 +50,13 @@ class PolynomialStatistic:
     def dimension(self) -> int:
         """The number m of entries."""
         return len(self.names)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of columns, names, polynomials, and the lattice they take their values on."""
+        columns = [(column.name, column.low, column.high, column.step) for column in self.columns]
+        terms = [sorted(entry.items()) for entry in self.terms]
+        return canonical_digest("polynomial statistic", columns, self.names, terms, self.steps, self.offsets)
 
     @cached_property
     def on_unit_box(self) -> BoxPolynomials:

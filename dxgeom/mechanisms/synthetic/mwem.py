@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +22,7 @@ from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, Synthet
 from dxgeom.mechanisms.synthetic.workload import Model, Workload
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
 STEPS_PER_SENSITIVITY = 16
@@ -71,10 +71,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @cached_property
     def fingerprint(self) -> str:
-        choices = (self.fineness, self.rounds)
-        digest = hashlib.sha256(repr((self.metric.fingerprint, self.workload.fingerprint, choices)).encode())
-        digest.update(self.steepness.tobytes() + self.start.tobytes())
-        return digest.hexdigest()
+        asked = (self.metric.fingerprint, self.workload.fingerprint, self.steepness)
+        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
         """T, as given or else where 2n√(ln N/T) + 10·T·c·ln K/spend is least, c the steepest block's; no data is read.

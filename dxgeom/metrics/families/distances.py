@@ -1,6 +1,8 @@
 """Distances between places, never above the true ones.
 
 A great-circle distance is taken on a sphere of radius 6371.0088 km (the Earth's mean radius), in kilometres.
+
+Kernel: SciPy's k-d tree, loaded by the first search for near places.
 """
 
 from __future__ import annotations
@@ -9,8 +11,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from dxgeom.metrics.families.neighbourhoods import pairs_in_balls
 
 Geometry: TypeAlias = Literal["plane", "great circle"]
 
@@ -56,10 +56,18 @@ def pairs_within(
         points = on_the_unit_sphere(coordinates)
         reach = 2 * np.sin(min(radius / (2 * EARTH_RADIUS_KM), np.pi / 2))
     slack = 1e-9 * (reach + float(np.max(np.abs(points), initial=0.0)))
-    first, second = pairs_in_balls(points, reach + slack)
+    first, second = _pairs_in_balls(points, reach + slack)
     distance = lower_distance(coordinates, geometry, first, second)
     near = distance <= radius
     return first[near], second[near], distance[near]
+
+
+def _pairs_in_balls(points: NDArray[np.float64], radius: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Unordered pairs of rows of ``points`` at Euclidean distance at most ``radius``, lower index first."""
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(points).query_pairs(radius, output_type="ndarray").astype(np.int64)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _central_angle(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

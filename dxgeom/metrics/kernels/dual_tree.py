@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +14,13 @@ _MARGIN = 2e-14
 """Distances are lowered by this relative amount: more than they and the box distances are rounded by."""
 _LINEAR_BELOW = 1e140
 """Beyond, squares overflow; the ranges alone then bound a pair of nodes."""
+_FARTHEST = 1e150
+"""Places further apart, whose distance could overflow, count as this far apart."""
+_AT_ONCE = 2048
+"""Pairs of nodes that are looked at together, the most promising of those at hand."""
+_LEAVES_AT_ONCE = 64
 Floats: TypeAlias = NDArray[np.float64]
-Law: TypeAlias = tuple[float, float, float, float]
+Places: TypeAlias = NDArray[np.int64]
 
 
 class Separation(NamedTuple):
@@ -29,154 +34,177 @@ class Separation(NamedTuple):
     error: float
     radius: float
 
+    def of(self, distances: Floats) -> Floats:
+        """The separation of pairs at these distances."""
+        return np.maximum(self.floor, self.rate * np.maximum(distances * (1 - _MARGIN) - self.error, 0.0))
 
-@numba.njit(cache=True)
-def _split(points: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-    """Order of the places, [start, stop) of each node of a complete tree (root 1, children 2k, 2k + 1), its box."""
+    def at_least(self, chords: Floats) -> Floats:
+        """The separation of any pair whose chord is not shorter; the arcsine's argument is lowered by what rounding,
+        also of the unit vectors, can raise it."""
+        if self.radius == 0:
+            return self.of(chords)
+        halves = np.minimum(chords / 2 * (1 - _MARGIN), 1.0)
+        return self.of(self.radius * 2 * np.arcsin(halves) * (1 - _MARGIN))
+
+    def exactly(self, ones: Floats, others: Floats, chords: Floats) -> Floats:
+        """The separation of pairs; chord and antichord together are accurate for near places and antipodes alike."""
+        if self.radius == 0:
+            return self.of(chords)
+        antichords = _length(ones + others)
+        return self.of(self.radius * 2 * np.arctan2(chords, antichords))
+
+
+@final
+@dataclass(frozen=True)
+class _Tree:
+    """A complete tree over the places: root 1, children 2k and 2k + 1; index 0 is no node.
+
+    ``order``: the places, as they lie in the leaves; ``starts``, ``stops``: each node's part of it; ``low``, ``high``:
+    its box.
+    """
+
+    order: Places
+    starts: Places
+    stops: Places
+    low: Floats
+    high: Floats
+
+    @property
+    def leaves(self) -> int:
+        """How many, which is also the first of them."""
+        return len(self.starts) // 2
+
+
+def _split(points: Floats) -> _Tree:
+    """Halves of as many places each, along the axis in which a node is widest."""
     count, dimensions = points.shape
-    inner = 1
-    while count > inner * _LEAF:
-        inner *= 2
-    order = np.arange(count)
-    ends = np.zeros((2 * inner, 2), np.int64)
-    ends[1, 1] = count
-    low, high = np.empty((2 * inner, dimensions)), np.empty((2 * inner, dimensions))
-    for node in range(1, 2 * inner):
-        start, stop = ends[node]
-        for axis in range(dimensions):
-            coordinates = points[order[start:stop], axis]
-            low[node, axis], high[node, axis] = coordinates.min(), coordinates.max()
-        if node < inner:
-            widest = np.argmax(high[node] - low[node])
-            here = order[start:stop].copy()
-            order[start:stop] = here[np.argsort(points[here, widest])]
-            middle = (start + stop) // 2
-            ends[2 * node, 0], ends[2 * node, 1] = start, middle
-            ends[2 * node + 1, 0], ends[2 * node + 1, 1] = middle, stop
-    return order, ends, low, high
+    levels = 0
+    while count > _LEAF << levels:
+        levels += 1
+    ends, box = np.zeros((2, 2 << levels), np.int64), np.empty((2, 2 << levels, dimensions))
+    tree = _Tree(np.arange(count), ends[0], ends[1], box[0], box[1])
+    tree.stops[1] = count
+    for level in range(levels + 1):
+        nodes = np.arange(1 << level, 2 << level)
+        starts, stops = tree.starts[nodes], tree.stops[nodes]
+        for choose, corners in ((np.minimum, tree.low), (np.maximum, tree.high)):
+            corners[nodes] = choose.reduceat(points[tree.order], starts)
+        if level < levels:
+            within = np.repeat(nodes, stops - starts)
+            widest = np.argmax(tree.high - tree.low, axis=1)
+            tree.order[:] = tree.order[np.lexsort((points[tree.order, widest[within]], within))]
+            middles = (starts + stops) // 2
+            tree.starts[2 * nodes], tree.stops[2 * nodes] = starts, middles
+            tree.starts[2 * nodes + 1], tree.stops[2 * nodes + 1] = middles, stops
+    return tree
 
 
-@numba.njit(cache=True)
-def _kept_apart(distance: float, law: Law) -> float:
-    rate, floor, error, _ = law
-    return max(floor, rate * max(distance * (1 - _MARGIN) - error, 0.0))
+@final
+@dataclass(frozen=True)
+class _Map:
+    """A map on the places of a tree, in its order, and what bounds its changes between two nodes.
+
+    ``ranges``: each node's least and largest value; ``left``: those of what a linear map of steepness ``slope`` leaves.
+    """
+
+    tree: _Tree
+    points: Floats
+    values: Floats
+    ranges: tuple[Floats, Floats]
+    left: tuple[Floats, Floats]
+    slope: float
+    separation: Separation
+
+    def bounds(self, ones: Places, others: Places) -> Floats:
+        """No pair between two nodes has a larger quotient: ranges over the boxes' distance, or slope and what it
+        leaves."""
+        low, high = self.tree.low, self.tree.high
+        gaps = np.maximum(low[ones] - high[others], low[others] - high[ones])
+        chords = _length(np.maximum(gaps, 0.0))
+        apart = self.separation.at_least(chords)
+        changes = _largest_change(self.ranges, ones, others)
+        lines = (self.slope * chords + _largest_change(self.left, ones, others)) * (1 + 1e-13)
+        least = np.where(apart > self.separation.floor, np.minimum(changes, lines), changes)
+        return np.where(changes <= 0, 0.0, _quotients(least, apart))
+
+    def best_between(self, ones: Places, others: Places, best: float) -> float:
+        """The largest quotient between the places of leaves, or within one leaf, or the best so far."""
+        scale = self.separation.radius * (1 - 10 * _MARGIN) or 1.0
+        first, second = self._pairs(ones, others)
+        changes = np.abs(self.values[first] - self.values[second])
+        more = np.flatnonzero(changes > best * self.separation.floor)
+        first, second, changes = first[more], second[more], changes[more]
+        chords = _length(self.points[first] - self.points[second])
+        # An arc is not shorter than its chord, and the chord is cheap.
+        more = np.flatnonzero(changes > best * self.separation.of(scale * chords))
+        first, second, changes, chords = first[more], second[more], changes[more], chords[more]
+        apart = self.separation.exactly(self.points[first], self.points[second], chords)
+        return float(np.max(_quotients(changes, apart), initial=best))
+
+    def _pairs(self, ones: Places, others: Places) -> tuple[Places, Places]:
+        sizes = [self.tree.stops[leaves] - self.tree.starts[leaves] for leaves in (ones, others)]
+        across = np.arange(int(max(size.max() for size in sizes)))
+        # Shorter leaves list their last place more than once.
+        first, second = (
+            self.tree.starts[leaves][:, None] + np.minimum(across, size[:, None] - 1)
+            for leaves, size in zip((ones, others), sizes, strict=True)
+        )
+        pairs = np.broadcast_arrays(first[:, :, None], second[:, None, :])
+        return pairs[0].reshape(-1), pairs[1].reshape(-1)
 
 
-@numba.njit(cache=True)
-def _at_least(chord: float, law: Law) -> float:
-    """The separation of any pair whose chord is not shorter; the arcsine's argument is lowered by what rounding,
-    also of the unit vectors, can raise it."""
-    radius = law[3]
-    distance = radius * 2 * math.asin(min(chord / 2 * (1 - _MARGIN), 1.0)) * (1 - _MARGIN) if radius > 0 else chord
-    return _kept_apart(distance, law)
+def _length(steps: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.sqrt(np.minimum((steps * steps).sum(axis=-1), _FARTHEST**2)))
 
 
-@numba.njit(cache=True)
-def _exactly(one: Floats, other: Floats, chord: float, law: Law) -> float:
-    """The separation of one pair; chord and antichord together are accurate for near places and antipodes alike."""
-    radius, distance = law[3], chord
-    if radius > 0:
-        square = 0.0
-        for axis in range(one.size):
-            square += (one[axis] + other[axis]) ** 2
-        distance = radius * 2 * math.atan2(chord, math.sqrt(square))
-    return _kept_apart(distance, law)
+def _largest_change(ranges: tuple[Floats, Floats], ones: Places, others: Places) -> Floats:
+    least, largest = ranges
+    return np.maximum(largest[ones] - least[others], largest[others] - least[ones])
 
 
-@numba.njit(cache=True)
-def _best_in(
-    first: tuple[int, int],
-    second: tuple[int, int],
-    points: Floats,
-    values: Floats,
-    law: Law,
-    best: float,
-) -> float:
-    """The largest quotient between two runs of places, or within one."""
-    floor, straight = law[1], (law[0], law[1], law[2], 0.0)
-    scale = law[3] * (1 - 10 * _MARGIN) if law[3] > 0 else 1.0
-    for i in range(first[0], first[1]):
-        for j in range(max(second[0], i + 1), second[1]):
-            change = abs(values[i] - values[j])
-            if change == 0 or change <= best * floor:
-                continue
-            square = 0.0
-            for axis in range(points.shape[1]):
-                square += (points[i, axis] - points[j, axis]) ** 2
-            chord = math.sqrt(square)
-            # An arc is not shorter than its chord, and the chord is cheap.
-            if change > best * _kept_apart(scale * chord, straight):
-                apart = _exactly(points[i], points[j], chord, law)
-                best = max(best, change / apart if apart > 0 else np.inf)
+def _quotients(changes: Floats, apart: Floats) -> Floats:
+    """0 where nothing changes, ∞ where nothing separates."""
+    return np.where(changes > 0, np.divide(changes, apart, out=np.full(apart.shape, np.inf), where=apart > 0), 0.0)
+
+
+def _walk(on: _Map, slack: float) -> float:
+    """The largest quotient of all pairs, but for a factor ``slack``."""
+    leaves = np.arange(on.tree.leaves, 2 * on.tree.leaves)
+    best = 0.0
+    for some in _batches(leaves):
+        best = on.best_between(some, some, best)
+    root = np.array([1])
+    waiting = [(root, root, np.array([np.inf]))]
+    while waiting:
+        ones, others, bounds = waiting.pop()
+        order = np.argsort(-bounds, kind="stable")[: np.count_nonzero(bounds > best * slack)]
+        now, later = order[:_AT_ONCE], order[_AT_ONCE:]
+        if later.size:
+            waiting.append((ones[later], others[later], bounds[later]))
+        ones, others, bounds = ones[now], others[now], bounds[now]
+        if now.size and ones[0] < leaves[0]:
+            waiting.append(_children(on, ones, others))
+            continue
+        for some in _batches(np.flatnonzero(ones != others)):
+            if bounds[some[0]] > best * slack:
+                best = on.best_between(ones[some], others[some], best)
     return best
 
 
-@numba.njit(cache=True)
-def _bound(
-    one: int,
-    other: int,
-    boxes: tuple[Floats, Floats],
-    ranges: tuple[Floats, Floats, Floats, Floats],
-    slope: float,
-    law: Law,
-) -> float:
-    """No pair between two nodes has a larger quotient: ranges over the boxes' distance, or slope and what it leaves."""
-    low, high = boxes
-    square = 0.0
-    for axis in range(low.shape[1]):
-        gap = max(0.0, low[one, axis] - high[other, axis], low[other, axis] - high[one, axis])
-        square += gap**2
-    chord = math.sqrt(square)
-    apart = _at_least(chord, law)
-    change = max(ranges[1][one] - ranges[0][other], ranges[1][other] - ranges[0][one])
-    if change <= 0:
-        return 0.0
-    if apart <= 0:
-        return np.inf
-    if apart > law[1]:
-        left = max(ranges[3][one] - ranges[2][other], ranges[3][other] - ranges[2][one])
-        change = min(change, (slope * chord + left) * (1 + 1e-13))
-    return float(change / apart)
+def _batches(places: Places) -> Iterator[Places]:
+    for start in range(0, places.size, _LEAVES_AT_ONCE):
+        yield places[start : start + _LEAVES_AT_ONCE]
 
 
-@numba.njit(cache=True)
-def _walk(
-    ends: NDArray[np.int64],
-    boxes: tuple[Floats, Floats],
-    points: Floats,
-    values: Floats,
-    ranges: tuple[Floats, Floats, Floats, Floats],
-    slope: float,
-    law: Law,
-    best: float,
-    slack: float,
-) -> float:
-    leaves = len(ends) // 2
-    for node in range(leaves, 2 * leaves):
-        here = (ends[node, 0], ends[node, 1])
-        best = _best_in(here, here, points, values, law, best)
-    stack = [(1, 1, np.inf)]
-    while len(stack) > 0:
-        one, other, bound = stack.pop()
-        if bound <= best * slack:
-            continue
-        if one >= leaves:
-            if one != other:
-                runs = (ends[one, 0], ends[one, 1]), (ends[other, 0], ends[other, 1])
-                best = _best_in(runs[0], runs[1], points, values, law, best)
-            continue
-        fresh = []
-        for left in (2 * one, 2 * one + 1):
-            for right in (2 * other, 2 * other + 1):
-                if one == other and left > right:
-                    continue
-                above = np.inf if left == right else _bound(left, right, boxes, ranges, slope, law)
-                if above > best * slack:
-                    fresh.append((above, left, right))
-        fresh.sort()
-        for above, left, right in fresh:
-            stack.append((left, right, above))
-    return best
+def _children(on: _Map, ones: Places, others: Places) -> tuple[Places, Places, Floats]:
+    """All pairs of children of pairs of nodes of one level, and what bounds their quotients."""
+    left, right = np.concatenate([2 * ones, 2 * ones, 2 * ones + 1, 2 * ones + 1]), np.tile(2 * others, 4)
+    right[others.size : 2 * others.size] += 1
+    right[3 * others.size :] += 1
+    once = left <= right
+    left, right = left[once], right[once]
+    return left, right, np.where(left == right, np.inf, on.bounds(left, right))
 
 
 def steepest_quotient(points: Floats, values: Floats, separation: Separation, tolerance: float = 0.0) -> float:
@@ -186,17 +214,19 @@ def steepest_quotient(points: Floats, values: Floats, separation: Separation, to
     Guarantee: never below the exact maximum; ∞ when places that nothing separates have different values.
     A tolerance saves most of the work on maps that are linear up to small remainders.
     """
-    order, ends, low, high = _split(points)
-    points, values = np.ascontiguousarray(points[order]), np.ascontiguousarray(values[order])
-    slopes, remainder, doubt = _linear_part(points, values)
-    starts = ends[len(ends) // 2 :, 0]
-    extremes = (np.minimum, values), (np.maximum, values), (np.minimum, remainder), (np.maximum, remainder)
-    ranges = [_up_the_tree(choose, choose.reduceat(of, starts)) for choose, of in extremes]
-    slope = float(np.sqrt(np.sum(slopes**2))) * (1 + 1e-14)
-    law = (separation.rate, separation.floor, separation.error, separation.radius)
-    held = (ranges[0], ranges[1], ranges[2] - doubt, ranges[3] + doubt)
-    best = float(_walk(ends, (low, high), points, values, held, slope, law, 0.0, 1 + tolerance))
+    with np.errstate(over="ignore"):
+        best = _walk(_map(points, values, separation), 1 + tolerance)
     return float(np.nextafter(best * (1 + tolerance) * (1 + 1e-14), np.inf)) if best > 0 else 0.0
+
+
+def _map(points: Floats, values: Floats, separation: Separation) -> _Map:
+    tree = _split(points)
+    points, values = np.ascontiguousarray(points[tree.order]), np.ascontiguousarray(values[tree.order])
+    slopes, remainder, doubt = _linear_part(points, values)
+    left = _ranges(tree, remainder)
+    slope = float(np.sqrt(np.sum(slopes**2))) * (1 + 1e-14)
+    held = (left[0] - doubt, left[1] + doubt)
+    return _Map(tree, points, values, _ranges(tree, values), held, slope, separation)
 
 
 def _linear_part(points: Floats, values: Floats) -> tuple[Floats, Floats, float]:
@@ -207,6 +237,13 @@ def _linear_part(points: Floats, values: Floats) -> tuple[Floats, Floats, float]
     slopes = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=None)[0]
     heights = float(np.abs(points * slopes).sum(axis=1).max())
     return slopes, values - points @ slopes, 16 * 2.0**-53 * (reach + heights)
+
+
+def _ranges(tree: _Tree, values: Floats) -> tuple[Floats, Floats]:
+    """The least and the largest value in each node."""
+    starts = tree.starts[tree.leaves :]
+    least, largest = (_up_the_tree(choose, choose.reduceat(values, starts)) for choose in (np.minimum, np.maximum))
+    return least, largest
 
 
 def _up_the_tree(choose: np.ufunc, leaves: Floats) -> Floats:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.metrics.kernels.axis_reductions import tiles
 from dxgeom.numeric.rounding import round_up
 
 _SPLITTER = 2.0**27 + 1
@@ -22,58 +22,67 @@ _ERROR = 2.0**-98
 """Each of the two ends is off by less than 2⁻¹⁰¹ of its terms, and so is their sum."""
 _TINY = 2.0**-1000
 """What a term too small for float64 can have lost, once values are of the order of 1."""
+_LARGEST = 2.0**500
+"""Products of larger numbers could overflow: a larger weight is lowered to this, a larger slope counts as infinite."""
 
 
-@numba.njit(cache=True)
-def _product(one: float, other: float) -> tuple[float, float]:
-    """one·other as a float and its error (Dekker)."""
+class _Excess(NamedTuple):
+    """value up − value down − slope·(their weights) in a fibre, at two of its places."""
+
+    size: float
+    up: float
+    down: float
+    first: int
+    second: int
+
+
+def _product(one: float, other: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """one·other as floats and their errors (Dekker)."""
     product = one * other
-    high = one * _SPLITTER
-    high = high - (high - one)
-    low = one - high
-    top = other * _SPLITTER
-    top = top - (top - other)
-    rest = other - top
+    high, low = _halves(np.float64(one))
+    top, rest = _halves(other)
     return product, ((high * top - product) + high * rest + low * top) + low * rest
 
 
-@numba.njit(cache=True)
-def _sum(one: float, other: float) -> tuple[float, float]:
+def _halves(number: Any) -> tuple[Any, Any]:
+    raised = number * _SPLITTER
+    high = raised - (raised - number)
+    return high, number - high
+
+
+def _sum(one: Any, other: Any) -> tuple[Any, Any]:
     """one + other as a float and its error (Knuth)."""
     total = one + other
     part = total - one
     return total, (one - (total - part)) + (other - part)
 
 
-@numba.njit(cache=True)
-def _lifted(value: float, slope: float, weight: float) -> tuple[float, float]:
-    """value − slope·weight."""
-    product, product_error = _product(slope, weight)
-    total, total_error = _sum(value, -product)
-    return _sum(total, total_error - product_error)
+def _highest(
+    values: NDArray[np.float64], lowered_by: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """For each fibre the largest value − slope·weight as a float and its error, and its place."""
+    products, product_errors = lowered_by
+    totals, errors = _sum(values, -products[:, None])
+    totals, errors = _sum(totals, errors - product_errors[:, None])
+    highest = totals.max(axis=1, keepdims=True)
+    errors[totals != highest] = -np.inf
+    places = errors.argmax(axis=1)
+    return highest[:, 0], np.take_along_axis(errors, places[:, None], axis=1)[:, 0], places
 
 
-@numba.njit(cache=True)
-def _worst(grid: NDArray[Any], weights: NDArray[np.float64], slope: float) -> tuple[float, float, float, int, int]:
+def _worst(grid: NDArray[np.float64], weights: NDArray[np.float64], slope: float) -> _Excess:
     """The largest excess over all fibres ``grid[o, :, i]``, the two values and the two places behind it."""
-    outer, size, inner = grid.shape
-    worst, value_up, value_down, place_up, place_down = -np.inf, 0.0, 0.0, 0, 0
-    for o in range(outer):
-        for i in range(inner):
-            up, up_error, down, down_error, first, second = -np.inf, 0.0, -np.inf, 0.0, 0, 0
-            for k in range(size):
-                high, high_error = _lifted(grid[o, k, i], slope, weights[k])
-                if high > up or (high == up and high_error > up_error):
-                    up, up_error, first = high, high_error, k
-                low, low_error = _lifted(-grid[o, k, i], slope, weights[k])
-                if low > down or (low == down and low_error > down_error):
-                    down, down_error, second = low, low_error, k
-            total, total_error = _sum(up, down)
-            excess = total + (total_error + (up_error + down_error))
-            if excess > worst:
-                worst, place_up, place_down = excess, first, second
-                value_up, value_down = grid[o, first, i], grid[o, second, i]
-    return worst, value_up, value_down, place_up, place_down
+    worst, lowered_by = _Excess(-np.inf, 0.0, 0.0, 0, 0), _product(slope, weights)
+    for tile in tiles(grid):
+        up, up_errors, first = _highest(tile, lowered_by)
+        down, down_errors, second = _highest(-tile, lowered_by)
+        totals, errors = _sum(up, down)
+        excesses = totals + (errors + (up_errors + down_errors))
+        o, i = np.unravel_index(int(excesses.argmax()), excesses.shape)
+        if excesses[o, i] > worst.size:
+            one, other = int(first[o, i]), int(second[o, i])
+            worst = _Excess(float(excesses[o, i]), float(tile[o, one, i]), float(tile[o, other, i]), one, other)
+    return worst
 
 
 def steepest_star_quotient(grid: NDArray[Any], weights: NDArray[np.float64]) -> float:
@@ -84,21 +93,24 @@ def steepest_star_quotient(grid: NDArray[Any], weights: NDArray[np.float64]) -> 
     weight/smallest), where reach is the range itself for integers and the largest magnitude for floats.
     """
     values, scale = _of_order_one(grid)
+    weights = np.minimum(weights, _LARGEST)
     slope = 0.0
     while True:
-        excess, up, down, first, second = _worst(values, weights, slope)
-        if up <= down:
+        worst = _worst(values, weights, slope)
+        if worst.up <= worst.down:
             break
-        quotient = (Fraction(up) - Fraction(down)) / (Fraction(weights[first]) + Fraction(weights[second]))
-        steeper = round_up(quotient)
+        together = Fraction(weights[worst.first]) + Fraction(weights[worst.second])
+        steeper = round_up((Fraction(worst.up) - Fraction(worst.down)) / together)
         if steeper <= slope:
             break
+        if steeper > _LARGEST:
+            return math.inf
         slope = steeper
     if slope == 0:
         return 0.0
     # A pair with slope·w above the range is no steeper whatever was rounded; the others' terms are below this.
     reach = float(np.abs(values).max() + 2 * np.ptp(values))
-    certain = slope + (max(excess, 0.0) + reach * _ERROR + _TINY) / float(weights.min())
+    certain = slope + (max(worst.size, 0.0) + reach * _ERROR + _TINY) / float(weights.min())
     return math.nextafter(certain, math.inf) * scale if certain > slope else slope * scale
 
 

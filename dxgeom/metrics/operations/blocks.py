@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.combinations.product import SumMetric
@@ -17,31 +17,49 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 
+_DOOR = object()
 MOST_PAIRS = 20_000_000
 """Of generating pairs that are listed for blocks without a structure of their own."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """``members[b]``: the indices of the record types of block b, increasing; together they are all, each once."""
+class SeparateBlocks:
+    """Blocks of records that a metric keeps infinitely far apart; only :func:`separate_blocks` makes them.
 
+    ``members[b]``: the indices of the record types of block b, increasing; together they are all, each once.
+    ``metrics[b]``: the metric on them. ``whole``: the metric on all records.
+    """
+
+    whole: VerifiedMetric
     members: tuple[NDArray[np.int64], ...] = field(repr=False)
+    metrics: tuple[VerifiedMetric, ...] = field(repr=False)
+    door: InitVar[object] = None
+
+    def __post_init__(self, door: object) -> None:
+        if door is not _DOOR:
+            raise DxgeomError("blocks that a metric keeps apart are made by separate_blocks, never by hand")
 
     def cut(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """A histogram's part for each block."""
         return [counts[inside] for inside in self.members]
 
 
-def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> tuple[Blocks, tuple[VerifiedMetric, ...]]:
+def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBlocks:
     """The blocks that equal labels make, by increasing label, and the metric on each.
 
     Guarantee: d is infinite between blocks, checked on every generating pair, and on each block it is the metric given.
     These metrics keep the policy's fingerprint and budget, so whatever honours one charges the policy's own account.
     Args: ``labels`` (N,).
-    Raises: UnsupportedCombination for labels of another shape, or naming two records of different blocks that the
-    metric hides from each other; TooLarge for blocks that would have to be listed pair by pair.
+    Raises: UnsupportedCombination for labels of another shape, where records may be absent, or naming two records of
+    different blocks that the metric hides from each other; TooLarge for blocks that would have to be listed pair by
+    pair.
     """
+    if verified.absent is not None:
+        raise UnsupportedCombination(
+            "where records may be absent, blocks are not apart: adding a record to one and removing it from another is "
+            "a replacement; use in_sequence"
+        )
     names, block_of = np.unique(np.asarray(labels), return_inverse=True)
     if block_of.shape != (verified.size,):
         raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} record types")
@@ -57,7 +75,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> tuple[Blocks
         )
         for inside in members
     )
-    return Blocks(members), inner
+    return SeparateBlocks(verified, members, inner, _DOOR)
 
 
 def _require_separate(pairs: PairBlock, block_of: NDArray[np.int64]) -> None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.kernels.max_sum import Scope, elimination_of, largest_sum
+from dxgeom.metrics.kernels.sparse_rows import SparseRows, change_sizes, sparse_rows
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
 from dxgeom.metrics.operations.pair_classes import Moves, moves_in_families
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
-from dxgeom.numeric.sparse_rows import SparseRows, change_sizes, sparse_rows
 from dxgeom.universe.weight_tables import WeightTables
 
 ENTRY_LIMIT = 30_000_000

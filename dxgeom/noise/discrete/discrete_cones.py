@@ -72,6 +72,14 @@ class DiscreteConeNoise(DiscreteNoise):
         heights = self.fan.normals @ np.array([int(z) for z in point], dtype=object)
         return max(Fraction(int(h), int(v)) for h, v in zip(heights, self.fan.volumes, strict=True))
 
+    def loss(self, shift: Sequence[int]) -> Fraction:
+        return self.rate * self.gauge(shift)
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """Planes and volumes follow from the simplices."""
+        return self.fan.vertices, self.fan.simplices, self.rate
+
     def draw(self, count: int, randomness: Randomness) -> NDArray[np.int64]:
         size = self.dimension
         cones, coordinates = self._accepted(count, randomness)

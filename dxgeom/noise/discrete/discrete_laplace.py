@@ -37,6 +37,9 @@ class DiscreteLaplaceNoise(DiscreteNoise):
         for scale in self.scales:
             check_scale(scale)
 
+    def loss(self, shift: Sequence[int]) -> Fraction:
+        return sum((abs(int(z)) / scale for z, scale in zip(shift, self.scales, strict=True)), Fraction(0))
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         """E[z²] = 2x/(1 − x)² with x = exp(−1/scale), which is 1/(2 sinh²(1/(2 scale)))."""

@@ -27,6 +27,10 @@ class IntervalUnion:
         """The Minkowski sum {a + b}; *exact*."""
         return union_of((low + left, high + right) for low, high in self.parts for left, right in other.parts)
 
+    def holds(self, place: Fraction) -> bool:
+        """Whether the place is in the union; *exact*."""
+        return any(low <= place <= high for low, high in self.parts)
+
     @property
     def length(self) -> Fraction:
         """The total length, *exact*."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 from dxgeom.errors import DxgeomError
 from dxgeom.noise.discrete.interval_union import IntervalUnion, union_of
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
 
 _NEGLIGIBLE = 1e-16
 _MOST_LAYERS = 2_000
@@ -20,7 +21,7 @@ _MOST_LAYERS = 2_000
 
 @final
 @dataclass(frozen=True)
-class LayeredLineNoise:
+class LayeredLineNoise(DefinedByNumbers):
     """Density ∝ e^(−ε·i) on layer i = (i-fold sum of V) + [−width, width], less the layers before.
 
     ``differences`` V: what one record can change, made symmetric and to contain 0. ``width``: how much of the
@@ -37,6 +38,23 @@ class LayeredLineNoise:
     def __post_init__(self) -> None:
         if not (self.differences.length > 0 and self.width >= 0 and self.epsilon > 0):
             raise DxgeomError("layered noise needs a set V of positive length, a width of at least 0 and epsilon > 0")
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """Exact, with ε as the float64 that it is."""
+        return self.differences.parts, Fraction(self.width), float(self.epsilon)
+
+    def loss(self, shift: Fraction | int) -> float:
+        """ε times the least number of differences that add up to ``shift``: so much it can change the log-odds.
+
+        Guarantee: *exact* but for the product. Raises: DxgeomError when 2,000 of them do not reach it.
+        """
+        reached, step = union_of([(0, 0)]), self.symmetric_differences
+        for number in range(_MOST_LAYERS):
+            if reached.holds(Fraction(shift)):
+                return self.epsilon * number
+            reached = reached + step
+        raise DxgeomError(f"{_MOST_LAYERS:,} differences do not add up to a shift of {shift}")
 
     @property
     def symmetric_differences(self) -> IntervalUnion:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,6 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD
@@ -27,12 +30,18 @@ class BoxNoise(NoiseLaw):
 
     body: Box
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> BoxNoise | None:
+        if body.powers is None or body.powers.exponent != math.inf:
+            return None
+        return cls(Box(body.powers.radii))
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return self.body.noise_second_moment
 
     @property
-    def reach(self) -> float:
+    def amplitude(self) -> float:
         return float(self.body.half_widths.max()) * (self.body.dimension + 1)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -11,10 +12,14 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 
 @final
@@ -28,13 +33,37 @@ class ProductNoise(NoiseLaw):
         if not self.parts:
             raise NotANormBall("a product has at least one part")
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> ProductNoise | None:
+        return None if body.summands is None else cls(tuple(law_of(part) for part in body.summands))
+
+    @cached_property
+    def body(self) -> FreeSum | None:
+        bodies = [part.body for part in self.parts if part.body is not None]
+        return FreeSum(tuple(bodies)) if len(bodies) == len(self.parts) else None
+
+    def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        cut = [part.loss_upper_bounds(shifts[:, block], errors[:, block]) for part, block in self._blocks]
+        return np.asarray(np.sum(cut, axis=0) * (1 + (len(cut) + 1) * UNIT_ROUNDOFF))
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([part.shadow(onto[:, block]) for part, block in self._blocks])
+
+    @property
+    def facets(self) -> int:
+        return sum(part.facets for part in self.parts)
+
+    @property
+    def _blocks(self) -> list[tuple[NoiseLaw, slice]]:
+        return list(zip(self.parts, block_slices(part.dimension for part in self.parts), strict=True))
+
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
         return block_diagonal([part.second_moment for part in self.parts])
 
     @property
-    def reach(self) -> float:
-        return max(part.reach for part in self.parts)
+    def amplitude(self) -> float:
+        return max(part.amplitude for part in self.parts)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return np.hstack([part.simulate(count, generator) for part in self.parts])
@@ -84,13 +113,50 @@ class LinearImageNoise(NoiseLaw):
         if not (shaped and 0 < len(self.map) == np.linalg.matrix_rank(self.map)):
             raise NotANormBall("the map of noise has a column for each of its coordinates, and independent rows")
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> LinearImageNoise | None:
+        if body.preimage is None:
+            return None
+        inner, image = body.preimage
+        return cls(law_of(inner), image)
+
+    @cached_property
+    def body(self) -> LinearImage | None:
+        inner = self.inner.body
+        return None if inner is None or self._is_wide else LinearImage(inner, self.map)
+
+    def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Through a wide map R the norm is min{‖u‖ : R·u = w}, and ‖u‖ of least squares, u = Rᵀ(RRᵀ)⁻¹w, is never
+        below it."""
+        return self.inner.loss_upper_bounds(*self._inverse.images(shifts, errors))
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.shadow(onto @ self.map)
+
+    @property
+    def facets(self) -> int:
+        return self.inner.facets
+
+    def size_in_words(self, hidden: str) -> str:
+        if self._is_wide:
+            return f"{self.inner.dimension:,} sums in {len(self.map):,} dimensions around {hidden}"
+        return super().size_in_words(hidden)
+
+    @property
+    def _is_wide(self) -> bool:
+        return bool(len(self.map) < self.map.shape[1])
+
+    @cached_property
+    def _inverse(self) -> Enclosure:
+        return inverse_enclosure(self.map)
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return np.asarray(self.map @ self.inner.second_moment @ self.map.T)
 
     @property
-    def reach(self) -> float:
-        return float(np.abs(self.map).sum(axis=1).max()) * self.inner.reach
+    def amplitude(self) -> float:
+        return float(np.abs(self.map).sum(axis=1).max()) * self.inner.amplitude
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return np.asarray(self.inner.simulate(count, generator) @ self.map.T)

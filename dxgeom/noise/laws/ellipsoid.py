@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -9,6 +10,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD
@@ -34,12 +36,16 @@ class EllipsoidNoise(NoiseLaw):
 
     body: Ellipsoid
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> EllipsoidNoise | None:
+        return None if body.axes_of_ball is None else cls(Ellipsoid(body.axes_of_ball))
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return self.body.noise_second_moment
 
     @property
-    def reach(self) -> float:
+    def amplitude(self) -> float:
         return float(np.abs(self.body.axes).sum(axis=1).max()) * self.body.dimension
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.exact_forms import corners_of, support_rounded_up
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.rejection import RejectionNoise, body_of
+from dxgeom.noise.laws.rejection import RejectionNoise
 
 Envelope: TypeAlias = BoxNoise | LaplaceNoise | EllipsoidNoise
 
@@ -38,7 +37,7 @@ def tightest_rejection(inner: ConvexBody) -> RejectionNoise:
             envelopes.append(enclosing(inner))
         except _REFUSALS as error:
             refusals.append(error)
-    envelopes.sort(key=lambda envelope: body_of(envelope).volume)
+    envelopes.sort(key=lambda envelope: envelope.body.volume)
     for place, envelope in enumerate(envelopes):
         try:
             return RejectionNoise(inner, envelope)
@@ -49,7 +48,7 @@ def tightest_rejection(inner: ConvexBody) -> RejectionNoise:
 
 def box_around(inner: ConvexBody) -> BoxNoise:
     """The noise of the smallest box along the axes, *rounded up*."""
-    return BoxNoise(Box(_reach(inner) * _OUTWARD))
+    return BoxNoise(Box(_extents(inner) * _OUTWARD))
 
 
 def cross_polytope_around(inner: ConvexBody) -> LaplaceNoise:
@@ -69,9 +68,9 @@ def cross_polytope_around(inner: ConvexBody) -> LaplaceNoise:
         return LaplaceNoise((sizes @ rates).max() / rates * _OUTWARD)
     if inner.dimension > MOST_SIGNS:
         raise TooLarge(f"the facets of a cross-polytope are looked at in up to {MOST_SIGNS} dimensions")
-    rates = 1 / _reach(inner)
+    rates = 1 / _extents(inner)
     signs = 1 - 2 * (np.arange(2**inner.dimension)[:, None] >> np.arange(inner.dimension) & 1)
-    return LaplaceNoise(support_rounded_up(inner, signs * rates).max() / rates * _OUTWARD)
+    return LaplaceNoise(inner.support_upper_bounds(signs * rates).max() / rates * _OUTWARD)
 
 
 def ellipsoid_around(inner: ConvexBody) -> EllipsoidNoise:
@@ -96,11 +95,11 @@ def ellipsoid_around(inner: ConvexBody) -> EllipsoidNoise:
     return EllipsoidNoise(Ellipsoid(axes * units[:, None]))
 
 
-def _reach(body: ConvexBody) -> NDArray[np.float64]:
+def _extents(body: ConvexBody) -> NDArray[np.float64]:
     """(m,): how far the body reaches along each axis, *rounded up*."""
-    return support_rounded_up(body, np.eye(body.dimension))
+    return body.support_upper_bounds(np.eye(body.dimension))
 
 
 def _float_corners(body: ConvexBody) -> NDArray[np.float64] | None:
-    corners = corners_of(body)
+    corners = body.exact_corners()
     return None if corners is None else np.array([[float(arb(x)) for x in corner] for corner in corners])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
@@ -41,12 +43,20 @@ class FacetConeNoise(NoiseLaw):
 
     body: SymmetricPolytope
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> FacetConeNoise | None:
+        return None if body.polytope is None else cls(body.polytope)
+
+    @property
+    def facets(self) -> int:
+        return self.body.facets
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return self.body.noise_second_moment
 
     @property
-    def reach(self) -> float:
+    def amplitude(self) -> float:
         return float(np.abs(self._vertices).max()) * self.dimension * self.body.inflation
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

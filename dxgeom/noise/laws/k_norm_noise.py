@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
@@ -22,31 +18,40 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 
+LAWS: Final[tuple[type[NoiseLaw], ...]] = (
+    BoxNoise,
+    LaplaceNoise,
+    EllipsoidNoise,
+    FacetConeNoise,
+    ProductNoise,
+    LinearImageNoise,
+    RejectionNoise,
+)
+"""Every kind of law, in the order in which a body's noise is offered to them."""
 
-def noise_law_of(body: ConvexBody) -> NoiseLaw:
+
+def k_norm_noise(body: ConvexBody) -> NoiseLaw:
     """The law with density ∝ exp(−‖v‖_K), drawn exactly when released: without rejection where that is known.
 
-    The noise of halfspaces is drawn from that of their hull, which hardly ever rejects.
-    Raises: UnsupportedCombination, TooLarge or CertificateRefused when no envelope is proved to hold the body, or
-    rejection would hardly ever accept.
+    Boxes, cross-polytopes, ellipsoids and polytopes with a proved boundary have laws of their own; hulls of bodies over
+    blocks of coordinates have independent noise of each, linear images the image of the noise. All other bodies' noise
+    is drawn by rejection: from a polytope around them, where they know one, else from the tightest box, cross-polytope
+    or ellipsoid that is proved to contain them.
+
+    Guarantee: adding w to a draw changes the odds of any set by at most e^‖w‖_K, ‖w‖_K = ``body.gauge(w)``; draws
+    rounded to integers have *exactly* the law of the rounded ideal noise.
+    Raises: UnsupportedCombination for what is no body, or has no exact gauge; TooLarge or CertificateRefused when no
+    envelope is proved to hold the body, or rejection would hardly ever accept.
+    Source: Hardt & Talwar 2010; Awan & Slavković 2020, Algorithm 8, corrected: see :class:`RejectionNoise`.
     """
-    match body:
-        case Box() | PowerBall(exponent=math.inf):
-            return BoxNoise(body if isinstance(body, Box) else Box(body.radii))
-        case CrossPolytope(radii=radii) | PowerBall(radii=radii, exponent=1):
-            return LaplaceNoise(radii)
-        case Ellipsoid():
-            return EllipsoidNoise(body)
-        case PowerBall(radii=radii, exponent=2):
-            return EllipsoidNoise(Ellipsoid(np.diag(radii)))
-        case SymmetricPolytope():
-            return FacetConeNoise(body)
-        case FreeSum(parts=parts):
-            return ProductNoise(tuple(noise_law_of(part) for part in parts))
-        case LinearImage(inner=inner, map=matrix):
-            return LinearImageNoise(noise_law_of(inner), matrix)
-        case HalfspacePolytope():
-            return RejectionNoise(body, FacetConeNoise(body.hull))
+    if not isinstance(body, ConvexBody):
+        raise UnsupportedCombination(
+            f"noise is shaped by a body, as those of dxgeom.geometry, found a {type(body).__name__}"
+        )
+    for kind in LAWS:
+        law = kind.for_body(body, k_norm_noise)
+        if law is not None:
+            return law
     return tightest_rejection(body)
 
 

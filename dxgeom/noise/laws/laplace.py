@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.round_bodies import CrossPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
 from dxgeom.numeric.randomness import Randomness
@@ -25,12 +29,29 @@ class LaplaceNoise(NoiseLaw):
         if self.scales.ndim != 1 or not np.all((self.scales > 0) & np.isfinite(self.scales)):
             raise NotANormBall(f"Laplace scales are positive and finite, found {self.scales}")
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> LaplaceNoise | None:
+        if body.powers is None or body.powers.exponent != 1:
+            return None
+        return cls(body.powers.radii)
+
+    @cached_property
+    def body(self) -> CrossPolytope:
+        return CrossPolytope(self.scales)
+
+    @property
+    def laplace_scales(self) -> NDArray[np.float64]:
+        return self.scales
+
+    def size_in_words(self, hidden: str) -> str:
+        return f"{len(self.scales):,} scales from {hidden}"
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return np.diag(2 * self.scales**2)
 
     @property
-    def reach(self) -> float:
+    def amplitude(self) -> float:
         return float(self.scales.max())
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:

@@ -1,23 +1,42 @@
-"""What every noise law offers: exact moments, a float simulation, and draws fit for release."""
+"""What every noise law offers: its body, exact moments, a float simulation, and draws fit for release."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.noise.laws.rounding import IdealDraws, round_draws
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.randomness import Randomness
 
 
-class NoiseLaw(ABC):
+class NoiseLaw(DefinedByNumbers):
     """A symmetric law of V in ℝᵐ, in lattice steps, that hides a shift w up to e^‖w‖_K; mostly ∝ exp(−‖V‖_K).
 
-    Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded.
+    A new law is a frozen dataclass with the abstract answers; ``for_body``, and a line in
+    :data:`dxgeom.noise.laws.k_norm_noise.LAWS`, make it the noise of the bodies that it serves.
+
+    Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded;
+    adding w to V changes the odds of any set by at most e^‖w‖_K, and ``loss_upper_bounds`` are not below ‖w‖_K; laws
+    with one digest are one law.
     """
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def body(self) -> ConvexBody | None:
+            """K, the body whose norm ‖w‖_K bounds what a shift w can show.
+
+            None where K is known as a projection only, the image of a body through a wide map: its norm is the least
+            ‖u‖ of all u that the map takes to w, and ``loss_upper_bounds`` bounds it.
+            """
 
     @property
     @abstractmethod
@@ -26,7 +45,7 @@ class NoiseLaw(ABC):
 
     @property
     @abstractmethod
-    def reach(self) -> float:
+    def amplitude(self) -> float:
         """No coordinate exceeds this times the largest of its exponentials."""
 
     @abstractmethod
@@ -36,6 +55,50 @@ class NoiseLaw(ABC):
     @abstractmethod
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         """``count`` draws of V with a bound on what float64 makes of them, and the way to their exact values."""
+
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> NoiseLaw | None:
+        """The law of this kind with density ∝ exp(−‖v‖_K), None where this kind does not draw the body's noise.
+
+        Args: ``law_of``: gives the laws of the bodies that this one is made of.
+        """
+        return None
+
+    def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(E,): ‖w‖_K, *rounded up*, for every w within ``errors`` (E, m) of the ``shifts`` (E, m)."""
+        return self.known_body.gauge_upper_bounds(shifts, errors)
+
+    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points (n, 2) whose hull is the image of K under ``onto`` (2, m), up to the rounding of float64."""
+        return self.known_body.shadow(onto)
+
+    @property
+    def known_body(self) -> ConvexBody:
+        """``body``. Raises: UnsupportedCombination where it is known as a projection only."""
+        if self.body is None:
+            raise UnsupportedCombination(
+                f"the body of this {type(self).__name__} is known as a projection only: name the noise that it is the "
+                "image of, or a map with as many columns as rows"
+            )
+        return self.body
+
+    @property
+    def laplace_scales(self) -> NDArray[np.float64] | None:
+        """(m,): the scales of independent Laplace coordinates, None for any other law."""
+        return None
+
+    @property
+    def facets(self) -> int:
+        """The simplices of all polytopes that draws are made from, 0 where there are none."""
+        return 0
+
+    def size_in_words(self, hidden: str) -> str:
+        """The size of what is set up for draws, which decides its cost; ``hidden``: what it is set up around."""
+        return (
+            f"{self.facets:,} facets around {hidden}"
+            if self.facets
+            else f"{self.dimension:,} dimensions around {hidden}"
+        )
 
     def draw(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> NDArray[np.int64]:
         """``count`` draws of ``factor·V``, each coordinate rounded to the nearest integer (count, m).
@@ -56,5 +119,5 @@ class NoiseLaw(ABC):
 
         Raises: TooLarge.
         """
-        if not self.reach * float(factor) * 400 < 2.0**62:
+        if not self.amplitude * float(factor) * 400 < 2.0**62:
             raise TooLarge("noise of this size does not fit 64-bit integers; spend more of the budget on this release")

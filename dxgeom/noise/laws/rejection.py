@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.geometry.bodies.gauge import Gauge
 from dxgeom.geometry.containment.comparison import contains
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gauge import Gauge
-from dxgeom.noise.laws.gauge_of import gauge_of
-from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
@@ -53,7 +45,7 @@ class RejectionNoise(NoiseLaw):
     envelope: NoiseLaw
 
     def __post_init__(self) -> None:
-        if not contains(body_of(self.envelope), self.body):
+        if not contains(self.envelope.known_body, self.body):
             raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
         if self.acceptance < LEAST_ACCEPTANCE:
             raise TooLarge(
@@ -61,22 +53,37 @@ class RejectionNoise(NoiseLaw):
                 "tighter envelope, or the noise of a larger body"
             )
 
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> RejectionNoise | None:
+        """From the noise of the polytope around the body, where it knows one: hardly any try is rejected."""
+        around = body.polytope_around
+        return None if around is None else cls(body, law_of(around))
+
+    @property
+    def facets(self) -> int:
+        return self.envelope.facets
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """The law is that of the body, whatever it is drawn from."""
+        return (self.body,)
+
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return self.body.noise_second_moment
 
     @property
-    def reach(self) -> float:
-        return self.envelope.reach
+    def amplitude(self) -> float:
+        return self.envelope.amplitude
 
     @cached_property
     def acceptance(self) -> float:
         """vol K/vol L: the part of all tries that is kept, as exact as the bodies' volumes."""
-        return min(1.0, self.body.volume / body_of(self.envelope).volume)
+        return min(1.0, self.body.volume / self.envelope.known_body.volume)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         kept: list[NDArray[np.float64]] = []
-        envelope = body_of(self.envelope)
+        envelope = self.envelope.known_body
         while (missing := count - sum(map(len, kept))) > 0:
             tried = self.envelope.simulate(self._tries(missing), generator)
             inner, _ = self._gauges[0].near(tried, np.zeros_like(tried))
@@ -137,18 +144,4 @@ class RejectionNoise(NoiseLaw):
 
     @cached_property
     def _gauges(self) -> tuple[Gauge, Gauge]:
-        return gauge_of(self.body), gauge_of(body_of(self.envelope))
-
-
-def body_of(law: NoiseLaw) -> ConvexBody:
-    """The K of a law with density ∝ exp(−‖v‖_K). Raises: UnsupportedCombination for a law it does not know."""
-    match law:
-        case LaplaceNoise(scales=scales):
-            return CrossPolytope(scales)
-        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body) | RejectionNoise(body=body):
-            return body
-        case ProductNoise(parts=parts):
-            return FreeSum(tuple(body_of(part) for part in parts))
-        case LinearImageNoise(inner=inner, map=matrix):
-            return LinearImage(body_of(inner), matrix)
-    raise UnsupportedCombination(f"the body of a {type(law).__name__} is not known")
+        return self.body.certified_gauge, self.envelope.known_body.certified_gauge

@@ -12,8 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.kernels.bounded_shortest_paths import (
+    UNREACHED,
+    Neighbours,
+    lengths_from,
+    neighbours_of,
+    pairs_in_reach,
+)
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.bounded_shortest_paths import UNREACHED, Neighbours, lengths_from, neighbours_of, pairs_in_reach
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.axes.axis import MAX_PAIRS, Amount, Axis, Codes, Pairs, Row, too_many_pairs
 

@@ -20,9 +20,8 @@ from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import plain
-from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -260,21 +259,10 @@ def _codes(universe: Universe, record: Any) -> list[int] | None:
 
 
 def _code(attribute: Attribute, value: Any) -> int:
-    """A value's label, or for numbers the value that a raw number belongs to."""
-    text = str(value).strip()
-    if text in attribute.labels:
-        return attribute.labels.index(text)
-    if attribute.numeric:
-        try:
-            code = int(attribute.encode([float(exact(text))])[0])
-        except NotANumber as error:
-            raise DataError(f"{attribute.name} is a number, found {shown(text)}: {error}") from error
-        if code != OUTSIDE:
-            return code
-        raise DataError(
-            f"{attribute.name} runs from {attribute.labels[0]} to {attribute.labels[-1]}, found {shown(text)}"
-        )
-    raise DataError(f"{attribute.name} has no value {shown(text)}; {did_you_mean(text, attribute.labels)}")
+    try:
+        return attribute.code_of(str(value).strip())
+    except NotAValue as error:
+        raise DataError(str(error)) from error
 
 
 def _amount(amount: Amount) -> str:

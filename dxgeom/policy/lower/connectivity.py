@@ -16,7 +16,7 @@ from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.syntax.joint_rules import splits_records
-from dxgeom.universe.graphs import GraphAttribute
+from dxgeom.universe.places import GraphAttribute
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 

@@ -13,8 +13,7 @@ from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Unreadable
 from dxgeom.policy.syntax.reader import SyntaxTree
-from dxgeom.universe.attributes import OUTSIDE, Attribute, CategoricalAttribute
-from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -105,25 +104,15 @@ def _places(attributes: tuple[Attribute, ...], table: CsvTable) -> NDArray[np.in
 
 
 def _codes(attribute: Attribute, table: CsvTable, column: int) -> NDArray[np.int64]:
-    known = {label: code for code, label in enumerate(attribute.labels)}
+    known: dict[str, int] = {}
     codes = np.empty(len(table.rows), dtype=np.int64)
     for row, (cells, line) in enumerate(zip(table.rows, table.lines, strict=True)):
         cell = cells[column]
         if cell not in known:
-            known[cell] = _code(attribute, cell)
-        if known[cell] == OUTSIDE:
-            message = f"{table.file}, line {line}: the attribute {shown(attribute.name)} has no value {shown(cell)}"
-            guess = "" if attribute.numeric else did_you_mean(cell, attribute.labels)
-            raise WrongContent(f"{message}; {guess}" if guess else message)
+            try:
+                known[cell] = attribute.code_of(cell)
+            except NotAValue as error:
+                message = f"{table.file}, line {line}: the attribute {shown(attribute.name)} has no value {shown(cell)}"
+                raise WrongContent(f"{message}; {error.advice}" if error.advice else message) from error
         codes[row] = known[cell]
     return codes
-
-
-def _code(attribute: Attribute, cell: str) -> int:
-    """The code of a cell that is no label: numbers and days belong to the value that they are rounded down to."""
-    if not attribute.numeric:
-        return int(attribute.encode([cell])[0])
-    try:
-        return int(attribute.encode([float(exact(cell.strip()))])[0])
-    except NotANumber:
-        return OUTSIDE

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 from dxgeom.policy.resolve.attributes import resolve_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table
@@ -16,9 +16,6 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.tree_places import node_at
 from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
-from dxgeom.universe.attributes import Attribute, PointsAttribute
-from dxgeom.universe.dates import DateAttribute
-from dxgeom.universe.graphs import GraphAttribute
 from dxgeom.universe.universe import Universe
 
 
@@ -54,7 +51,7 @@ class ResolvedPolicy:
         stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
         meaning = {
             "language": 1,
-            "attributes": [_attribute_data(attribute) for attribute in self.universe.attributes],
+            "attributes": [attribute.digest for attribute in self.universe.attributes],
             "bounds": sorted(stated),
             "budget": str(self.budget),
         }
@@ -101,19 +98,3 @@ def _span_of(tree: SyntaxTree, name: str) -> Span:
     """Where an attribute's name stands; of a table's column, where the table is named."""
     declared = name in tree.document.universe.attributes
     return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")
-
-
-def _attribute_data(attribute: Attribute) -> list[Any]:
-    data: list[Any] = [type(attribute).__name__, attribute.name, list(attribute.labels)]
-    if isinstance(attribute, PointsAttribute):
-        coordinates = [[float(number).hex() for number in place] for place in attribute.coordinates]
-        data += [attribute.geometry, attribute.unit, coordinates]
-        if attribute.located is not None:
-            data += [attribute.located.longitude, attribute.located.latitude, attribute.located.areas.digest()]
-    if isinstance(attribute, DateAttribute):
-        data += [attribute.last.isoformat(), attribute.step]
-    if isinstance(attribute, GraphAttribute):
-        data += [attribute.first.tolist(), attribute.second.tolist()]
-        if attribute.lengths is not None:
-            data += [attribute.unit, str(attribute.grain), attribute.lengths.tolist()]
-    return data

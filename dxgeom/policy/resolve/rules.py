@@ -19,14 +19,15 @@ from dxgeom.policy.bounds.largest_change import LargestChange
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
+from dxgeom.policy.kinds.attribute_kinds import measured
+from dxgeom.policy.kinds.kind import Misfit
 from dxgeom.policy.resolve.individuals import epsilons_in_column
-from dxgeom.policy.resolve.measures import Misfit, measured
 from dxgeom.policy.resolve.secret_edges import secret_edges
 from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import Unreadable
 from dxgeom.policy.syntax.joint_rules import block_numbers, splits_records
-from dxgeom.policy.syntax.lengths import Length
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import shape_mistakes

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ValidationError
 
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS, kind_by_key
+from dxgeom.policy.kinds.kind import AnyKind
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.tree_places import Path, key_span_at, kind_of, node_at, span_at
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.policy.syntax.models import (
-    ATTRIBUTE_KINDS,
     HERE,
     LATER,
     WRITTEN,
@@ -18,7 +17,6 @@ from dxgeom.policy.syntax.models import (
     RuleSyntax,
     SecretsSyntax,
     UniverseSyntax,
-    attribute_kind,
 )
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -57,7 +55,7 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
                 mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
             case str(code) if code.startswith("DX"):
                 message = f"{name}{problem['msg']}, found {kind_of(node)}"
-                mistakes.add(code, span_at(root, path), message, _number_advice(path, code))
+                mistakes.add(code, span_at(root, path), message, str(problem.get("ctx", {}).get("advice", "")))
             case _:
                 message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
                 mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
@@ -76,23 +74,11 @@ def _expected(problem: str) -> str:
     )
 
 
-def _number_advice(path: Path, code: str) -> str:
-    if code == "DX118":
-        return "write a day as 2024-02-29" if "dates" in path else "write a whole number such as 1 or 7"
-    if path and path[-1] in ("change", "partition"):
-        return "write a name, or several as [one, other]"
-    if path and path[-1] in ("per", "within"):
-        return "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
-    if not {"values", "individuals"}.isdisjoint(path) or (path and path[-1] in ("epsilon", "otherwise")):
-        return "an epsilon is a number above 0, such as 0.5; smaller protects more"
-    return "write a plain decimal such as 5 or 0.25"
-
-
 def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
     """An example of the very thing that is wrong where there is one, else what may stand in its place."""
     match tagged:
-        case ("universe", "attributes", str(), str(tag), _, *_) if tag.strip("<>") in WRITTEN:
-            return WRITTEN[tag.strip("<>")]
+        case ("universe", "attributes", str(), str(tag), _, *_):
+            return _kind(tag).example or HERE["attribute"]
         case ("rules", int(), str(key), *_) if key in WRITTEN:
             return WRITTEN[key]
         case ("universe",):
@@ -117,7 +103,7 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
     model: type[BaseModel]
     match tagged:
         case ("universe", "attributes", str(), str(tag), *_):
-            model = ATTRIBUTE_KINDS[tag.strip("<>")]
+            model = _kind(tag).syntax
         case ("universe", _):
             model = UniverseSyntax
         case ("rules", int(), "secrets", _):
@@ -127,6 +113,10 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
         case _:
             model = PolicySyntax
     return tuple(model.model_fields)
+
+
+def _kind(tag: str) -> AnyKind:
+    return next(kind for kind in ATTRIBUTE_KINDS if kind.tag == tag)
 
 
 def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...], mistakes: Mistakes) -> None:
@@ -144,10 +134,10 @@ def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...
 def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
     node = node_at(root, path)
     name = shown(str(path[-1]))
-    if not isinstance(node, Mapping) or attribute_kind(_unchecked(node)) is not None:
+    if not isinstance(node, Mapping) or kind_by_key({key.text: value for key, value in node.entries}) is not None:
         mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", HERE["attribute"])
         return
-    known = (*ATTRIBUTE_KINDS, *LATER["attribute"])
+    known = (*(kind.key for kind in ATTRIBUTE_KINDS if kind is not WORDS), *LATER["attribute"])
     for key, _ in node.entries:
         if key.text in LATER["attribute"]:
             message = f"{shown(key.text)} is not part of this version's language"
@@ -164,13 +154,3 @@ def strip_tags(location: tuple[str | int, ...]) -> Path:
     """A location of pydantic without the mark of which form of an attribute, or of individuals, was tried."""
     marked = location[:2] == ("universe", "attributes") or location[2:3] == ("individuals",)
     return location[:3] + location[4:] if marked and len(location) > 3 else location
-
-
-def _unchecked(node: Node) -> Any:
-    match node:
-        case Scalar(text=text):
-            return text
-        case Sequence(items=items):
-            return [_unchecked(item) for item in items]
-        case Mapping(entries=entries):
-            return {key.text: _unchecked(value) for key, value in entries}

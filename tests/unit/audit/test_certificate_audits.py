@@ -19,7 +19,7 @@ from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.policy.axes.places import PlacesAxis
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.policy import parse_policy
-from dxgeom.universe.attributes import PointsAttribute
+from dxgeom.universe.places import PointsAttribute
 
 KINDS = """policy: all kinds
 universe:
@@ -83,7 +83,7 @@ def claims_about(policy):
 
 @pytest.mark.parametrize("name", ["clinic", "adult", "us-cities"])
 def test_the_certificates_of_the_example_policies_hold(policies, name):
-    policy = dx.load_policy(policies / f"{name}.yaml")
+    policy = dx.load_policy(policies / name / "policy.yaml")
     lines = audit_policy(claims_about(policy), policy).lines
     assert "from above and below" in lines[1]
     assert len(lines) == 2

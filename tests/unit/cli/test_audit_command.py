@@ -19,12 +19,12 @@ def run(*words: str | Path) -> tuple[int, dict[str, Any]]:
 
 def test_a_checked_policy_has_a_certificate_that_holds(tmp_path: Path, policies: Path) -> None:
     out = tmp_path / "clinic.json"
-    assert run("check", policies / "clinic.yaml", "--certificate", out)[0] == 0
-    code, document = run("audit", "certificate", out, policies / "clinic.yaml")
+    assert run("check", policies / "clinic" / "policy.yaml", "--certificate", out)[0] == 0
+    code, document = run("audit", "certificate", out, policies / "clinic" / "policy.yaml")
     assert (code, document["verdict"]) == (0, "holds")
-    said = CliRunner().invoke(app, ["audit", "certificate", str(out), str(policies / "clinic.yaml")])
+    said = CliRunner().invoke(app, ["audit", "certificate", str(out), str(policies / "clinic" / "policy.yaml")])
     assert "verdict  holds" in said.stdout
-    code, document = run("audit", "certificate", out, policies / "adult.yaml")
+    code, document = run("audit", "certificate", out, policies / "adult" / "policy.yaml")
     assert (code, document["error"]["kind"]) == (1, "CertificateRefused")
     assert "claims fingerprint" in document["error"]["message"]
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 
-POLICIES = Path(__file__).parents[3] / "policies"
 SIX_MISTAKES = """\
 policy: six
 universe:
@@ -41,14 +41,14 @@ def wrong(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["clinic", "adult", "us-cities"])
 def test_every_example_policy_is_fine(name: str) -> None:
-    result = CliRunner().invoke(app, ["check", str(POLICIES / f"{name}.yaml")])
+    result = CliRunner().invoke(app, ["check", str(POLICIES / name / "policy.yaml")])
     assert (result.exit_code, result.stderr) == (0, "")
     for part in (f"policy {name}:", "odds at most", "Who is a neighbour", "exactly one record", "certificate"):
         assert part in result.stdout
 
 
 def test_the_json_of_a_policy_has_its_review() -> None:
-    result = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml"), "--format", "json"])
+    result = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml"), "--format", "json"])
     document = json.loads(result.stdout)
     assert (result.exit_code, document["policy"], document["record_types"]) == (0, "clinic", 8)
     assert [attribute["name"] for attribute in document["attributes"]] == ["gender", "native", "age"]
@@ -81,8 +81,8 @@ def test_a_missing_policy_is_a_mistake_like_others(tmp_path: Path) -> None:
 
 
 def test_the_forms_are_told_when_asked_for() -> None:
-    plain = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml")])
-    told = CliRunner().invoke(app, ["check", str(POLICIES / "clinic.yaml"), "--explain"])
+    plain = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml")])
+    told = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml"), "--explain"])
     assert (told.exit_code, told.stderr) == (0, "")
     assert told.stdout.startswith(plain.stdout)
     added = told.stdout.removeprefix(plain.stdout).splitlines()
@@ -92,7 +92,7 @@ def test_the_forms_are_told_when_asked_for() -> None:
 
 
 def test_the_forms_are_part_of_the_json_when_asked_for() -> None:
-    arguments = ["check", str(POLICIES / "clinic.yaml"), "--format", "json"]
+    arguments = ["check", str(POLICIES / "clinic" / "policy.yaml"), "--format", "json"]
     assert "forms" not in json.loads(CliRunner().invoke(app, arguments).stdout)
     forms = json.loads(CliRunner().invoke(app, [*arguments, "--explain"]).stdout)["forms"]
     assert [form["name"] for form in forms] == ["gender", "native", "age", "records"]

@@ -7,20 +7,18 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import get_args
 
 import pytest
 import typer
+from reference.project import POLICIES
 
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, Mechanism
+from dxgeom.cli.terminal.options import Format, mechanism_of
 from dxgeom.cli.terminal.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
-from dxgeom.planner.workshop import Biased, Name, Published
+from dxgeom.planner.candidates import names
 
 COMMANDS = ("check", "verify", "plan", "release")
-POLICIES = Path(__file__).parents[3] / "policies"
 
 
 def dxgeom(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -78,7 +76,10 @@ def test_a_missing_file_exits_with_1_and_a_message(arguments: tuple[str, ...]) -
 
 def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> None:
     result = dxgeom(
-        "plan", str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml"), PYTHONIOENCODING="ascii"
+        "plan",
+        str(POLICIES / "clinic" / "policy.yaml"),
+        str(POLICIES / "clinic" / "queries.yaml"),
+        PYTHONIOENCODING="ascii",
     )
     assert result.returncode == 0
     assert "\x1b" not in result.stdout
@@ -86,12 +87,10 @@ def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> N
 
 
 def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
-    assert [str(mechanism) for mechanism in Mechanism] == [
-        "auto",
-        *get_args(Name),
-        *get_args(Biased),
-        *get_args(Published),
-    ]
+    for name in ("auto", *names()):
+        assert mechanism_of(name) == name
+    with pytest.raises(typer.BadParameter, match=r"known are auto, laplace, .*, laplace-proportional-shares$"):
+        mechanism_of("magic")
 
 
 def test_an_interruption_says_so_and_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 
-CLINIC = str(Path(__file__).parents[3] / "policies" / "clinic.yaml")
-ADULT = str(Path(__file__).parents[3] / "policies" / "adult.yaml")
+CLINIC = str(POLICIES / "clinic" / "policy.yaml")
+ADULT = str(POLICIES / "adult" / "policy.yaml")
 
 
 def explained(*arguments):

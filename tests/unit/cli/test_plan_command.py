@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
 
-POLICIES = Path(__file__).parents[3] / "policies"
-POLICY, QUERIES = str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml")
+POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")
 NAMES = ["not native", "male", "native men above 18"]
 
 
@@ -61,10 +61,12 @@ def test_the_ordinary_baseline_is_shown_at_the_same_spend() -> None:
 def test_a_mechanism_that_cannot_be_built_is_listed_with_the_reason(tmp_path: Path) -> None:
     queries = tmp_path / "queries.yaml"
     queries.write_text("queries:\n  - marginal: [sex, education]\n", encoding="utf-8")
-    result = CliRunner().invoke(app, ["plan", str(POLICIES / "adult.yaml"), str(queries)])
+    result = CliRunner().invoke(app, ["plan", str(POLICIES / "adult" / "policy.yaml"), str(queries)])
     assert result.exit_code == 0
     assert "hull not built: " in result.stdout
-    refused = CliRunner().invoke(app, ["plan", str(POLICIES / "adult.yaml"), str(queries), "--mechanism", "hull"])
+    refused = CliRunner().invoke(
+        app, ["plan", str(POLICIES / "adult" / "policy.yaml"), str(queries), "--mechanism", "hull"]
+    )
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("error: ")
 
@@ -89,7 +91,7 @@ def test_mistakes_in_queries_are_reported_with_their_places(tmp_path: Path) -> N
 def test_a_mean_takes_the_number_of_records_from_the_command_line(tmp_path: Path) -> None:
     queries = tmp_path / "queries.yaml"
     queries.write_text("queries:\n  - mean: age\n  - count: age >= 65\n", encoding="utf-8")
-    arguments = ["plan", str(POLICIES / "adult.yaml"), str(queries)]
+    arguments = ["plan", str(POLICIES / "adult" / "policy.yaml"), str(queries)]
     assert CliRunner().invoke(app, arguments).exit_code == 1
     assert CliRunner().invoke(app, [*arguments, "--records", "30162"]).exit_code == 0
 

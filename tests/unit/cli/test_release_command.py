@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 
-POLICIES = Path(__file__).parents[3] / "policies"
-POLICY, QUERIES = str(POLICIES / "clinic.yaml"), str(POLICIES / "clinic-queries.yaml")
+POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")
 ROWS = [f"{'MF'[k % 2]},{('Yes', 'No')[k % 3 == 0]},{('above', 'below')[k % 5 == 0]} 18" for k in range(60)]
 
 

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, PointsAttribute, RangeAttribute
+from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 
 WORDS = ("Yes", "No", 'it\'s, "odd"', " é\n")

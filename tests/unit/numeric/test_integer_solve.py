@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference.elimination import exact_determinant
 
 from dxgeom.numeric.integer_solve import solve_exactly
-from tests.reference.elimination import exact_determinant
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10])

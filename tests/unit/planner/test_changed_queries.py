@@ -66,8 +66,8 @@ def test_many_records_are_not_worth_a_try_and_no_bias_is_worth_a_percent():
 
 
 def test_a_private_number_of_records_cannot_be_stated(policies):
-    policy = dx.load_policy(policies / "shelter.yaml")
-    asked = dx.load_queries(policies / "shelter-queries.yaml", policy)
+    policy = dx.load_policy(policies / "shelter" / "policy.yaml")
+    asked = dx.load_queries(policies / "shelter" / "queries.yaml", policy)
     with pytest.raises(UnsupportedCombination, match="keeps private"):
         dx.plan(policy.compile(), asked, records=5)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import pickle
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,11 +10,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.errors import BudgetExceeded, DataError, LedgerError, TooLarge, UnsupportedCombination
+from dxgeom.errors import (
+    BudgetExceeded,
+    DataError,
+    LedgerError,
+    TooLarge,
+    UnsupportedCombination,
+    WrongArgument,
+)
+from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.numeric.reciprocal_program import GAP
+from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.choose import plan as choose
-from dxgeom.planner.workshop import Name
 from dxgeom.policy.policy import parse_policy
 
 
@@ -34,6 +40,7 @@ def plan():
     return dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12))
 
 
+ALWAYS_BUILT = names(Kind.SHAPE, Kind.ORDINARY)
 COUNTS = np.arange(12)
 POLICY = """
 policy: two attributes
@@ -51,7 +58,7 @@ rules:
 
 def test_the_chosen_mechanism_is_the_best_candidate(plan):
     predicted = {candidate.name: candidate.predicted_mse for candidate in plan.candidates}
-    assert set(predicted) == set(get_args(Name))
+    assert set(predicted) == set(ALWAYS_BUILT)
     assert plan.predicted_mse == min(predicted.values()) == predicted["hull"]
     assert predicted[plan.mechanism.name] == plan.predicted_mse
     assert plan.lower_bound < plan.predicted_mse < predicted["epsilon-dp"]
@@ -83,7 +90,7 @@ def test_facets_are_given_for_error_as_the_caller_likes():
     coarse, fine = (choose(metric, queries, mechanism="coarse-hull", coarse_facets=facets) for facets in (400, 3_000))
     assert fine.predicted_mse < coarse.predicted_mse
     rows = [next(row for row in each.candidates if row.name == "coarse-hull") for each in (coarse, fine)]
-    facets = [int(row.set_up.split()[0].replace(",", "")) for row in rows]
+    facets = [int(row.build_cost.split()[0].replace(",", "")) for row in rows]
     assert facets[0] <= 400 < facets[1] <= 3_000
     assert f"coarse-hull      total MSE {fine.predicted_mse:<12.6g}" in "\n".join(fine.lines())
     assert json.loads(fine.to_json())["mechanism"] == "coarse-hull"
@@ -99,7 +106,7 @@ def test_a_release_of_a_coarsened_hull_is_near_the_truth():
     assert np.all(np.abs(release.values - queries.matrix @ np.arange(30)) < 60 * release.rmse)
 
 
-@pytest.mark.parametrize("name", get_args(Name))
+@pytest.mark.parametrize("name", ALWAYS_BUILT)
 def test_a_named_mechanism_is_taken_whatever_its_error(name):
     chosen = dx.plan(dx.verify_metric(distances(12)), random_queries(3, 12), mechanism=name)
     assert chosen.mechanism.name == name
@@ -115,7 +122,7 @@ def test_planning_tells_what_it_builds_and_can_be_ended_there():
     metric, queries = dx.verify_metric(distances(40)), random_queries(4, 40)
     told = []
     chosen = choose(metric, queries, progress=told.append)
-    assert [what for what in told if what in get_args(Name)] == list(get_args(Name))
+    assert [what for what in told if what in ALWAYS_BUILT] == list(ALWAYS_BUILT)
     facets = [what for what in told if what.startswith("hull: ")]
     assert facets
     assert all(what.endswith(" facets so far") for what in facets)
@@ -334,10 +341,10 @@ def test_candidates_tell_their_worst_query_and_what_they_take_to_set_up(plan):
         assert max(candidate.per_query) == candidate.per_query[written["worst_query"]]
         assert "seconds" not in written
         assert candidate.seconds > 0
-    set_ups = {candidate.name: candidate.set_up for candidate in plan.candidates}
+    costs = {candidate.name: candidate.build_cost for candidate in plan.candidates}
     differences = len(plan.mechanism.sensitivity.bounds)
-    assert set_ups["laplace"] == set_ups["epsilon-dp"] == f"3 scales from {differences} differences"
-    assert set_ups["hull"] == f"{plan.mechanism.law.body.facets} facets around {differences} differences"
+    assert costs["laplace"] == costs["epsilon-dp"] == f"3 scales from {differences} differences"
+    assert costs["hull"] == f"{plan.mechanism.law.body.facets} facets around {differences} differences"
     told = "\n".join(plan.lines())
     assert all(f"total MSE {candidate.predicted_mse:.6g}" in told for candidate in plan.candidates)
 
@@ -350,3 +357,42 @@ def test_a_plan_says_what_ordinary_privacy_would_have_cost(plan):
     assert f"{plan.epsilon_dp_ratio:.3g} times" in "\n".join(plan.lines())
     nothing = dx.plan(plan.metric, dx.LinearQueries.from_matrix(["all"], [[1] * 12]))
     assert nothing.epsilon_dp_ratio is None
+
+
+METRIC = dx.verify_metric([[0, 1], [1, 0]])
+QUERIES = dx.LinearQueries.from_matrix("a", [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("metric", "queries", "words"),
+    [
+        (QUERIES, METRIC, "'metric' is of type VerifiedMetric; found one of type LinearQueries: compile a policy"),
+        ("policy.yaml", QUERIES, "'metric' is of type VerifiedMetric; found one of type str: compile a policy"),
+        ([[0, 1], [1]], QUERIES, "found one of type list: .* dx.verify_metric"),
+        ({"policy": "p"}, QUERIES, "found one of type dict"),
+        (METRIC, "queries.yaml", "'queries' is of type LinearQueries; found one of type str: load them"),
+        (METRIC, ["a count"], "found one of type list"),
+        (METRIC, None, "found None"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_gets_a_sentence(metric, queries, words):
+    with pytest.raises(WrongArgument, match=words):
+        dx.plan(metric, queries)
+
+
+def test_importance_and_errors_are_lists():
+    for wrong in (3, {"a": 1}):
+        with pytest.raises(WrongArgument, match="for each query"):
+            dx.plan(METRIC, QUERIES, importance=wrong)
+        with pytest.raises(WrongArgument, match="for each query"):
+            dx.plan(METRIC, QUERIES, errors=wrong)
+
+
+def test_the_one_call_says_what_it_takes():
+    for policy, queries, words in (
+        (METRIC, "q.yaml", "'policy'"),
+        (None, "q.yaml", "'policy'"),
+        ("p", [1], "'queries'"),
+    ):
+        with pytest.raises(WrongArgument, match=words):
+            dx.compile_and_release(policy, "data.csv", queries, ledger=":memory:", spend=1)

@@ -119,7 +119,7 @@ def test_noise_of_its_own_is_the_matrix_of_zeros_and_ones(name):
         assert own.variances(spend) == pytest.approx(mixed.variances(spend), rel=1e-12)
         draws = [one.draw(counts, spend, InsecureSeededRandomness(3)) for one in (own, mixed)]
         assert draws[0] == draws[1]
-    assert own.reach_of_each == pytest.approx(mixed.reach_of_each)
+    assert own.lattice_widths == pytest.approx(mixed.lattice_widths)
     assert own.rounding_share == pytest.approx(mixed.rounding_share)
     level = half_widths(own, 0.95, Fraction(1), None), half_widths(mixed, 0.95, Fraction(1), None)
     assert level[0] == pytest.approx(level[1], rel=0.02)

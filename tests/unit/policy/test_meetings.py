@@ -12,6 +12,9 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.random_policies import GRAPH, PLACES, compiled, joint, with_data_files
+from reference.random_tables import compiled_table, tables
+from reference.region_maps import LOCATED, MAP, written
 from typer.testing import CliRunner
 
 from dxgeom.audit.claims import claims_of
@@ -23,10 +26,6 @@ from dxgeom.metrics.combinations.grouped import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.policy.policy import Policy, parse_policy
-from tests.unit.policy.resolve.test_region_policies import LOCATED, MAP, written
-from tests.unit.policy.test_policy_laws import GRAPH, PLACES, compiled, joint, with_data_files
-from tests.unit.policy.test_table_laws import compiled as compiled_table
-from tests.unit.policy.test_table_laws import tables
 
 STAFF = "region,sex,age\nn,F,20\nn,M,30\nn,M,40\ns,F,20\ns,F,40\n"
 HEAD = "policy: p\nuniverse: {table: staff.csv, attributes: {age: {range: [20, 40], step: 10}}}\n"

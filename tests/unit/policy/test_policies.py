@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.project import POLICIES
 
 from dxgeom.errors import PolicyError
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -224,7 +225,7 @@ def test_a_large_policy_of_structured_rules_compiles_in_no_time():
 
 @pytest.mark.parametrize("name", ["clinic", "us-cities", "adult"])
 def test_the_example_policies_compile_and_review(name):
-    policy = load_policy(Path(__file__).parents[3] / "policies" / f"{name}.yaml")
+    policy = load_policy(POLICIES / name / "policy.yaml")
     assert policy.name == name
     assert policy.universe.size <= 300_000
     lines = policy.review().lines()
@@ -232,7 +233,7 @@ def test_the_example_policies_compile_and_review(name):
 
 
 def test_the_clinic_is_example_1_of_the_paper():
-    metric = load_policy(Path(__file__).parents[3] / "policies" / "clinic.yaml").compile()
+    metric = load_policy(POLICIES / "clinic" / "policy.yaml").compile()
     # Records are ordered MYA, MYB, MNA, …; d(1,2) = ε₁, d(1,3) = ε₀, d(1,8) = ε₀ + 2ε₁ with ε₀ = 0.1, ε₁ = 1.
     assert np.allclose(metric.distance(0, [0, 1, 2, 7]), [0, 1, 0.1, 2.1])
 

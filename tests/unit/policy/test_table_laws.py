@@ -11,29 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.policy_closure import after_hop, bound, closure, text_of
+from reference.random_policies import RELATIVE, all_distances, any_rule, same, with_data_files
+from reference.random_tables import compiled_table, tables
 
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 from dxgeom.policy.explain.tightening import NOBODY
-from dxgeom.policy.policy import Policy, parse_policy
-from tests.reference.policy_closure import PlainAttribute, PlainRule, after_hop, bound, closure, table_of, text_of
-from tests.unit.policy.test_policy_laws import (
-    BINS,
-    COIN,
-    DATES,
-    EVEN,
-    GRAPH,
-    PLACES,
-    RANGE,
-    RELATIVE,
-    WIDE,
-    WORDS,
-    all_distances,
-    any_rule,
-    same,
-    with_data_files,
-)
+from dxgeom.policy.policy import parse_policy
 
-Listed = list[tuple[int, ...]]
 lawful = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -42,25 +27,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return with_data_files(tmp_path_factory.mktemp("tables"))
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule], Listed]:
-    some = st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES, GRAPH, EVEN, WIDE])
-    attributes = draw(st.lists(some, min_size=1, max_size=3, unique=True))
-    every = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
-    listed = draw(st.lists(st.sampled_from(every), min_size=1, max_size=14, unique=True))
-    return attributes, draw(st.lists(any_rule(attributes), max_size=6)), listed
-
-
-def compiled(attributes: list[PlainAttribute], rules: list[PlainRule], listed: Listed, folder: Path) -> Policy:
-    (folder / "listed.csv").write_text(table_of(attributes, listed))
-    return parse_policy(text_of(attributes, rules, "listed.csv"), folder=folder)
-
-
 @lawful
 @given(tables())
 def test_the_compiled_metric_is_the_closure_over_listed_records_rounded_down(folder, drawn):
     attributes, rules, listed = drawn
-    found = all_distances(compiled(attributes, rules, listed, folder))
+    found = all_distances(compiled_table(attributes, rules, listed, folder))
     for i, row in enumerate(closure(attributes, rules, listed)):
         for j, exact in enumerate(row):
             if exact == float("inf"):
@@ -73,7 +44,7 @@ def test_the_compiled_metric_is_the_closure_over_listed_records_rounded_down(fol
 @lawful
 @given(tables())
 def test_the_generating_pairs_generate_the_metric(folder, drawn):
-    policy = compiled(*drawn, folder)
+    policy = compiled_table(*drawn, folder)
     blocks = list(policy.compile().metric.generating_pairs())
     pairs = [np.concatenate([[], *(block[k] for block in blocks)]) for k in range(3)]
     graph = edge_graph(policy.universe.size, pairs[0].astype(np.int64), pairs[1].astype(np.int64), pairs[2])
@@ -84,11 +55,11 @@ def test_the_generating_pairs_generate_the_metric(folder, drawn):
 @given(tables(), st.data())
 def test_order_and_repetition_change_nothing_and_another_rule_never_raises_a_distance(folder, drawn, data):
     attributes, rules, listed = drawn
-    policy = compiled(attributes, rules, listed, folder)
-    shuffled = compiled(attributes, [*rules[::-1], *rules[:1]], listed, folder)
+    policy = compiled_table(attributes, rules, listed, folder)
+    shuffled = compiled_table(attributes, [*rules[::-1], *rules[:1]], listed, folder)
     assert shuffled.fingerprint == policy.fingerprint
     assert same(all_distances(shuffled), all_distances(policy))
-    more = compiled(attributes, [*rules, data.draw(any_rule(attributes))], listed, folder)
+    more = compiled_table(attributes, [*rules, data.draw(any_rule(attributes))], listed, folder)
     size = policy.universe.size
     assert np.all(all_distances(more)[:size, :size] <= all_distances(policy) * (1 + RELATIVE) + 1e-12)
 
@@ -97,7 +68,7 @@ def test_order_and_repetition_change_nothing_and_another_rule_never_raises_a_dis
 @given(tables())
 def test_records_that_are_not_listed_never_shorten_a_distance(folder, drawn):
     attributes, rules, listed = drawn
-    policy = compiled(attributes, rules, listed, folder)
+    policy = compiled_table(attributes, rules, listed, folder)
     product = parse_policy(text_of(attributes, rules), folder=folder)
     places = np.array([np.ravel_multi_index(codes, product.universe.shape) for codes in listed])
     known = all_distances(product)[places[:, None], places[None, :]]
@@ -109,7 +80,7 @@ def test_records_that_are_not_listed_never_shorten_a_distance(folder, drawn):
 def test_a_table_of_the_whole_product_in_its_order_is_the_product(folder, drawn):
     attributes, rules, _ = drawn
     every = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
-    policy = compiled(attributes, rules, every, folder)
+    policy = compiled_table(attributes, rules, every, folder)
     assert policy.universe.listed is None
     assert policy.fingerprint == parse_policy(text_of(attributes, rules), folder=folder).fingerprint
 
@@ -118,7 +89,7 @@ def test_a_table_of_the_whole_product_in_its_order_is_the_product(folder, drawn)
 @given(tables())
 def test_explanations_go_through_listed_records_and_tell_the_distance(folder, drawn):
     attributes, rules, listed = drawn
-    policy = compiled(attributes, rules, listed, folder)
+    policy = compiled_table(attributes, rules, listed, folder)
     expected = closure(attributes, rules, listed)
     records = [*listed, *[None] * (policy.universe.size - len(listed))]
     for i, j in itertools.product(range(0, len(records), 3), range(len(records))):
@@ -139,12 +110,12 @@ def test_explanations_go_through_listed_records_and_tell_the_distance(folder, dr
 @given(tables())
 def test_reviews_name_what_was_lowered_and_rules_that_change_nothing(folder, drawn):
     attributes, rules, listed = drawn
-    policy = compiled(attributes, rules, listed, folder)
+    policy = compiled_table(attributes, rules, listed, folder)
     review = policy.review()
     assert all(one.given < one.stated and one.path for one in review.tightened)
     assert [form.name for form in policy.forms()] == [*policy.universe.names, "records"]
     for number, rule in enumerate(review.rules):
         if rule.idle or rule.redundant:
-            rest = compiled(attributes, rules[:number] + rules[number + 1 :], listed, folder)
+            rest = compiled_table(attributes, rules[:number] + rules[number + 1 :], listed, folder)
             size = min(rest.universe.size, policy.universe.size)
             assert same(all_distances(rest)[:size, :size], all_distances(policy)[:size, :size])

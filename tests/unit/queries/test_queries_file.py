@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.project import POLICIES
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
 from dxgeom.queries.queries_file import load_queries, parse_queries
 from dxgeom.universe.queries import LinearQueries
 
-POLICIES = Path(__file__).parents[3] / "policies"
 CLINIC = """policy: clinic
 universe:
   attributes:
@@ -73,7 +72,7 @@ def test_a_marginal_is_one_count_per_combination(clinic):
 
 
 def test_a_marginal_over_a_column_of_places_groups_them(tmp_path):
-    policy = load_policy(POLICIES / "us-cities.yaml")
+    policy = load_policy(POLICIES / "us-cities" / "policy.yaml")
     queries = parse_queries("queries:\n  - marginal: state\n", policy)
     assert "state=CA" in queries.names
     assert queries.numerators.sum() == 976
@@ -207,16 +206,16 @@ def test_a_missing_queries_file_is_a_query_error(clinic, tmp_path):
 
 @pytest.mark.parametrize("name", ["clinic", "us-cities", "adult"])
 def test_the_example_queries_fit_their_policies(name):
-    policy = load_policy(POLICIES / f"{name}.yaml")
-    queries = load_queries(POLICIES / f"{name}-queries.yaml", policy)
+    policy = load_policy(POLICIES / name / "policy.yaml")
+    queries = load_queries(POLICIES / name / "queries.yaml", policy)
     assert queries.numerators.shape == (len(queries.names), policy.universe.size)
     assert np.all(np.any(queries.numerators != queries.numerators[:, :1], axis=1))
 
 
 def test_the_records_of_us_cities_are_its_population():
-    policy = load_policy(POLICIES / "us-cities.yaml")
+    policy = load_policy(POLICIES / "us-cities" / "policy.yaml")
     population = {column.name: column for column in policy.universe.attributes[0].columns}["population"]
-    queries = load_queries(POLICIES / "us-cities-queries.yaml", policy)
+    queries = load_queries(POLICIES / "us-cities" / "queries.yaml", policy)
     assert queries.records == sum(population.numbers)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.project import ROOT
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.polytope import hull_of_differences
@@ -23,7 +24,6 @@ from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_
 from dxgeom.report.outlines import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
-ROOT = Path(__file__).parents[3]
 THREE = ("one", "two", "three $")
 UNITS = np.array([1.0, 2.0, 0.5])
 COLUMN = bounded_column("x", 0, 1, "1/16")

@@ -8,18 +8,17 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.planner.plan import Plan
 from dxgeom.report.pictures import improvement_factors, improvement_picture, noise_body_picture
 
-POLICIES = Path(__file__).parents[3] / "policies"
-
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    policy = dx.load_policy(POLICIES / "clinic.yaml")
-    return dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic-queries.yaml", policy))
+    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
+    return dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy))
 
 
 def size_of_png(path: Path) -> tuple[int, int]:

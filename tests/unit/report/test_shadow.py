@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
+from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.planner.plan import Plan
 from dxgeom.report.shadow import convex_polygon, shadow_of_body, shadow_of_differences
 
-POLICIES = Path(__file__).parents[3] / "policies"
 MECHANISMS = ("hull", "laplace", "epsilon-dp")
 
 
@@ -29,8 +28,8 @@ def depth(polygon: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[
 
 
 def clinic_plan(mechanism: str) -> Plan:
-    policy = dx.load_policy(POLICIES / "clinic.yaml")
-    queries = dx.load_queries(POLICIES / "clinic-queries.yaml", policy)
+    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
+    queries = dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy)
     return dx.plan(policy.compile(), queries, mechanism=mechanism)  # type: ignore[arg-type]
 
 

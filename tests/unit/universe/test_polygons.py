@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric import polygons
+from dxgeom.universe import polygons
 from dxgeom.universe.polygons import OUTSIDE, areas_of
 
 

@@ -12,11 +12,11 @@ from dxgeom.universe.attributes import (
     OUTSIDE,
     BinnedAttribute,
     CategoricalAttribute,
-    PointsAttribute,
     RangeAttribute,
     numbers_of,
 )
 from dxgeom.universe.columns import plain
+from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 
 

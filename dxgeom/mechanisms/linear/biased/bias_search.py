@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.biased.bias_lines import BiasLines, ScaleCost, SquaredError, cheapest_scale
+from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.extension import distances_to_all, lower_extension, upper_extension
-from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
 
 SWEEPS = 20
 _LINES = 300

@@ -19,7 +19,6 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.operations.extent import smallest_distance
-from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.universe.queries import LinearQueries
 
 WEIGHT_LIMIT = 1 << 20
@@ -169,9 +168,9 @@ class _Search:
     def _together(self) -> Iterator[tuple[NDArray[np.float64], int]]:
         search = JointSearch(*self._pairs(), self.fine.values, self.factors, self.prices, self.records)
         law = optimal_laplace(self.sensitivity).law
-        if not isinstance(law, LaplaceNoise):
+        if law is None or law.laplace_scales is None:
             raise TooLarge("no answer needs noise, so there is nothing to save by a bias")
-        scales, rows = search.best(law.scales * 2.0**self.fine.finer)
+        scales, rows = search.best(law.laplace_scales * 2.0**self.fine.finer)
         loads = search.loads(rows, scales)
         for query, scale in enumerate(scales.tolist()):
             coarse, coarser = _in_bits(scale)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.hulls.coarse_polytope import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
 
 BLOCK = 4
 """Dimensions of a block: larger hulls hold more of what is gained, and take much longer."""

@@ -5,7 +5,6 @@ import pytest
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.cylinders import Cylinder, intersection_of_cylinders, whole_directions
-from dxgeom.geometry.bodies.exact_forms import support_rounded_up
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
@@ -47,7 +46,7 @@ def test_two_round_cylinders_meet_in_a_body_barely_larger_than_steinmetz_s():
 
 @pytest.mark.parametrize("round_body", [Ellipsoid(np.array([[3.0, 1], [0, 0.5]])), PowerBall(np.array([1.0, 9]), 3.0)])
 def test_outer_polytopes_of_round_bodies_are_proved_to_contain_them(round_body):
-    outer = HalfspacePolytope(whole_directions(2), support_rounded_up(round_body, whole_directions(2)))
+    outer = HalfspacePolytope(whole_directions(2), round_body.support_upper_bounds(whole_directions(2)))
     assert contains(outer, round_body)
     assert round_body.volume < outer.volume
 

@@ -14,6 +14,7 @@ from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import CertificateRefused, NotANormBall
 from dxgeom.geometry.bodies.exact_polytope import check_inside, polytope_of_halfspaces, polytope_of_points
+from dxgeom.geometry.bodies.halfspaces import halfspaces_around
 from dxgeom.geometry.facets.fan import certify_fan
 from dxgeom.numeric.qhull import float_hull
 
@@ -85,7 +86,7 @@ def test_shortened_numbers_only_enlarge(points):
         polytope = polytope_of_points([[Fraction(x, 7) for x in row] for row in points])
     except NotANormBall:
         return
-    around, hull = polytope.halfspaces_around, polytope.hull_around
+    around, hull = halfspaces_around(polytope), polytope.hull_around
     for vertex in polytope.vertices:
         assert exact_gauge(hull, vertex) <= 1
         for normal, height in zip(around.normals.tolist(), around.heights.tolist(), strict=True):

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.exact_forms import corners_of, facets_of, support_exactly
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains, least_noise, noise_error
-from dxgeom.geometry.containment.held_images import _by_search
+from dxgeom.geometry.containment.linear_images import _by_search
 from dxgeom.numeric.exact_numbers import rational
 
 POLYTOPES = {
@@ -53,7 +52,7 @@ def scaled(body, factor):
 @pytest.mark.parametrize("name", POLYTOPES)
 def test_corners_and_facets_of_a_polytope_fit_each_other(name):
     body = POLYTOPES[name]
-    corners, facets = (np.array(rows, dtype=object) for rows in (corners_of(body), facets_of(body)))
+    corners, facets = (np.array(rows, dtype=object) for rows in (body.exact_corners(), body.exact_facets()))
     heights = facets @ corners.T
     assert np.all(heights <= 1)
     assert np.all((heights == 1).any(axis=0))
@@ -65,7 +64,7 @@ def test_exact_support_values_are_what_support_functions_round(name):
     body = (POLYTOPES | ROUND)[name]
     for direction in np.random.default_rng(0).standard_normal((20, 3)):
         with ctx.workprec(128):
-            exact = support_exactly(body, [rational(x) for x in direction.tolist()])
+            exact = body.exact_support([rational(x) for x in direction.tolist()])
         value = float(exact) if isinstance(exact, arb) else as_floats([[exact]]).item()
         assert value == pytest.approx(float(body.support_function(direction)), rel=1e-6)
 
@@ -73,7 +72,7 @@ def test_exact_support_values_are_what_support_functions_round(name):
 @pytest.mark.parametrize(("outer", "inner"), list(itertools.product(POLYTOPES | ROUND, POLYTOPES | ROUND)))
 def test_a_body_contains_another_up_to_the_exact_scale_and_no_further(outer, inner):
     wide, narrow = (POLYTOPES | ROUND)[outer], (POLYTOPES | ROUND)[inner]
-    corners, facets = corners_of(narrow), facets_of(wide)
+    corners, facets = narrow.exact_corners(), wide.exact_facets()
     if corners is not None:
         enough = wide.gauge(as_floats(corners)).max()
     elif facets is not None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from dxgeom.geometry.bodies.exact_forms import support_exactly
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope, Ellipsoid
 from dxgeom.geometry.containment import cone_search
@@ -15,7 +14,7 @@ from dxgeom.numeric.exact_numbers import total
 
 
 def norms(body):
-    return Norm(body.gauge, body.exact_gauge), Norm(body.support_function, lambda u: support_exactly(body, u))
+    return Norm(body.gauge, body.exact_gauge), Norm(body.support_function, body.exact_support)
 
 
 def test_cones_and_their_halves_fill_half_of_space_once():

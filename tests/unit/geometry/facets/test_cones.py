@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference.elimination import exact_determinant
 
 from dxgeom.geometry.facets.cones import cones_around
-from tests.reference.elimination import exact_determinant
 
 
 def holds(corners, point):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.contract.composition import (
+    Parallel,
+    PostProcessed,
+    Sequential,
     followed_by,
     histogram_readers,
     in_parallel,
@@ -18,6 +22,9 @@ from dxgeom.mechanisms.contract.composition import (
 )
 from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
 from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
+from dxgeom.mechanisms.statistics.polynomial_statistic import moments
+from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.presence import PresenceMetric
@@ -27,7 +34,7 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.operations import blocks as blocks_module
-from dxgeom.metrics.operations.blocks import separate_blocks
+from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.policy.policy import Policy
@@ -119,9 +126,9 @@ METRICS = {
 @pytest.mark.parametrize("name", METRICS)
 def test_a_blocks_metric_is_the_whole_metric_on_it(name):
     metric, labels = METRICS[name]
-    cut, inner = separate_blocks(verified(metric), labels)
+    cut = separate_blocks(verified(metric), labels)
     assert sorted(np.concatenate(cut.members)) == list(range(metric.size))
-    for members, each in zip(cut.members, inner, strict=True):
+    for members, each in zip(cut.members, cut.metrics, strict=True):
         assert len({str(np.asarray(labels)[i]) for i in members}) == 1
         expected = metric.distance(members[:, None], members)
         assert np.allclose(
@@ -199,8 +206,7 @@ def test_the_metric_of_what_reads_a_histogram_is_found_inside_sequences_and_func
     metric = verified(LINE)
     part = laplace(metric, FIRST)
     assert histogram_readers(followed_by(in_sequence([in_sequence([part]), part]), len, "how many")) == [part, part]
-    with pytest.raises(UnsupportedCombination, match="reads no histogram"):
-        histogram_readers(truncated_geometric(metric, Fraction(1)))
+    assert histogram_readers(truncated_geometric(metric, Fraction(1))) == []
 
 
 def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
@@ -215,3 +221,51 @@ def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
     present = LinearQueries.from_matrix("a", [[1, 0]], universe=universe)
     with pytest.raises(UnsupportedCombination, match="hides its own"):
         in_parallel(halves, [0, 0, 1, 1], lambda each, _: plan(each, present, mechanism="laplace").mechanism)
+
+
+def test_what_is_composed_by_hand_is_checked_as_well():
+    one, other = laplace(verified(LINE), FIRST), laplace(verified(LINE, "another"), LAST)
+    table = truncated_geometric(verified(LINE), Fraction(1, 4))
+    half = Fraction(1, 2)
+    for parts, shares, words in (
+        ((), (), "at least one"),
+        ((one, 3), (half, half), "all are mechanisms"),
+        ([one, one], (half, half), "at least one part"),
+        ((one, other), (half, half), "one policy"),
+        ((one, one), (half,), "for each part"),
+        ((one, one), [half, half], "for each part"),
+        ((one, one), (Fraction(1), Fraction(1)), "sum to 1"),
+        ((table, table), (Fraction(1, 4), Fraction(3, 4)), "do not fit"),
+    ):
+        with pytest.raises(UnsupportedCombination, match=words):
+            Sequential("by hand", parts, shares)
+    both = in_sequence([one, one])
+    with pytest.raises(UnsupportedCombination, match="sum to 1"):
+        replace(both, shares=(Fraction(1), Fraction(1)))
+    with pytest.raises(WrongArgument, match="'inner'"):
+        PostProcessed("by hand", None, len)
+    with pytest.raises(WrongArgument, match="'function'"):
+        PostProcessed("by hand", one, "a function")
+
+
+def test_blocks_that_are_not_apart_cannot_be_written_down():
+    metric = verified(HALVES)
+    both = in_parallel(metric, HALVES.blocks, lambda inner, members: laplace(inner, np.arange(len(members)) == 0))
+    with pytest.raises(DxgeomError, match="never by hand"):
+        SeparateBlocks(verified(LINE), both.blocks.members, both.blocks.metrics)
+    with pytest.raises(DxgeomError, match="never by hand"):
+        replace(both.blocks, whole=verified(LINE))
+    for parts, words in (
+        (both.parts[:1], "2 blocks have a part each"),
+        (both.parts[::-1], "handed to make"),
+        ((both, both), "handed to make"),
+        ((in_sequence([both]),), "a sequence of parallels"),
+    ):
+        with pytest.raises(UnsupportedCombination, match=words):
+            Parallel("by hand", both.blocks, parts)
+
+
+def test_parts_of_one_account_may_call_it_by_other_names():
+    people = moments([bounded_column("x", 0, 4, 1)])
+    both = in_sequence([statistic_mechanism(people, title=title) for title in ("staff", "visitors")])
+    assert both.account.policy_name == "staff"

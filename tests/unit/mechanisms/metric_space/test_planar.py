@@ -17,7 +17,6 @@ from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.mechanism_release import release_answer
 
 PLACES = np.array([[0, 0], [30, 40], [-7, 11], [100, 0]])
 
@@ -75,10 +74,10 @@ def test_simulated_reports_have_the_stated_moments():
 
 def test_a_release_charges_its_ledger(tmp_path):
     mechanism = planar_laplace(metric_of(), PLACES, Fraction(1), Fraction(3, 4))
-    release = release_answer(mechanism, 2, ledger=str(tmp_path / "a.db"))
+    release = dx.release(mechanism, 2, ledger=str(tmp_path / "a.db"))
     assert release.remaining == Fraction(1, 4)
     with pytest.raises(BudgetExceeded):
-        release_answer(mechanism, 2, ledger=str(tmp_path / "a.db"))
+        dx.release(mechanism, 2, ledger=str(tmp_path / "a.db"))
     with Ledger.open(tmp_path / "a.db", policy_fingerprint="places", policy_name="places", budget=Fraction(1)) as book:
         assert book.entries()[0].purpose == "one answer by planar Laplace"
 

@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_a_policy_of_largest_changes_gives_a_series_on_its_own_account(policies):
-    metric = dx.load_policy(policies / "smart-meters.yaml").compile()
+    metric = dx.load_policy(policies / "smart-meters" / "policy.yaml").compile()
     mechanism = series_mechanism_under(metric)
     assert (mechanism.readings, mechanism.epsilon, mechanism.step) == (3, Fraction(1, 2), 1)
     assert mechanism.account.policy_fingerprint == metric.fingerprint

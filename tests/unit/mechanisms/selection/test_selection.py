@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.selection_law import CHANCES, exponential_chances, permute_and_flip_chances
 
+import dxgeom as dx
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.linear import steepness as steepness_file
 from dxgeom.mechanisms.linear.steepness import over_common_unit, spread, steepness
 from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.metrics.checking.closure import repair_metric
 from dxgeom.metrics.checking.verification import verify_metric
-from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.universe.queries import LinearQueries
 
 LAWS = sorted(CHANCES)
@@ -168,7 +168,7 @@ def test_candidates_nobody_can_influence_are_compared_without_noise():
     mechanism = selection(metric, candidates([[1, 0], [0, 1]]))
     assert mechanism.spread == 0
     picked = {
-        release_from_histogram(mechanism, [3, 4], ledger=":memory:", spend="1/1000", insecure_test_seed=seed).answer
+        dx.release(mechanism, [3, 4], ledger=":memory:", spend="1/1000", insecure_test_seed=seed).answer
         for seed in range(10)
     }
     assert picked == {1}
@@ -199,8 +199,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(tmp_path):
     mechanism = selection(metric, candidates([[2**49, 0], [0, 1]]))
     place = str(tmp_path / "a.db")
     with pytest.raises(TooLarge):
-        release_from_histogram(mechanism, [2**20, 1], ledger=place, spend=1)
-    assert release_from_histogram(mechanism, [2, 1], ledger=place, spend=1).remaining == 0
+        dx.release(mechanism, [2**20, 1], ledger=place, spend=1)
+    assert dx.release(mechanism, [2, 1], ledger=place, spend=1).remaining == 0
 
 
 def test_a_row_of_zeros_is_over_any_common_unit_however_fine():

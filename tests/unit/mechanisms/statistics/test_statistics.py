@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.bodies import exact_gauge
 
-from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+import dxgeom as dx
+from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column
@@ -259,3 +260,32 @@ def test_a_statistic_of_many_columns_has_a_box():
     assert entry_sensitivities(PolynomialOutputs(moments(predictors, 1))) == [(2, 2)] * 12
     with pytest.raises(TooLarge, match="m = 15"):
         norm_sensitivities(ListedOutputs(np.eye(15, dtype=np.int64)))
+
+
+def test_a_statistic_accounts_for_its_columns_and_not_for_its_title(tmp_path):
+    """Two titles for the same people were two budgets."""
+    age, pay = bounded_column("age", 0, 120, 1), bounded_column("pay", 0, 100, 1)
+    accounts = [
+        statistic_mechanism(statistic, body, title=title).account.policy_fingerprint
+        for statistic, body, title in (
+            (moments([age, pay], 1), "box", "staff"),
+            (moments([pay, age], 1), "laplace", "visitors"),
+            (polynomial_statistic([age, pay], {"age": {("age",): 1}}), "box", "statistics"),
+        )
+    ]
+    assert len(set(accounts)) == 1
+    others = (
+        [age],
+        [age, bounded_column("pay", 0, 100, "1/2")],
+        [age, bounded_column("pay", 0, 101, 1)],
+        [age, bounded_column("pay", -1, 100, 1)],
+        [age, bounded_column("wage", 0, 100, 1)],
+    )
+    accounts += [statistic_mechanism(moments(columns, 1), "box").account.policy_fingerprint for columns in others]
+    assert len(set(accounts)) == 1 + len(others)
+    ledger = tmp_path / "staff.db"
+    first, second = (statistic_mechanism(moments([age], 1), title=title) for title in ("staff", "visitors"))
+    assert dx.release(first, [[30.0]], ledger=ledger, spend="3/4").remaining == Fraction(1, 4)
+    with pytest.raises(BudgetExceeded):
+        dx.release(second, [[30.0]], ledger=ledger, spend="1/2")
+    assert dx.release(second, [[30.0]], ledger=ledger, spend="1/4").remaining == 0

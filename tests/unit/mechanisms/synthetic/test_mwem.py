@@ -11,6 +11,7 @@ from reference.multiplicative_weights import fitted, run, run_as_printed
 from reference.released_law import interval_law
 from reference.selection_law import permute_and_flip_chances
 
+import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.synthetic import mwem as mwem_file
@@ -22,7 +23,6 @@ from dxgeom.metrics.checking.verification import verify, verify_metric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.mechanism_release import release_from_histogram
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries
 
@@ -323,11 +323,11 @@ def test_the_ledger_is_charged_once_with_the_whole_spend_before_the_first_round(
 
     monkeypatch.setattr(mwem_file, "choose", stopped)
     with pytest.raises(KeyboardInterrupt):
-        release_from_histogram(mechanism, COUNTS, ledger=place, spend="3/2")
+        dx.release(mechanism, COUNTS, ledger=place, spend="3/2")
     with Ledger.open(place, policy_fingerprint=LINE.fingerprint, policy_name="line", budget=Fraction(2)) as ledger:
         assert [entry.spend for entry in ledger.entries()] == [Fraction(3, 2)]
     with pytest.raises(BudgetExceeded):
-        release_from_histogram(mechanism, COUNTS, ledger=place, spend=1)
+        dx.release(mechanism, COUNTS, ledger=place, spend=1)
 
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():

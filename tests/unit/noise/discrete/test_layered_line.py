@@ -35,6 +35,25 @@ def test_moving_the_answer_by_what_a_record_can_do_moves_the_layer_by_one_at_mos
         assert all(any(a <= low and high <= b for a, b in outer.parts) for low, high in moved.parts)
 
 
+def test_a_shift_costs_epsilon_for_each_difference_that_it_takes():
+    noise = LayeredLineNoise(union_of([(0, 1), (20, 21)]), Fraction(2), 0.5)
+    for shift, number in ((0, 0), (Fraction(1, 2), 1), (20, 1), (2, 2), (-22, 2), (3, 3), (19, 2), (10, 10)):
+        assert noise.loss(shift) == 0.5 * number
+    with pytest.raises(DxgeomError, match="add up"):
+        LayeredLineNoise(union_of([(1, 1), (2, 3)]), Fraction(0), 1.0).loss(10**6)
+
+
+def test_layered_noise_has_a_digest_of_what_defines_it():
+    one = LayeredLineNoise(union_of([(0, 1)]), Fraction(2), 0.5)
+    others = [
+        LayeredLineNoise(union_of([(0, 1)]), Fraction(2), 0.25),
+        LayeredLineNoise(union_of([(0, 1)]), Fraction(3), 0.5),
+        LayeredLineNoise(union_of([(0, 2)]), Fraction(2), 0.5),
+    ]
+    assert one.digest == LayeredLineNoise(union_of([(0, Fraction(1))]), 2, 0.5).digest
+    assert len({law.digest for law in (one, *others)}) == 4
+
+
 def test_one_sided_differences_are_made_symmetric():
     """As printed, V = [0, 1] ∪ [1000, 1001] holds no way back: an answer could rise but never fall."""
     noise = LayeredLineNoise(union_of([(5, 6)]), Fraction(0), 1.0)

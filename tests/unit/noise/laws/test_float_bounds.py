@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from flint import arb, ctx, fmpq
+from reference.project import ROOT
 
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import LazyUniform
 from dxgeom.noise.laws.rounding import IdealDraws
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
-_SPEC = importlib.util.spec_from_file_location(
-    "float_bounds", Path(__file__).parents[4] / "benchmarks" / "float_bounds.py"
-)
+_SPEC = importlib.util.spec_from_file_location("float_bounds", ROOT / "benchmarks" / "float_bounds.py")
 float_bounds = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(float_bounds)
 

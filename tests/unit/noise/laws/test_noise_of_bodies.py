@@ -12,7 +12,7 @@ from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.laws.k_norm_noise import noise_law_of, simulate_noise
+from dxgeom.noise.laws.k_norm_noise import k_norm_noise, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HULL = hull_of_differences(np.array([[5, 1], [2, 4], [-3, 3]]), np.ones(3))
@@ -39,7 +39,7 @@ BY_REJECTION = [
 
 @pytest.mark.parametrize("body", WITH_A_LAW + BY_REJECTION, ids=lambda body: type(body).__name__)
 def test_a_law_has_the_noise_moment_of_its_body(body):
-    assert np.allclose(noise_law_of(body).second_moment, body.noise_second_moment, rtol=1e-9)
+    assert np.allclose(k_norm_noise(body).second_moment, body.noise_second_moment, rtol=1e-9)
 
 
 @pytest.mark.parametrize("body", WITH_A_LAW + BY_REJECTION, ids=lambda body: type(body).__name__)
@@ -56,7 +56,7 @@ def test_simulated_noise_has_its_moment_and_a_gamma_gauge(body):
 @pytest.mark.parametrize("body", BY_REJECTION, ids=lambda body: type(body).__name__)
 def test_released_noise_of_any_body_has_its_moment(body):
     """Six standard errors."""
-    draws = noise_law_of(body).draw(50_000, InsecureSeededRandomness(2), Fraction(100)).astype(float) / 100
+    draws = k_norm_noise(body).draw(50_000, InsecureSeededRandomness(2), Fraction(100)).astype(float) / 100
     products = draws[:, :, None] * draws[:, None, :]
     error = 6 * products.std(axis=0) / np.sqrt(len(draws))
     expected = body.noise_second_moment + np.eye(body.dimension) / 12e4
@@ -64,4 +64,4 @@ def test_released_noise_of_any_body_has_its_moment(body):
 
 
 def test_halfspaces_are_drawn_from_their_hull_without_loss():
-    assert noise_law_of(SQUARE).acceptance > 1 - 1e-6
+    assert k_norm_noise(SQUARE).acceptance > 1 - 1e-6

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
@@ -22,11 +23,9 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gauge import RowNorm
-from dxgeom.noise.laws.gauge_of import gauge_of
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.lazy_uniform import LazyUniform
-from dxgeom.noise.laws.rejection import RejectionNoise, body_of
+from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 
 
@@ -70,7 +69,7 @@ ROUND = {"ellipsoid", "power 3", "power 3/2", "product", "turned product"}
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_exact_and_float_gauges_agree_within_the_stated_error(body):
     points = np.random.default_rng(2).standard_normal((50, body.dimension)) * 20
-    gauge = gauge_of(body)
+    gauge = body.certified_gauge
     values, errors = gauge.near(points, np.zeros_like(points))
     assert np.allclose(values, body.gauge(points), rtol=1e-12)
     for point, value, error in zip(points.tolist(), values, errors, strict=True):
@@ -100,7 +99,7 @@ def test_every_envelope_is_proved_to_contain_its_body(name, around):
         with pytest.raises(UnsupportedCombination, match="corners"):
             around(body)
         return
-    envelope = body_of(around(body))
+    envelope = around(body).body
     assert contains(envelope, body)
     directions = np.random.default_rng(4).standard_normal((500, body.dimension))
     assert np.all(envelope.support_function(directions) >= body.support_function(directions))
@@ -111,14 +110,14 @@ def test_every_envelope_is_proved_to_contain_its_body(name, around):
 @given(st.integers(1, 4), st.integers(0, 10**6))
 def test_an_ellipsoid_of_nearly_least_volume_is_never_far_larger(dimension, seed):
     body = hull(dimension, seed)
-    volume = body_of(ellipsoid_around(body)).volume
+    volume = ellipsoid_around(body).body.volume
     assert body.volume >= volume * dimension ** (-dimension / 2) * 0.95
 
 
 def test_the_tightest_envelope_has_the_least_volume():
     body = hull(3)
-    volumes = [body_of(around(body)).volume for around in (box_around, cross_polytope_around, ellipsoid_around)]
-    assert body_of(tightest_rejection(body).envelope).volume == min(volumes)
+    volumes = [around(body).body.volume for around in (box_around, cross_polytope_around, ellipsoid_around)]
+    assert tightest_rejection(body).envelope.body.volume == min(volumes)
     assert isinstance(tightest_rejection(Box(np.array([1.0, 9.0]))).envelope, BoxNoise)
     assert isinstance(tightest_rejection(CrossPolytope(np.array([1.0, 9.0]))).envelope, LaplaceNoise)
 

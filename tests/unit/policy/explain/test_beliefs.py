@@ -70,7 +70,7 @@ def test_randomised_response_at_full_strength_teaches_as_much_as_is_said_and_no_
 
 def test_check_says_it_under_every_rule(policies):
     for name in ("clinic", "us-cities", "adult", "bus-lines", "districts"):
-        review = dx.load_policy(policies / f"{name}.yaml").review()
+        review = dx.load_policy(policies / name / "policy.yaml").review()
         lines = review.lines()
         for rule in review.rules:
             assert FACTOR.match(rule.belief)

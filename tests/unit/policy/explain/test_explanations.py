@@ -5,20 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from reference.policy_closure import after_hop, bound, closure
+from reference.project import POLICIES
+from reference.random_policies import PLACES, compiled, crowded, joint, policies, with_data_files
 
 import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.policy import parse_policy
-from tests.reference.policy_closure import after_hop, bound, closure
-from tests.unit.policy.test_policy_laws import PLACES, compiled, crowded, joint, policies, with_data_files
 
-POLICIES = Path(__file__).parents[4] / "policies"
 MIXED = """\
 policy: mixed
 universe:
@@ -76,7 +75,7 @@ def test_the_distance_told_is_the_closure_and_the_steps_are_what_rules_state(fol
 
 
 def test_every_pair_of_the_example_is_told_its_own_distance():
-    policy = dx.load_policy(POLICIES / "adult.yaml")
+    policy = dx.load_policy(POLICIES / "adult" / "policy.yaml")
     metric, rng = policy.compile(), np.random.default_rng(7)
     for i, j in rng.integers(0, policy.universe.size, (200, 2)).tolist():
         told = policy.explain(i, j).distance
@@ -163,7 +162,7 @@ def test_records_that_no_chain_of_rules_joins_are_named_and_so_is_the_attribute(
 
 
 def test_places_are_told_by_the_metric_rounded_down():
-    policy = dx.load_policy(POLICIES / "us-cities.yaml")
+    policy = dx.load_policy(POLICIES / "us-cities" / "policy.yaml")
     told = policy.explain(0, 7)
     assert told.distance == float(policy.compile().distance(0, 7))
     assert told.as_dict()["distance_exact"] is None

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
-
-import dxgeom as dx
-from dxgeom.policy.policy import parse_policy
-from tests.unit.policy.test_policy_laws import (
+from reference.project import POLICIES
+from reference.random_policies import (
     all_distances,
     compiled,
     crowded,
@@ -19,7 +15,8 @@ from tests.unit.policy.test_policy_laws import (
     with_data_files,
 )
 
-POLICIES = Path(__file__).parents[4] / "policies"
+import dxgeom as dx
+from dxgeom.policy.policy import parse_policy
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +75,7 @@ def test_the_records_have_a_form_of_their_own():
 
 
 def test_every_example_policy_has_a_form_for_each_attribute_and_one_for_its_records():
-    for path in sorted(path for path in POLICIES.glob("*.yaml") if not path.stem.endswith("-queries")):
+    for path in sorted(POLICIES.glob("*/policy.yaml")):
         policy = dx.load_policy(path)
         assert [form.name for form in policy.forms()] == [*policy.universe.names, "records"]
         assert all(form.why for form in policy.forms())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reference.region_maps import LOCATED, MAP, collection, feature, ring, written
 
 import dxgeom as dx
 from dxgeom.audit.claims import claims_of
@@ -19,38 +20,6 @@ from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 
 KEYED = "regions: map.geojson, key: name"
-LOCATED = "regions: map.geojson, key: name, longitude: lon, latitude: lat"
-
-
-def ring(west, south, size=1.0):
-    corners = [[west, south], [west + size, south], [west + size, south + size], [west, south + size]]
-    return [*corners, corners[0]]
-
-
-def feature(name, *rings, **properties):
-    geometry = {"type": "Polygon", "coordinates": list(rings)}
-    return {"type": "Feature", "properties": {"name": name, **properties}, "geometry": geometry}
-
-
-def collection(*features, **more):
-    return {"type": "FeatureCollection", "features": list(features), **more}
-
-
-MAP = collection(
-    feature("west", ring(0, 0), wards=3, kind="town", height=1.5, tags=["a"]),
-    feature("east", ring(1, 0), wards=4, kind=None, height=2.25, tags=[]),
-    feature("ring", ring(3, 0, 3), ring(4, 1), wards=12, kind=True, height="none"),
-    {
-        "type": "Feature",
-        "properties": {"name": "isles", "wards": 1, "kind": "sea", "height": 0},
-        "geometry": {"type": "MultiPolygon", "coordinates": [[ring(10, 10)], [ring(12, 10, 2)]]},
-    },
-)
-
-
-def written(folder: Path, document) -> Path:
-    (folder / "map.geojson").write_text(document if isinstance(document, str) else json.dumps(document))
-    return folder
 
 
 def policy(folder: Path, form: str = KEYED, rule: str = "epsilon: 1, per: 100 km") -> Policy:
@@ -241,7 +210,7 @@ def test_sizes_are_limited_before_anything_large_is_built(tmp_path, monkeypatch)
     with pytest.raises(PolicyError, match="at most 3 regions"):
         policy(written(tmp_path, MAP))
     monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 9)
-    monkeypatch.setattr("dxgeom.policy.resolve.regions._MAX_CELLS", 9)
+    monkeypatch.setattr("dxgeom.policy.kinds.regions._MAX_CELLS", 9)
     with pytest.raises(PolicyError, match="more than 9 properties"):
         policy(tmp_path)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference.random_policies import all_distances, compiled, joint, same
 
 from dxgeom.errors import PolicyError
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -21,7 +22,6 @@ from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.operations.differences import generating_differences
 from dxgeom.metrics.operations.lipschitz import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
-from tests.unit.policy.test_policy_laws import all_distances, compiled, joint, same
 
 WORDS = "sex: [F, M], ill: [HIV, flu, cold], town: [a, b, c, d]"
 SERIES = "t1: {range: [0, 4], step: 1}, t2: {range: [10, 12], step: 0.5}, t3: {range: [0, 3], step: 1}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.project import POLICIES, TESTS
 
 import dxgeom as dx
 from dxgeom.errors import PolicyError, TooLarge
@@ -21,9 +21,7 @@ from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import plain_data
 from dxgeom.policy.syntax.writing import word_of
 
-TESTS = Path(__file__).parents[3]
-POLICIES = TESTS.parent / "policies"
-FILES = sorted(path for path in POLICIES.glob("*.yaml") if not path.stem.endswith("-queries"))
+FILES = sorted(POLICIES.glob("*/policy.yaml"))
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 ONLY_IN_TEXT = {"DX100", "DX101", "DX102", "DX104"}
 CLINIC = {
@@ -49,12 +47,12 @@ def mistakes_of(data, folder=None):
     return caught.value.diagnostics
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 def test_every_example_comes_back_from_its_own_text_and_from_its_data(path):
     policy = dx.load_policy(path)
     text = policy.to_yaml()
-    again = parse_policy(text, folder=POLICIES)
-    built = dx.Policy.from_dict(data_of(path.read_text(encoding="utf-8")), folder=POLICIES)
+    again = parse_policy(text, folder=path.parent)
+    built = dx.Policy.from_dict(data_of(path.read_text(encoding="utf-8")), folder=path.parent)
     assert again.fingerprint == built.fingerprint == policy.fingerprint
     assert again.to_yaml() == built.to_yaml() == text
     assert (again.name, again.about, again.budget) == (policy.name, policy.about, policy.budget)

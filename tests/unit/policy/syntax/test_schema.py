@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import re
 from datetime import date
-from pathlib import Path
 
 import pytest
 from reference.json_schema import is_valid
+from reference.project import POLICIES, TESTS
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dxgeom.errors import PolicyError
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.queries.kinds import KINDS
 from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
 
-TESTS = Path(__file__).parents[3]
-POLICIES = TESTS.parent / "policies"
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 STRUCTURAL = {"DX105", "DX106", "DX108"}
 """A key that is not there, or the wrong kind of thing; what is missing depends on the other keys."""
@@ -38,9 +37,9 @@ def codes_of(path):
 
 
 @pytest.mark.parametrize("version", [(1, 1), (1, 2)])
-@pytest.mark.parametrize("path", sorted(POLICIES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(POLICIES.glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_example_is_valid_whichever_yaml_the_editor_speaks(path, version):
-    schema = queries_schema() if path.stem.endswith("-queries") else policy_schema()
+    schema = queries_schema() if path.stem == "queries" else policy_schema()
     read = as_an_editor_reads_it(path.read_text(encoding="utf-8"), version)
     assert is_valid(json.loads(json.dumps(read, default=date.isoformat)), schema)  # JSON has no dates, only their text
 
@@ -111,7 +110,9 @@ def test_every_key_of_every_model_has_a_sentence_that_editors_show():
         name: set(words) for name, words in DESCRIPTIONS.items()
     }
     schema = policy_schema()
-    assert set(schema["$defs"]) | {"PolicySyntax"} == set(DESCRIPTIONS)
+    kinds = {kind.syntax.__name__: kind.syntax.model_fields for kind in ATTRIBUTE_KINDS if kind is not WORDS}
+    assert all(field.description for fields in kinds.values() for field in fields.values())
+    assert set(schema["$defs"]) | {"PolicySyntax"} == set(DESCRIPTIONS) | set(kinds)
     for part in (schema, *schema["$defs"].values()):
         assert part["title"] and part["description"]
         assert all(form["description"] for form in part["properties"].values())

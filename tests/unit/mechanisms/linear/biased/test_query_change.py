@@ -28,7 +28,9 @@ from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.workshop import Workshop
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
+from dxgeom.planner.options import PlanOptions
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -263,7 +265,7 @@ def test_of_queries_that_constants_answer_best_only_constants_are_left():
 def test_a_scale_far_wider_than_its_query_leaves_a_constant_whose_shift_is_known():
     weights, units = np.array([[0, 1, 2], [10**12, 1, 0]]), (F("1/1000000"), F(1000))
     asked = sensitivity_of(verified(DiscreteMetric(3, F("1/1000"))), LinearQueries(("a", "b"), weights, units))
-    mechanism = Workshop(asked, records=1).build("changed-queries")
+    mechanism = build("changed-queries", CandidateBuilder(asked, options=PlanOptions(records=1)))
     kept = mechanism.sensitivity.queries
     for query, shift in enumerate(mechanism.change.shifts):
         moved = zip(weights[query].tolist(), kept.numerators[query].tolist(), strict=True)

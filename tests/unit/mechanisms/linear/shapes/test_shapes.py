@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import (
+    exact_gauge_of_polytope,
+    exact_solution,
+    gauge_of_box,
+    gauge_of_cross_polytope,
+    gauge_squared_of_ball,
+)
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.geometry.bodies.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
-from dxgeom.mechanisms.linear.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
@@ -23,14 +30,9 @@ from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.workshop import Workshop
-from tests.reference.shapes import (
-    exact_gauge_of_polytope,
-    exact_solution,
-    gauge_of_box,
-    gauge_of_cross_polytope,
-    gauge_squared_of_ball,
-)
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
+from dxgeom.planner.options import PlanOptions
 
 SHAPES = ("rotated-laplace", "box", "ellipsoid", "block-hulls", "coarse-hull", "strategy")
 TWIN = {
@@ -42,10 +44,10 @@ COARSE = {2: 5, 3: 10, 4: 20, 5: 40, 8: 400, 9: 700}
 """Facets by dimension: more than a cross-polytope has, fewer than most hulls."""
 
 
-def workshop(asked):
+def builder(asked):
     """With a coarsened hull that is one."""
     space = round_space(asked)
-    return Workshop(asked, coarse_facets=COARSE[space.dimension])
+    return CandidateBuilder(asked, options=PlanOptions(coarse_facets=COARSE[space.dimension]))
 
 
 def sensitivity(seed: int, records: int, queries: int, *, binary: bool = False):
@@ -64,7 +66,7 @@ def test_every_difference_is_inside_the_very_body_that_noise_is_drawn_from(seed,
     asked = sensitivity(seed, records, queries, binary=binary)
     if round_space(asked) is None or round_space(asked).dimension < 2:
         return
-    law = Workshop(asked).build(name).law
+    law = build(name, CandidateBuilder(asked)).law
     noisy = asked.of_each_query > 0
     power = 2 if name == "ellipsoid" else 1
     for difference, bound in zip(asked.differences[:, noisy], asked.bounds, strict=True):
@@ -83,7 +85,7 @@ def test_every_difference_is_inside_the_coarsened_hull_that_noise_is_drawn_from(
     space = round_space(asked)
     if space is None or space.dimension < 2:
         return
-    law = workshop(asked).build("coarse-hull").law
+    law = build("coarse-hull", builder(asked)).law
     if isinstance(law, FacetConeNoise):
         assert law.body.facets <= COARSE[space.dimension]
         return
@@ -105,7 +107,7 @@ def inner_dimension(law):
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("queries", [3, 9])
 def test_the_error_of_simulated_noise_is_the_predicted_one(name, queries):
-    mechanism = workshop(sensitivity(4, 12, queries)).build(name)
+    mechanism = build(name, builder(sensitivity(4, 12, queries)))
     draws = mechanism.law.simulate(200_000, np.random.default_rng(5))
     answers = draws @ mechanism.float_spread.T
     squares = answers**2
@@ -118,9 +120,9 @@ def test_the_error_of_simulated_noise_is_the_predicted_one(name, queries):
 def test_queries_that_follow_from_others_are_answered_too(name):
     asked = sensitivity(1, 5, 12)
     assert round_space(asked).dimension == 4
-    mechanism = workshop(asked).build(name)
+    mechanism = build(name, builder(asked))
     assert mechanism.law.dimension == 12
-    fewer = workshop(sensitivity(1, 5, 12)).build(name)
+    fewer = build(name, builder(sensitivity(1, 5, 12)))
     assert np.array_equal(mechanism.variances(), fewer.variances())
     assert largest_load(mechanism.law, asked.differences, asked.bounds) <= 1
 
@@ -131,7 +133,7 @@ def test_a_query_in_tiny_units_is_hidden_as_well_as_the_others():
     matrix[2] = [Fraction(int(entry), 10**9) for entry in matrix[2]]
     asked = sensitivity_of(dx.verify_metric(distances), dx.LinearQueries.from_matrix(["a", "b", "c"], matrix))
     for name in SHAPES:
-        law = workshop(asked).build(name).law
+        law = build(name, builder(asked)).law
         assert largest_load(law, asked.differences, asked.bounds) <= 1
 
 
@@ -143,16 +145,16 @@ def test_no_shape_is_below_the_lower_bounds(seed, records, queries):
     if space is None or space.dimension < 2:
         return
     floor = max(rotation_bound(space), determinant_bound(space))
-    shapes = workshop(asked)
+    shapes = builder(asked)
     for name in (*SHAPES, "hull", "laplace"):
-        assert shapes.build(name).variances().sum() >= floor
+        assert build(name, shapes).variances().sum() >= floor
 
 
 def test_a_rotation_saves_much_where_differences_are_nearly_alike():
     """Forty queries on a hundred places: the published prototype had a fortieth of the optimal Laplace's error."""
     asked = sensitivity(1000, 60, 25)
-    shapes = Workshop(asked)
-    total = {name: float(shapes.build(name).variances().sum()) for name in ("laplace", "rotated-laplace")}
+    shapes = CandidateBuilder(asked)
+    total = {name: float(build(name, shapes).variances().sum()) for name in ("laplace", "rotated-laplace")}
     assert total["rotated-laplace"] < total["laplace"] / 40
     assert total["rotated-laplace"] < 5 * shapes.lower_bound()
 
@@ -168,8 +170,8 @@ def test_more_facets_make_the_error_of_a_coarsened_hull_smaller(queries):
 
 
 def test_a_coarsened_hull_with_facets_enough_is_the_hull_itself():
-    shapes = Workshop(sensitivity(7, 20, 4))
-    hull, coarse = shapes.build("hull"), shapes.build("coarse-hull")
+    shapes = CandidateBuilder(sensitivity(7, 20, 4))
+    hull, coarse = build("hull", shapes), build("coarse-hull", shapes)
     assert coarse.name == "coarse-hull"
     assert coarse.law.body is hull.law.body
 
@@ -179,17 +181,17 @@ def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
     total = {}
     for facets in (2_000, 24):
         monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.block_hulls.FACETS", facets)
-        mechanism = Workshop(asked).build("block-hulls")
+        mechanism = build("block-hulls", CandidateBuilder(asked))
         total[facets] = float(mechanism.variances().sum())
         assert max(part.body.facets for part in mechanism.law.inner.parts) <= facets
-    rotated = float(Workshop(asked).build("rotated-laplace").variances().sum())
+    rotated = float(build("rotated-laplace", CandidateBuilder(asked)).variances().sum())
     assert total[2_000] < total[24] <= rotated * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_error_of_lattice_releases_is_the_predicted_one(name):
     """5,000 releases of five answers; every mean square within six standard errors: a false alarm below 2e-8."""
-    mechanism = workshop(sensitivity(4, 12, 5)).build(name)
+    mechanism = build(name, builder(sensitivity(4, 12, 5)))
     spend = Fraction(1, 3)
     draws = mechanism.law.draw(5_000, InsecureSeededRandomness(6), 1 / spend)
     squares = (draws @ mechanism.float_spread.T) ** 2
@@ -234,7 +236,7 @@ def test_laplace_scales_too_small_to_be_divided_by_are_refused():
 def test_one_dimension_has_one_shape_only():
     asked = sensitivity(0, 6, 1)
     with pytest.raises(TooLarge, match="one dimension"):
-        Workshop(asked).build("box")
+        build("box", CandidateBuilder(asked))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(-8, 0))

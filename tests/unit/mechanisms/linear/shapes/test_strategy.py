@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import exact_least_squares
 from scipy.optimize import linprog
 
 import dxgeom as dx
@@ -25,10 +26,10 @@ from dxgeom.metrics.families.line import LineMetric
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
 from dxgeom.planner.objective import Objective
-from dxgeom.planner.workshop import Workshop
 from dxgeom.policy.policy import parse_policy
-from tests.reference.shapes import exact_least_squares
 
 POLICY = """policy: p
 universe:
@@ -55,8 +56,8 @@ def equally_far(cells):
     return dx.verify_metric(1.0 - np.eye(cells))
 
 
-def total(workshop, name):
-    return float(workshop.build(name).variances().sum())
+def total(shared, name):
+    return float(build(name, shared).variances().sum())
 
 
 @settings(max_examples=15)
@@ -69,7 +70,7 @@ def test_every_difference_is_absorbed_by_a_shift_of_the_very_noise_that_is_drawn
     space = round_space(asked)
     if space is None or space.dimension < 2:
         return
-    law = Workshop(asked).build("strategy").law
+    law = build("strategy", CandidateBuilder(asked)).law
     scales = law.inner.scales if isinstance(law.inner, LaplaceNoise) else np.ones(law.map.shape[1])
     assert np.all(scales == 1)
     for difference, bound in zip(asked.differences[:, space.noisy], asked.bounds, strict=True):
@@ -85,20 +86,20 @@ def test_a_load_through_a_wide_map_is_never_said_to_be_less_than_it_is():
 
 def test_sums_of_blocks_answer_prefixes_far_better_than_the_prefixes_or_a_rotation():
     """Ordinary ε-DP: the literature's case for hierarchies."""
-    workshop = Workshop(sensitivity_of(equally_far(24), prefixes(24)))
-    strategy = total(workshop, "strategy")
-    assert strategy < total(workshop, "laplace") / 30
-    assert strategy < total(workshop, "rotated-laplace") / 2
+    shared = CandidateBuilder(sensitivity_of(equally_far(24), prefixes(24)))
+    strategy = total(shared, "strategy")
+    assert strategy < total(shared, "laplace") / 30
+    assert strategy < total(shared, "rotated-laplace") / 2
     # Noise on the cells alone, 1/2 of a unit each: a prefix of k of 24 has 2·4·k·(24 − k)/24 when their sum is known.
     cells = sum(8 * k * (24 - k) / 24 for k in range(1, 24))
     assert strategy < 0.97 * cells
-    assert strategy > workshop.lower_bound()
+    assert strategy > shared.lower_bound()
 
 
 def test_where_consecutive_values_are_near_nothing_is_gained_over_laplace():
     line = dx.verify_metric(np.abs(np.subtract.outer(np.arange(16.0), np.arange(16.0))))
-    workshop = Workshop(sensitivity_of(line, prefixes(16)))
-    assert total(workshop, "strategy") == pytest.approx(total(workshop, "laplace"), rel=1e-6)
+    shared = CandidateBuilder(sensitivity_of(line, prefixes(16)))
+    assert total(shared, "strategy") == pytest.approx(total(shared, "laplace"), rel=1e-6)
     assert dx.plan(line, prefixes(16)).mechanism.name == "laplace"
 
 
@@ -106,9 +107,9 @@ def test_marginals_that_are_alike_gain_what_their_consistency_is_worth():
     """Noise on all 27 cells of three tables, projected on the 18 dimensions they have: exactly two thirds are left."""
     cells = np.array(np.unravel_index(np.arange(27), (3, 3, 3)))
     rows = [(cells[a] == x) & (cells[b] == y) for a, b in combinations(range(3), 2) for x, y in np.ndindex(3, 3)]
-    workshop = Workshop(sensitivity_of(equally_far(27), named(np.array(rows, dtype=np.int64))))
+    shared = CandidateBuilder(sensitivity_of(equally_far(27), named(np.array(rows, dtype=np.int64))))
     # Rounding to the lattice does not shrink with the noise.
-    assert total(workshop, "strategy") == pytest.approx(total(workshop, "laplace") * 18 / 27, rel=1e-3)
+    assert total(shared, "strategy") == pytest.approx(total(shared, "laplace") * 18 / 27, rel=1e-3)
 
 
 def test_counts_that_the_answers_determine_are_found_and_others_are_not():
@@ -127,13 +128,13 @@ def test_a_strategy_is_chosen_where_it_is_best_and_says_how_large_it_is():
     chosen = dx.plan(equally_far(12), prefixes(12))
     assert chosen.mechanism.name == "strategy"
     taken = next(each for each in chosen.candidates if each.name == "strategy")
-    assert taken.set_up == f"{chosen.mechanism.law.inner.dimension} sums in 11 dimensions around 66 differences"
+    assert taken.build_cost == f"{chosen.mechanism.law.inner.dimension} sums in 11 dimensions around 66 differences"
     assert chosen.fingerprint == dx.plan(equally_far(12), prefixes(12)).fingerprint
 
 
 @pytest.fixture(scope="module")
 def mechanism():
-    return Workshop(sensitivity_of(equally_far(12), prefixes(12))).build("strategy")
+    return build("strategy", CandidateBuilder(sensitivity_of(equally_far(12), prefixes(12))))
 
 
 def test_released_answers_have_the_predicted_error(mechanism):
@@ -188,5 +189,5 @@ def test_a_search_that_leaves_float64_goes_on_without_a_warning():
     ]
     metric = verify(CapMetric(far, Fraction(10**5)), title="far", fingerprint="far", budget=Fraction(1))
     asked = sensitivity_of(metric, named(np.array(weights)))
-    mechanism = Workshop(asked, Objective("max")).build("strategy")
+    mechanism = build("strategy", CandidateBuilder(asked, Objective("max")))
     assert largest_load(mechanism.law, asked.differences, asked.bounds) <= 1

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.shapes import exact_least_squares
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.inverse import inverse_enclosure
+from dxgeom.geometry.bodies.inverse import inverse_enclosure
+from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
 from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, loads_of, spread_of
-from dxgeom.numeric.reciprocal_program import minimise_reciprocal_squares
-from tests.reference.shapes import exact_least_squares
 
 
 def scaled_spread(points, rows):

@@ -1,0 +1,53 @@
+"""How a room offers names without loading what is behind them.
+
+A room's ``__init__`` lists its public names as imports under ``TYPE_CHECKING``, where type checkers and editors read
+them, and hands its own source to :func:`doors_of`; the file behind a name is loaded when it is first asked for. So
+each name stands in one place, and importing a room costs nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Doors(NamedTuple):
+    """What a lazy room defines: its ``__getattr__``, its ``__dir__`` and its ``__all__``."""
+
+    open: Callable[[str], Any]
+    listed: Callable[[], list[str]]
+    names: list[str]
+
+
+def doors_of(room: str, source: str) -> Doors:
+    """The names that ``source``, the file of the package ``room``, imports under ``TYPE_CHECKING``; rooms in it too."""
+    homes = _homes(source)
+    names = sorted(homes)
+
+    def open_door(name: str) -> Any:
+        if name in homes:
+            module, original = homes[name]
+            if module == room:  # a room inside this one
+                return import_module(f"{room}.{original}")
+            return getattr(import_module(module), original)
+        raise AttributeError(f"{room} has no '{name}'" + _nearest(name, names))
+
+    return Doors(open_door, lambda: names, names)
+
+
+def _homes(source: str) -> dict[str, tuple[str, str]]:
+    """The module behind each name, and what it is called there."""
+    tree = ast.parse(Path(source).read_text(encoding="utf-8"))
+    guarded = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [line for block in guarded for line in block.body if isinstance(line, ast.ImportFrom)]
+    return {alias.asname or alias.name: (line.module or "", alias.name) for line in imports for alias in line.names}
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""

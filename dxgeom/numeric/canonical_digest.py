@@ -1,0 +1,91 @@
+"""Digests of defining numbers: the same on every machine, different for whatever differs."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC
+from collections.abc import Iterator
+from dataclasses import fields
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Digested(Protocol):
+    """What says its own digest."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what it means."""
+
+
+class DefinedByNumbers(ABC):  # noqa: B024 (what it is made of, its dataclass says)
+    """A frozen dataclass that is what its numbers say: two with one digest are one and the same."""
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """The numbers that make it what it is: its fields, in order."""
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of its kind and its defining numbers; the same on every machine."""
+        return canonical_digest(type(self).__name__, *self.defining)
+
+
+def canonical_digest(kind: str, *meaning: object) -> str:
+    """SHA-256 of a kind of thing and the numbers and words that define it.
+
+    Guarantee: what is digested can be read back from the text that is hashed, so different things have different
+    digests. Integers and Fractions are written out, float64 as the very number it is, arrays with their shape in one
+    order of bytes. No result of float64 arithmetic enters unless it is itself a defining number.
+    Raises: TypeError for what is none of these and says no digest of its own.
+    """
+    hashed = hashlib.sha256()
+    for part in (kind, *meaning):
+        for piece in _pieces(part):
+            hashed.update(piece)
+    return hashed.hexdigest()
+
+
+def _pieces(part: object) -> Iterator[bytes]:
+    """A letter for the kind, a length, and the contents."""
+    match part:
+        case None:
+            yield b"n;"
+        case bool() | np.bool_():
+            yield b"b1;" if part else b"b0;"
+        case int() | np.integer() | Fraction():
+            yield b"q" + str(part).encode() + b";"
+        case float():
+            yield b"f" + float(part).hex().encode() + b";"
+        case str():
+            text = part.encode("utf-8", "surrogatepass")
+            yield b"s%d:" % len(text) + text
+        case tuple() | list():
+            yield b"l%d:" % len(part)
+            for entry in part:
+                yield from _pieces(entry)
+        case np.ndarray():
+            yield from _pieces_of_array(part)
+        case Digested(digest=digest):
+            yield b"d" + digest.encode() + b";"
+        case _:
+            raise TypeError(f"a digest is of numbers, words and what has a digest, found a {type(part).__name__}")
+
+
+def _pieces_of_array(array: NDArray[np.generic]) -> Iterator[bytes]:
+    kinds = {"b": "|u1", "i": "<i8", "f": "<f8"}
+    if array.dtype.kind == "O":
+        yield b"ao" + repr(array.shape).encode() + b":"
+        for entry in array.ravel().tolist():
+            yield from _pieces(entry)
+    elif array.dtype.kind in kinds and array.dtype.itemsize <= 8:
+        yield b"a" + array.dtype.kind.encode() + repr(array.shape).encode() + b":"
+        yield np.ascontiguousarray(array, dtype=kinds[array.dtype.kind]).tobytes()
+    else:
+        raise TypeError(f"a digest is of arrays of 64-bit numbers or rationals, found {array.dtype}")

@@ -1,0 +1,170 @@
+"""What the candidates of one plan are built from; what several need is made once, when the first one asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.laplace import fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
+from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
+from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace, round_space
+from dxgeom.planner.changed_queries import with_changed_queries
+from dxgeom.planner.objective import Objective
+from dxgeom.planner.options import PlanOptions
+
+_Thing = TypeVar("_Thing")
+
+_TOTAL = Objective("mse")
+_DEFAULT = PlanOptions()
+_ATTENTION = 1e-3
+_SHIFTS = 5
+_LEAST_SHIFT = 1e-2
+
+BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
+"""A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CandidateBuilder:
+    """One workload under one metric, towards one objective, and what mechanisms for it have in common.
+
+    Every property and method raises TooLarge, NotANormBall or CertificateRefused when that cannot be built.
+    """
+
+    sensitivity: Sensitivity
+    objective: Objective = _TOTAL
+    options: PlanOptions = _DEFAULT
+
+    def lower_bound(self) -> float:
+        """The largest known lower bound of the objective."""
+        hull = None if isinstance(self._hull, Exception) else self._hull
+        space = None if isinstance(self._space, Exception) else self._space
+        return self.objective.lower_bound(self.sensitivity, hull, space)
+
+    @property
+    def laplace(self) -> AdditiveMechanism:
+        """Laplace noise with the scales that suit the objective best."""
+        return self._scaled(self.sensitivity, self.objective.factors)
+
+    @property
+    def hull(self) -> AdditiveMechanism:
+        """Noise shaped by the sensitivity hull."""
+        return hull_mechanism(self.sensitivity, _made(self._hull))
+
+    @property
+    def coarse_hull(self) -> AdditiveMechanism:
+        """Noise shaped by a polytope around the hull with fewer facets; by the hull itself where it has few."""
+        hull, limits = self._hull, self.options.told_hull_limits
+        if isinstance(hull, SensitivityHull) and hull.body.facets <= self.options.coarse_facets:
+            return replace(hull_mechanism(self.sensitivity, hull), name="coarse-hull")
+        return coarse_hull(
+            self.search_space, self.strategy, self.options.coarse_facets, limits.progress if limits else None
+        )
+
+    @property
+    def changed_queries(self) -> AdditiveMechanism:
+        """Less noise around answers to other queries than were asked, whose bias is known."""
+        if self.options.records is None:
+            raise UnsupportedCombination(
+                "changed queries need the public number of records: state 'records' in the queries or to the plan"
+            )
+        hull = None if isinstance(self._hull, Exception) else self.hull
+        return with_changed_queries(
+            self.laplace, hull, self.options.records, self.objective, self._scaled, self.options.told_hull_limits
+        )
+
+    @property
+    def own_body(self) -> AdditiveMechanism:
+        """Noise shaped by the body that was given."""
+        if self.options.body is None:
+            raise UnsupportedCombination("a plan by a body of one's own needs it: dx.plan(..., body=...)")
+        return body_mechanism(self.sensitivity, self.options.body)
+
+    @property
+    def search_space(self) -> RoundSpace:
+        """The coordinates in which shapes are looked for."""
+        space = _made(self._search_space)
+        if space is None:
+            raise TooLarge("no answer needs noise, so there is no shape to look for")
+        if space.dimension == 1:
+            raise TooLarge("in one dimension every shape is the same")
+        return space
+
+    @property
+    def strategy(self) -> NDArray[np.float64]:
+        """The directions in which independent noise has the least error."""
+        return _made(self._strategy)
+
+    @property
+    def _scaled(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
+        return optimal_laplace if self.objective.name == "mse" else fairest_laplace
+
+    @cached_property
+    def _hull(self) -> SensitivityHull | Exception | None:
+        return _attempt(lambda: sensitivity_hull(self.sensitivity, self.options.told_hull_limits))
+
+    @cached_property
+    def _space(self) -> RoundSpace | Exception | None:
+        return _attempt(lambda: round_space(self.sensitivity, self.objective.factors))
+
+    @cached_property
+    def _search_space(self) -> RoundSpace | Exception | None:
+        """As ``_space``, with a thousandth of the attention for every query's error next to its own sensitivity.
+
+        A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
+        Where the worst answer counts, the answers' attention is shifted to those that come out worst.
+        """
+        return _attempt(lambda: round_space(self.sensitivity, self._attention))
+
+    @cached_property
+    def _attention(self) -> NDArray[np.float64]:
+        factors = np.ones(len(self.sensitivity.queries.names))
+        if self.objective.factors is not None:
+            factors = self.objective.factors
+        own = factors * (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
+        attention = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
+        return attention if self.objective.name == "mse" else self._attention_to_the_worst(attention, factors)
+
+    def _attention_to_the_worst(
+        self, attention: NDArray[np.float64], factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Multiplicative steps towards the weights at which all weighted errors are alike; the best of them."""
+        best, least = attention, np.inf
+        for _ in range(_SHIFTS):
+            space = round_space(self.sensitivity, attention)
+            if space is None or space.dimension == 1:
+                break
+            errors = factors * rotated_laplace(space, best_strategy(space)).variances()
+            if errors.max() < least:
+                best, least = attention, float(errors.max())
+            attention = attention * np.maximum(errors / errors.max(), _LEAST_SHIFT)
+        return best
+
+    @cached_property
+    def _strategy(self) -> NDArray[np.float64] | Exception:
+        return _attempt(lambda: best_strategy(self.search_space))
+
+
+def _attempt(make: Callable[[], _Thing]) -> _Thing | Exception:
+    try:
+        return make()
+    except BUILD_ERRORS as error:
+        return error
+
+
+def _made(thing: _Thing | Exception) -> _Thing:
+    if isinstance(thing, Exception):
+        raise thing
+    return thing

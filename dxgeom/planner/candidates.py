@@ -1,0 +1,118 @@
+"""The candidates: every mechanism that a plan may choose from. A new one is its own file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, final
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
+from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.shapes.block_hulls import block_hulls
+from dxgeom.mechanisms.linear.shapes.rotated_laplace import rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
+from dxgeom.mechanisms.linear.shapes.strategy import strategy_mechanism
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.options import AUTO
+
+
+class Kind(Enum):
+    """When a candidate is built, and when it is chosen."""
+
+    SHAPE = "shape"
+    """Always built; the one with the smallest error is taken, among equally good ones the earlier: it is simpler."""
+    ORDINARY = "ordinary differential privacy"
+    """As a shape; it is what the others are compared with."""
+    OWN = "a body of one's own"
+    """Built when a body is given; then as a shape."""
+    CHANGED_QUERIES = "changed queries"
+    """Answers other queries than were asked, with a known bias: built where the number of records is public, or when
+    asked for; taken when that is worth a bias."""
+    PUBLISHED = "published baseline"
+    """The literature's: built when asked for, taken when named; a shape is no worse."""
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism for linear queries: its name everywhere, its title in pictures, and how it is built.
+
+    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    build: Callable[[CandidateBuilder], AdditiveMechanism]
+
+
+CANDIDATES: Final[tuple[Candidate, ...]] = (
+    Candidate("laplace", "optimal Laplace", Kind.SHAPE, lambda shared: shared.laplace),
+    Candidate("box", "box", Kind.SHAPE, lambda shared: box_mechanism(shared.search_space)),
+    Candidate("ellipsoid", "ellipsoid", Kind.SHAPE, lambda shared: ellipsoid_mechanism(shared.search_space)),
+    Candidate(
+        "rotated-laplace",
+        "rotated Laplace",
+        Kind.SHAPE,
+        lambda shared: rotated_laplace(shared.search_space, shared.strategy),
+    ),
+    Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
+    Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
+    Candidate(
+        "block-hulls", "hulls of blocks", Kind.SHAPE, lambda shared: block_hulls(shared.search_space, shared.strategy)
+    ),
+    Candidate(
+        "strategy",
+        "strategy of sums",
+        Kind.SHAPE,
+        lambda shared: strategy_mechanism(shared.search_space, shared.strategy),
+    ),
+    Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
+    Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
+    Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
+    Candidate(
+        "laplace-equal-shares",
+        "Laplace, equal shares",
+        Kind.PUBLISHED,
+        lambda shared: equal_shares(shared.sensitivity),
+    ),
+    Candidate("laplace-one-scale", "Laplace, one scale", Kind.PUBLISHED, lambda shared: one_scale(shared.sensitivity)),
+    Candidate(
+        "laplace-proportional-shares",
+        "Laplace, proportional shares",
+        Kind.PUBLISHED,
+        lambda shared: proportional_shares(shared.sensitivity),
+    ),
+)
+
+
+def names(*kinds: Kind) -> tuple[str, ...]:
+    """The names of all candidates of these kinds, of all kinds when none is given, in their order."""
+    return tuple(candidate.name for candidate in CANDIDATES if not kinds or candidate.kind in kinds)
+
+
+def title_of(name: str) -> str:
+    """What a mechanism is called in pictures: by its own name where it is no candidate."""
+    return next((candidate.title for candidate in CANDIDATES if candidate.name == name), name)
+
+
+def require_known(mechanism: str) -> str:
+    """The same name.
+
+    Raises: UnsupportedCombination unless it is "auto" or that of a candidate.
+    """
+    known = (AUTO, *names())
+    if mechanism not in known:
+        raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
+    return mechanism
+
+
+def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
+    """The mechanism of that name.
+
+    Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
+    """
+    return next(candidate for candidate in CANDIDATES if candidate.name == name).build(shared)

@@ -1,0 +1,74 @@
+"""Changed queries as a candidate: which noise suits them, and when they are not worth a try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
+from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.objective import Objective
+from dxgeom.universe.queries import LinearQueries
+
+WORTH_A_BIAS = 0.01
+"""A plan that may choose prefers unbiased answers whose loss is larger by no more than this part."""
+
+MOST_IN_A_HULL = 6
+"""More changed queries have Laplace noise only: a hull of seven took minutes, and was then not proved."""
+
+Scaling: TypeAlias = Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]
+
+
+def public_records(metric: VerifiedMetric, queries: LinearQueries, stated: int | None) -> int | None:
+    """The number of records that the queries and the caller agree on, None where neither states it.
+
+    Raises: UnsupportedCombination when they disagree, or the policy keeps the number private.
+    """
+    if stated is None:
+        return queries.records
+    require_public_number(metric, queries)
+    if stated < 1 or (queries.records is not None and queries.records != stated):
+        known = "a positive number" if queries.records is None else f"{queries.records:,}, as the queries say"
+        raise UnsupportedCombination(f"the number of records is {known}; found {stated:,}")
+    return stated
+
+
+def require_something_to_save(sensitivity: Sensitivity, records: int) -> None:
+    """Raises: TooLarge when no bias can save Laplace noise as much as a bias has to be worth."""
+    if most_saved(sensitivity, records) < WORTH_A_BIAS:
+        raise TooLarge(f"with {records:,} records a bias saves Laplace noise less than {100 * WORTH_A_BIAS:g} %")
+
+
+def with_changed_queries(
+    unbiased: AdditiveMechanism,
+    hull: AdditiveMechanism | None,
+    records: int,
+    objective: Objective,
+    scaling: Scaling,
+    limits: HullLimits | None,
+) -> AdditiveMechanism:
+    """The better one of Laplace and hull noise for queries changed to suit it.
+
+    Args: ``unbiased``, ``hull``: both noises for the queries as they are, ``hull`` None where it cannot be built; from
+    them follows what a scale costs under either. Where no hull of changed queries can be proved, Laplace noise it is.
+    Raises: TooLarge, CertificateRefused.
+    """
+    sensitivity = unbiased.sensitivity
+    answered, change = changed(sensitivity, records, objective.factors)
+    found = [with_known_bias(scaling(answered, objective.factors), change)]
+    if hull is not None and 1 < len(sensitivity.queries.names) <= MOST_IN_A_HULL:
+        noisy = unbiased.ideal_variances > 0
+        prices = np.where(noisy, hull.ideal_variances / np.where(noisy, unbiased.ideal_variances, 1.0), 1.0)
+        with suppress(TooLarge, NotANormBall, CertificateRefused):
+            answered, change = changed(sensitivity, records, objective.factors, prices)
+            found.append(with_known_bias(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
+    return min(found, key=lambda mechanism: objective.loss(mechanism.variances()))

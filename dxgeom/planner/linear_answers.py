@@ -1,0 +1,75 @@
+"""Private answers to linear queries, and what is known of their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.universe.queries import LinearQueries
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearAnswers:
+    """What a mechanism answered to queries at a spend.
+
+    ``exact_values`` (K,): the released numbers as exact rationals. ``records``: their public number, None where it is
+    private.
+    """
+
+    queries: LinearQueries = field(repr=False)
+    mechanism: AdditiveMechanism
+    exact_values: tuple[Fraction, ...] = field(repr=False)
+    spent: Fraction
+    records: int | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queries' names."""
+        return self.queries.names
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """(K,): the private answers in float64."""
+        return np.array([float(value) for value in self.exact_values])
+
+    @property
+    def rmse(self) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
+        return np.asarray(np.sqrt(self.mechanism.variances(self.spent)))
+
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
+        return self.mechanism.biases
+
+    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
+        return half_widths(self.mechanism, level, self.spent, self.records)
+
+    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
+        widths = self.half_widths(level)
+        return np.column_stack([self.values - widths, self.values + widths])
+
+    def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Every answer ready for JSON."""
+        return [
+            {
+                "name": name,
+                "value": float(value),
+                "exact": str(value),
+                "rmse": float(error),
+                "bias": float(bias),
+                "interval": [float(low), float(high)],
+            }
+            for name, value, error, bias, (low, high) in zip(
+                self.names, self.exact_values, self.rmse, self.biases, self.intervals(level), strict=True
+            )
+        ]

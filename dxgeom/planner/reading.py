@@ -1,0 +1,77 @@
+"""What a mechanism is handed of the data that a release is given: a histogram where it reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from dxgeom.arguments import described
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from dxgeom.engines.histogram import Histogram
+
+
+class Read(NamedTuple):
+    """Data as the mechanism takes them; how many records there are and were dropped, None where that is private."""
+
+    data: Any
+    records: int | None
+    dropped: int | None
+
+
+def read(
+    mechanism: Mechanism[Any, Any], data: Any, outside: Literal["refuse", "drop"], count_column: str | None
+) -> Read:
+    """The histogram of a table, for what reads one; anything else as it is.
+
+    Raises: DataError, UnsupportedCombination.
+    """
+    readers = histogram_readers(mechanism)
+    if not readers:
+        if outside != "refuse" or count_column is not None:
+            raise UnsupportedCombination(
+                f"{mechanism.name} reads no histogram: 'outside' and 'count_column' are about tables; leave them out"
+            )
+        return Read(data, None, None)
+    histogram = _histogram(readers, data, outside, count_column)
+    if any(reader.absent is not None for reader in readers):
+        return Read(histogram.counts, None, None)
+    return Read(histogram.counts, histogram.total, histogram.dropped)
+
+
+def _histogram(
+    readers: Sequence[HistogramMechanism[Any]], data: Any, outside: Literal["refuse", "drop"], count_column: str | None
+) -> Histogram:
+    from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
+
+    if isinstance(data, (np.ndarray, list, tuple)):
+        absent = next((reader.absent for reader in readers if reader.absent is not None), None)
+        return histogram_of_counts(_even(data), readers[0].metric.size, absent)
+    universe = next((reader.universe for reader in readers if reader.universe is not None), None)
+    if universe is not None:
+        return histogram_of_table(data, universe, outside=outside, count_column=count_column)
+    if isinstance(data, (str, Path)) or hasattr(data, "columns"):
+        raise UnsupportedCombination(
+            "a metric or queries given as a bare matrix do not know how to read a table: pass a histogram array, or "
+            "give verify_metric or LinearQueries.from_matrix the universe"
+        )
+    raise DataError(f"data are the path of a table, a table, or an array of counts; found {described(data)}")
+
+
+def _even(counts: Any) -> Any:
+    """The same counts.
+
+    Raises: DataError for lists within a list that are not of one length.
+    """
+    try:
+        np.asarray(counts)
+    except ValueError as error:
+        raise DataError("a histogram is one row of counts; found lists of different lengths in a list") from error
+    return counts

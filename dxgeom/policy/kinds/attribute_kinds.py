@@ -1,0 +1,56 @@
+"""All kinds of attributes, and what is asked of whichever kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.kinds.bins import BinsKind
+from dxgeom.policy.kinds.dates import DatesKind
+from dxgeom.policy.kinds.graph import GraphKind
+from dxgeom.policy.kinds.kind import AnyKind, Misfit
+from dxgeom.policy.kinds.places import PlacesKind
+from dxgeom.policy.kinds.range import RangeKind
+from dxgeom.policy.kinds.regions import RegionsKind
+from dxgeom.policy.kinds.words import WordsKind
+from dxgeom.policy.source.lengths import Length
+from dxgeom.universe.attributes import Attribute
+
+WORDS: Final = WordsKind()
+ATTRIBUTE_KINDS: Final[tuple[AnyKind, ...]] = (
+    WORDS,
+    RangeKind(),
+    BinsKind(),
+    DatesKind(),
+    PlacesKind(),
+    GraphKind(),
+    RegionsKind(),
+)
+
+
+def kind_by_key(keys: Mapping[str, object]) -> AnyKind | None:
+    """The kind of a mapping in a policy file: the first one whose key it has."""
+    return next((kind for kind in ATTRIBUTE_KINDS if kind is not WORDS and kind.key in keys), None)
+
+
+def kind_of(syntax: Any) -> AnyKind | None:
+    """The kind of what a policy file says of an attribute, read by the grammar or not."""
+    if isinstance(syntax, Sequence) and not isinstance(syntax, str):
+        return WORDS
+    if isinstance(syntax, Mapping):
+        return kind_by_key(syntax)
+    return next((kind for kind in ATTRIBUTE_KINDS if kind is not WORDS and isinstance(syntax, kind.syntax)), None)
+
+
+def measured(attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
+    """The axis and the exact amount along it that a length means for an attribute.
+
+    Args: ``key`` of the rule that holds the length, for the message.
+    Raises: TypeError for an attribute that no kind makes.
+    """
+    for kind in ATTRIBUTE_KINDS:
+        if isinstance(attribute, kind.makes):
+            return kind.measured(attribute, key, length)
+    raise TypeError(f"no kind of attribute makes a {type(attribute).__name__}")

@@ -1,0 +1,142 @@
+"""What a kind of attribute is: a form in a policy file, its meaning, and the axes of its values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, final
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.lengths import Length
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import Unreadable
+from dxgeom.policy.source.tree_places import span_at
+from dxgeom.policy.source.yaml_tree import Node
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.columns import plain
+from dxgeom.universe.wording import shown
+
+MAX_VALUES: Final = 1_000_000
+
+METRES: Final = {"m": 1, "km": 1000}
+
+Step: TypeAlias = str | int
+Read = TypeVar("Read")
+
+
+def written_as(title: str, about: str) -> ConfigDict:
+    """The settings of a kind's model, and how editors title and describe it."""
+    return ConfigDict(extra="forbid", frozen=True, title=title, json_schema_extra={"description": about})
+
+
+def obeyed(limits: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """What JSON Schema says of a key that every file must also obey, and the model leaves to ``resolve``."""
+    return {"limits": limits}
+
+
+@final
+@dataclass(frozen=True)
+class Misfit:
+    """Why a length means nothing for an attribute: the message, what to do, and the code of the mistake."""
+
+    message: str
+    advice: str
+    code: str = "DX135"
+
+
+@final
+@dataclass(frozen=True)
+class Declared:
+    """An attribute that a policy file states: its name, and where its mistakes go."""
+
+    name: str
+    root: Node
+    mistakes: Mistakes
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the policy's files are."""
+        return self.mistakes.text.folder
+
+    def note(self, code: str, message: str, advice: str = "", *, at: tuple[Step, ...] = ()) -> None:
+        """Remember a mistake of the attribute, at the place ``at`` below it."""
+        span = span_at(self.root, ("universe", "attributes", self.name, *at))
+        self.mistakes.add(code, span, f"attribute {shown(self.name)}{message}", advice)
+
+    def few_enough(self, count: int | Fraction) -> bool:
+        """Whether so many values are handled; if not, that is noted. Asked before anything large is built."""
+        if count > MAX_VALUES:
+            message = f" would have {count:,} values; at most {MAX_VALUES:,} are handled"
+            self.note("DX116", message, "use a coarser step or bins")
+        return count <= MAX_VALUES
+
+    def read(self, key: str, file: str, read: Callable[[], Read], what: str = "file", form: str = "CSV") -> Read | None:
+        """What ``read`` makes of the file that a key of the attribute names; None when it cannot, which is then noted.
+
+        Args: ``what`` and ``form`` the file is, for the message.
+        """
+        span = span_at(self.root, ("universe", "attributes", self.name, key))
+        try:
+            return read()
+        except Unreadable as error:
+            advice = f"name a {form} file in the policy's own folder or below it"
+            self.mistakes.add("DX114", span, f"the {what} {shown(file)}: {error}", advice)
+        except WrongContent as error:
+            self.mistakes.add("DX115", span, str(error))
+        return None
+
+
+Syntax = TypeVar("Syntax", bound=BaseModel | tuple[str, ...])
+Values = TypeVar("Values", bound=Attribute)
+
+
+class AttributeKind(ABC, Generic[Syntax, Values]):
+    """A form in which a policy states the values of an attribute.
+
+    ``key``: the key that a mapping of this kind has and no other kind's; ``syntax``: the grammar's model of it;
+    ``makes``: the class of its attributes, which says how tables and people name their values; ``noun`` and ``form``:
+    the kind in a sentence, and its keys in brief; ``example``: what to write, empty where ``form`` says enough.
+    """
+
+    key: ClassVar[str]
+    noun: ClassVar[str]
+    form: ClassVar[str]
+    example: ClassVar[str] = ""
+    syntax: type[Syntax]
+    makes: type[Values]
+
+    @property
+    def tag(self) -> str:
+        """The key in angle brackets, so that it cannot be mistaken for a key of the file."""
+        return f"<{self.key}>"
+
+    @abstractmethod
+    def resolve(self, syntax: Syntax, declared: Declared) -> Values | None:
+        """The attribute; None when it makes no sense, which is then noted."""
+
+    @abstractmethod
+    def measured(self, attribute: Values, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
+        """The axis and the exact amount along it that a length means for an attribute of this kind.
+
+        Args: ``key`` of the rule that holds the length, for the message.
+        """
+
+
+AnyKind: TypeAlias = AttributeKind[Any, Any]
+
+
+def wrote(length: Length) -> str:
+    """A length in a message about its unit."""
+    return f"'{length}'" if length.unit else f"'{plain(length.amount)}' without a unit"
+
+
+def misfit_of_numbers(attribute: Attribute, length: Length) -> Misfit:
+    """The misfit of a length that is neither a bare number nor steps."""
+    advice = "write a bare number in the attribute's own unit, or '2 steps'"
+    return Misfit(f"{shown(attribute.name)} holds plain numbers, found {wrote(length)}", advice)

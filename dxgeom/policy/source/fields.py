@@ -1,0 +1,99 @@
+"""Numbers, days and lengths as the grammar's models read them: exactly, each with what to write instead."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Annotated, Any, Final, TypeAlias
+
+from pydantic import PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.source.lengths import Length, length
+from dxgeom.universe.dates import iso_date
+from dxgeom.universe.decimals import NotANumber, exact
+
+_DECIMAL: Final = "write a plain decimal such as 5 or 0.25"
+_EPSILON: Final = "an epsilon is a number above 0, such as 0.5; smaller protects more"
+
+
+def wrong_field(code: str, message: str, advice: str) -> PydanticCustomError:
+    """What a field's validator raises: the code of the mistake, the rule broken, and what to write."""
+    return PydanticCustomError(code, "{reason}", {"reason": message, "advice": advice})
+
+
+def _number(value: Any, advice: str = _DECIMAL) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise wrong_field("DX108", "a number is expected here", advice)
+    try:
+        return exact(str(value))
+    except NotANumber as error:
+        raise wrong_field("DX109", str(error), advice) from error
+
+
+def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
+    number = _number(value, advice)
+    if number <= 0:
+        raise wrong_field("DX109", "this number must be above 0", advice)
+    return number
+
+
+def _length(value: Any) -> Length:
+    if isinstance(value, Length):
+        return value
+    advice = "write a number above 0 with its unit, as in '10 km', '500 m', '7 days' or '2 steps'"
+    if not isinstance(value, str):
+        raise wrong_field("DX108", "a length such as '10 km' is expected here", advice)
+    try:
+        return length(value)
+    except NotANumber as error:
+        raise wrong_field("DX134", str(error), advice) from error
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    day = iso_date(value) if isinstance(value, str) else None
+    if day is None:
+        raise wrong_field("DX118", "a date is expected here", "write a day as 2024-02-29")
+    return day
+
+
+def _whole_days(value: Any) -> int:
+    try:
+        days = _number(value)
+    except PydanticCustomError:
+        days = Fraction(0)
+    if days < 1 or days.denominator != 1:
+        advice = "write a whole number such as 1 or 7"
+        raise wrong_field("DX118", "the step is a whole number of days, at least 1", advice)
+    return int(days)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    names = (value,) if isinstance(value, str) else value
+    if names is None:
+        return None
+    advice = "write a name, or several as [one, other]"
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise wrong_field("DX108", "an attribute's name, or a list of names, is expected here", advice)
+    if not names:
+        raise wrong_field("DX107", "this list names no attribute", advice)
+    return tuple(names)
+
+
+_DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,12})?$"
+_NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": f"^[+-]?{_DIGITS}"})
+_POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^\+?{_DIGITS}", "exclusiveMinimum": 0})
+_NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+_DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
+
+Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
+Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
+Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(lambda value: _positive(value, _EPSILON)), _POSITIVE_SCHEMA]
+Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
+LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
+Names: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_names), _NAMES_SCHEMA]

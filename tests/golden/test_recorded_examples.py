@@ -1,0 +1,41 @@
+"""What was recorded is answered still, byte for byte; ``python -m golden.record`` records anew, deliberately."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from reference.example_policies import TABLES
+
+from golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
+
+
+def require_as_recorded(part, found):
+    told = difference(read(part), found.told)
+    fingerprints = difference(read("fingerprints")[part], found.fingerprints, hashed=True)
+    assert not told, f"{part} answers otherwise than recorded\n{told}"
+    assert not fingerprints, f"{part}: only fingerprints differ from those recorded\n{fingerprints}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_an_example_answers_as_recorded(name):
+    require_as_recorded(name, policy_record(name))
+
+
+@pytest.mark.slow
+def test_every_kind_of_mechanism_answers_as_recorded():
+    require_as_recorded("mechanisms", mechanism_record())
+
+
+def test_no_recorded_test_is_gone():
+    """Whoever renames a test renames it in the list."""
+    recorded = (HERE / "test-names.txt").read_text(encoding="utf-8").split()
+    gone = Counter(recorded) - Counter(names_of_tests())
+    assert not gone, f"gone or renamed: {', '.join(sorted(gone))}"
+
+
+def test_everything_recorded_is_compared():
+    parts = {*TABLES, "mechanisms"}
+    assert {path.stem for path in HERE.iterdir()} == {*parts, "fingerprints", "machine", "test-names"}
+    assert set(read("fingerprints")) == parts

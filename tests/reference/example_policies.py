@@ -1,0 +1,42 @@
+"""The example policies with their queries and data: every test that goes through all of them finds them here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reference.project import POLICIES
+
+TABLES = {
+    "adult": ("people.csv", None, 30_162),
+    "bike-sharing": ("rides.csv", "riders", None),
+    "bus-lines": ("passengers.csv", "passengers", 11_121),
+    "census-block": ("people.csv", None, 200),
+    "clinic": ("patients.csv", None, 80),
+    "diagnoses": ("patients.csv", "patients", None),
+    "districts": ("trips.csv", None, 1_062),
+    "hospital-stays": ("stays.csv", None, None),
+    "library-loans": ("readers.csv", "readers", None),
+    "mobility": ("phones.csv", "phones", None),
+    "parcels": ("parcels.csv", "parcels", None),
+    "payroll": ("employees.csv", "employees", None),
+    "poll": ("voters.csv", "voters", None),
+    "school": ("pupils.csv", "pupils", None),
+    "shelter": ("people.csv", None, None),
+    "smart-meters": ("readings.csv", None, 300),
+    "tenants": ("tenants.csv", None, 220),
+    "us-cities": ("people.csv", "residents", None),
+    "vaccinations": ("vaccinations.csv", None, 240),
+}
+"""Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
+
+
+def policy_file(name: str) -> Path:
+    return POLICIES / name / "policy.yaml"
+
+
+def queries_file(name: str) -> Path:
+    return POLICIES / name / "queries.yaml"
+
+
+def table_file(name: str) -> Path:
+    return POLICIES / name / TABLES[name][0]

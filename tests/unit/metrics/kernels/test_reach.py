@@ -1,0 +1,54 @@
+"""Path lengths in whole numbers against Floyd and Warshall's three loops."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dxgeom.metrics.kernels.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_in_reach
+
+edges = st.dictionaries(
+    st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1]), st.integers(1, 9)
+)
+
+
+def table(size, found):
+    paths = [[0 if i == j else found.get((min(i, j), max(i, j)), UNREACHED) for j in range(size)] for i in range(size)]
+    for k, i, j in itertools.product(range(size), repeat=3):
+        paths[i][j] = min(paths[i][j], paths[i][k] + paths[k][j])
+    return paths
+
+
+def graph_of(size, found):
+    pairs = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+    return neighbours_of(
+        size, pairs[:, 0], pairs[:, 1], np.array([found[pair] for pair in sorted(found)], dtype=np.int64)
+    )
+
+
+@given(edges)
+def test_lengths_from_a_node_are_those_of_shortest_paths(found):
+    graph = graph_of(8, found)
+    assert [lengths_from(graph, source).tolist() for source in range(8)] == table(8, found)
+
+
+@given(edges, st.integers(0, 30))
+def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach):
+    paths = table(8, found)
+    expected = {(i, j, paths[i][j]) for i, j in itertools.combinations(range(8), 2) if paths[i][j] <= reach}
+    pairs = pairs_in_reach(graph_of(8, found), reach, 100)
+    assert pairs is not None
+    listed = list(zip(*(column.tolist() for column in pairs), strict=True))
+    assert len(listed) == len(expected)
+    assert set(listed) == expected
+
+
+def test_too_many_pairs_are_noticed_before_they_are_made():
+    star = graph_of(20_000, {(0, node): 1 for node in range(1, 20_000)})
+    assert pairs_in_reach(star, 2, 1_000_000) is None
+    within_one = pairs_in_reach(star, 1, 1_000_000)
+    assert within_one is not None
+    assert within_one[0].size == 19_999
