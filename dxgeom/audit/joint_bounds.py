@@ -10,7 +10,9 @@ from typing import TypeAlias, final
 
 from dxgeom.audit.paths import INFINITE, Exact
 from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
-from dxgeom.policy.bounds.bounds import AllAtOnce, JointBound, LargestChange
+from dxgeom.policy.bounds.joint_bound import JointBound
+from dxgeom.policy.bounds.joint_constant import JointConstant
+from dxgeom.policy.bounds.largest_change import LargestChange
 from dxgeom.universe.attributes import Attribute
 
 Moves: TypeAlias = Mapping[int, tuple[int, int]]
@@ -60,12 +62,12 @@ class Several:
         Then a path cannot mix it with others: it makes the moves of all its attributes, or a constant does.
         """
         for place, bound in enumerate(self.joint):
-            if isinstance(bound, AllAtOnce):
+            if isinstance(bound, JointConstant):
                 continue
             if bounded & set(bound.names):
                 return False
             for other, another in zip(self.places, self.joint, strict=True):
-                whole = isinstance(another, AllAtOnce) and self.places[place] <= other
+                whole = isinstance(another, JointConstant) and self.places[place] <= other
                 if not (whole or another == bound or self.places[place].isdisjoint(other)):
                     return False
         return True
@@ -77,7 +79,7 @@ class Several:
 
     def _of(self, number: int, moves: Moves) -> Enclosure:
         bound = self.joint[number]
-        if isinstance(bound, AllAtOnce):
+        if isinstance(bound, JointConstant):
             return bound.epsilon, bound.epsilon
         ends = [self._growths[number][place].between(a, b) for place, (a, b) in moves.items()]
         return max(low for low, _ in ends), max(high for _, high in ends)

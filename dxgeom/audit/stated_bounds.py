@@ -14,7 +14,14 @@ from flint import arb, ctx, fmpq
 
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Growing, Near
+from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.by_individual import ByIndividual
+from dxgeom.policy.bounds.by_value import ByValue
+from dxgeom.policy.bounds.constant import Constant
+from dxgeom.policy.bounds.edges import Edges
+from dxgeom.policy.bounds.partition import Partition
+from dxgeom.policy.bounds.per_distance import PerDistance
+from dxgeom.policy.bounds.threshold import Threshold
 from dxgeom.universe.attributes import Attribute, numbers_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.places import GraphAttribute, PointsAttribute
@@ -49,13 +56,13 @@ class StatedBounds:
     def closed(self) -> bool:
         """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
         return not self.bounds or (
-            len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | Growing | Blocks | ByIndividual)
+            len(self.bounds) == 1 and isinstance(self.bounds[0], Constant | PerDistance | Partition | ByIndividual)
         )
 
     @property
     def slack(self) -> Fraction:
         """By how much a distance computed in float64, from below, may fall short because positions are subtracted."""
-        growing = [bound for bound in self.bounds if isinstance(bound, Growing)]
+        growing = [bound for bound in self.bounds if isinstance(bound, PerDistance)]
         return sum((bound.rate * self._extent(bound.axis.name) * _COMPUTING for bound in growing), Fraction(0))
 
     def _of(self, bound: Bound, a: int, b: int) -> Enclosure:
@@ -66,7 +73,7 @@ class StatedBounds:
                 listed = [epsilon for pair, epsilon in zip(pairs, epsilons, strict=True) if set(pair) == {a, b}]
                 smallest: Exact = min(listed, default=INFINITE)
                 return smallest, smallest
-            case Blocks(blocks=blocks, epsilon=epsilon):
+            case Partition(blocks=blocks, epsilon=epsilon):
                 here: Exact = epsilon if blocks[a] == blocks[b] else INFINITE
                 return here, here
             case ByValue(epsilons=epsilons):
@@ -77,10 +84,10 @@ class StatedBounds:
                 one, other = epsilons[a], epsilons[b]
                 both: Exact = INFINITE if one is None or other is None else one + other
                 return both, both
-            case Growing(axis=axis, rate=rate, floor=floor):
+            case PerDistance(axis=axis, rate=rate, floor=floor):
                 low, high = self._apart(axis.name, a, b)
                 return max(floor, rate * low), max(floor, rate * high)
-            case Near(axis=axis, epsilon=epsilon, reach=reach):
+            case Threshold(axis=axis, epsilon=epsilon, reach=reach):
                 low, high = self._apart(axis.name, a, b)
                 border = reach if low == high else reach * (1 + _BORDER)
                 return (epsilon if low <= border else INFINITE), (epsilon if high <= reach else INFINITE)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.rounding import round_up
 
 MAX_PAIRS: Final = 20_000_000
 
@@ -52,12 +53,17 @@ class Axis(ABC):
         """D(start, end)."""
 
     @abstractmethod
-    def row(self, code: int) -> Row:
-        """D(code, ·) for every code, in grains; shape (size,)."""
+    def apart(self, first: Codes, second: Codes) -> Row:
+        """D(first, second), in grains, for arrays of codes of one common shape."""
 
     @abstractmethod
     def within(self, reach: Fraction) -> Callable[[Codes, Codes], NDArray[np.bool_]]:
-        """Whether D(first, second) ≤ reach, the border included, for arrays of codes of any common shape."""
+        """Whether D(first, second) ≤ reach, the border included, for arrays of codes of one common shape."""
+
+    def is_within(self, start: int, end: int, reach: Fraction) -> bool:
+        """The same for two codes."""
+        apart = self.between(start, end)
+        return apart <= (reach if isinstance(apart, Fraction) else round_up(reach))
 
     @abstractmethod
     def pairs(self, reach: Fraction) -> Pairs:

@@ -45,12 +45,12 @@ class LineAxis(Axis):
     def between(self, start: int, end: int) -> Fraction:
         return abs(self.positions[start] - self.positions[end])
 
-    def row(self, code: int) -> Row:
-        return np.asarray(abs(self._spots - self._spots[code]))
+    def apart(self, first: Codes, second: Codes) -> Row:
+        return np.asarray(abs(self._spots[first] - self._spots[second]))
 
     def within(self, reach: Fraction) -> Callable[[Codes, Codes], NDArray[np.bool_]]:
-        spots, most = self._spots, self._limit(reach)
-        return lambda first, second: np.asarray(abs(spots[first] - spots[second]) <= most, dtype=np.bool_)
+        most = self._limit(reach)
+        return lambda first, second: np.asarray(self.apart(first, second) <= most, dtype=np.bool_)
 
     def pairs(self, reach: Fraction) -> Pairs:
         codes = np.arange(self.size, dtype=np.int64)

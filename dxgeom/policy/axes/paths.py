@@ -60,19 +60,20 @@ class PathAxis(Axis):
         return self.unit
 
     def between(self, start: int, end: int) -> Amount:
-        length = self.row(start)[end]
+        length = self._row(start)[end]
         return float(length) if np.isinf(length) else int(length) * self.grain
 
-    def row(self, code: int) -> Row:
-        lengths = lengths_from(self._neighbours, code)
-        return np.where(lengths == UNREACHED, np.inf, lengths.astype(np.float64))
+    def apart(self, first: Codes, second: Codes) -> Row:
+        sources, place = np.unique(first, return_inverse=True)
+        lengths = np.array([self._row(source) for source in sources.tolist()]).reshape(sources.size, self.size)
+        return np.asarray(lengths[place.reshape(first.shape), second])
 
     def within(self, reach: Fraction) -> Callable[[Codes, Codes], NDArray[np.bool_]]:
         most = min(int(reach / self.grain), UNREACHED)
 
         def near(first: Codes, second: Codes) -> NDArray[np.bool_]:
             if first.size and np.all(first == first.flat[0]):
-                return np.asarray(self.row(int(first.flat[0]))[second] <= most)
+                return np.asarray(self._row(int(first.flat[0]))[second] <= most)
             one, other = self.pairs(reach)
             wanted = np.minimum(first, second) * self.size + np.maximum(first, second)
             return np.asarray(np.isin(wanted, one * self.size + other) | (first == second), dtype=np.bool_)
@@ -96,6 +97,11 @@ class PathAxis(Axis):
         distinct, place = np.unique(spans, return_inverse=True)
         each = [round_down(max(floor, rate * span * self.grain)) for span in distinct.tolist()]
         return GraphMetric(self.size, first, second, np.array(each, dtype=np.float64)[place])
+
+    def _row(self, code: int) -> Row:
+        """To every node; whole numbers below 2⁵², and ∞."""
+        lengths = lengths_from(self._neighbours, code)
+        return np.where(lengths == UNREACHED, np.inf, lengths.astype(np.float64))
 
     def _near(self, reach: Fraction) -> tuple[Codes, Codes, NDArray[np.int64]]:
         """Pairs of nodes with a path of at most ``reach``, and its length in grains. Raises: TooLarge."""

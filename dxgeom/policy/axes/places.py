@@ -54,12 +54,12 @@ class PlacesAxis(Axis):
     def between(self, start: int, end: int) -> float:
         return float(lower_distance(self.coordinates, self.geometry, start, end))
 
-    def row(self, code: int) -> Row:
-        return lower_distance(self.coordinates, self.geometry, code, np.arange(self.size))
+    def apart(self, first: Codes, second: Codes) -> Row:
+        return lower_distance(self.coordinates, self.geometry, first, second)
 
     def within(self, reach: Fraction) -> Callable[[Codes, Codes], NDArray[np.bool_]]:
         limit = round_up(reach)
-        return lambda first, second: lower_distance(self.coordinates, self.geometry, first, second) <= limit
+        return lambda first, second: self.apart(first, second) <= limit
 
     def pairs(self, reach: Fraction) -> Pairs:
         radius, size = round_up(reach), self.size
@@ -76,6 +76,6 @@ class PlacesAxis(Axis):
     def _expected_pairs(self, radius: float) -> int:
         """An estimate from evenly spaced rows of the file, so that the memory is known before it is taken."""
         rows = np.linspace(0, self.size - 1, max(50, _SAMPLED_DISTANCES // self.size))
-        sources = np.unique(rows.astype(np.int64))
-        near = sum(int(np.sum(self.row(source) <= radius)) - 1 for source in sources)
+        sources, everyone = np.unique(rows.astype(np.int64)), np.arange(self.size)
+        near = sum(int(np.sum(self.apart(source, everyone) <= radius)) - 1 for source in sources)
         return near * self.size // (2 * sources.size)

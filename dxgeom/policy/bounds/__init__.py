@@ -1,4 +1,4 @@
-"""What a rule states about pairs of values, in exact numbers of the attribute's own measure.
+"""Bounds: what a rule states about pairs of values, or of records; one file per kind, each saying all about itself.
 
-Touches ``axes``.
+Touches ``axes`` and ``metrics``.
 """

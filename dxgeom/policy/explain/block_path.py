@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
 import numpy as np
 
-from dxgeom.policy.bounds.bounds import AllAtOnce, Growing
-from dxgeom.policy.explain.shortest_path import Amount, Row, StatedBounds, amounts, bound_between, dijkstra, row_of
+from dxgeom.policy.axes.axis import Amount, Row
+from dxgeom.policy.bounds.bound import Bound, common_unit
+from dxgeom.policy.bounds.joint_bound import JointBound, Table
+from dxgeom.policy.explain.shortest_path import Steps, shortest_path
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 
-Codes: TypeAlias = tuple[int, ...]
+Combination: TypeAlias = tuple[int, ...]
+"""A code of each attribute of a block."""
 
 
 @final
@@ -23,8 +26,8 @@ class BlockStep:
     """From the codes of all attributes of a block to the next, under one rule; ``bound`` as for a step of one."""
 
     rule: ResolvedRule
-    start: Codes
-    end: Codes
+    start: Combination
+    end: Combination
     bound: Amount
 
 
@@ -40,10 +43,9 @@ class BlockBounds:
     @property
     def exact(self) -> bool:
         """Whether paths are found in exact numbers."""
-        stated = [rule.alone(attribute.name) for rule in self.rules for attribute in self.attributes]
-        return not any(isinstance(bound, Growing) and bound.axis.grain is None for bound in stated)
+        return all(denominator is not None for denominator in self._denominators())
 
-    def path(self, start: Codes, end: Codes) -> tuple[BlockStep, ...]:
+    def path(self, start: Combination, end: Combination) -> tuple[BlockStep, ...]:
         """The steps of a shortest path; there always is one, because the rules that tie a block join its values."""
         if start == end:
             return ()
@@ -52,75 +54,48 @@ class BlockBounds:
         shape = tuple(attribute.size for attribute in self.attributes)
         ends = [int(np.ravel_multi_index(codes, shape)) for codes in (start, end)]
         kind = object if self.exact else np.float64
-        nodes = dijkstra(math.prod(shape), ends[0], ends[1], self._rows(shape), kind) or []
+        nodes = shortest_path(math.prod(shape), ends[0], ends[1], self._steps(shape), kind) or []
         codes = [tuple(int(code) for code in np.unravel_index(node, shape)) for node in nodes]
         return tuple(map(self.step, codes, codes[1:]))
 
-    def step(self, start: Codes, end: Codes) -> BlockStep:
+    def step(self, start: Combination, end: Combination) -> BlockStep:
         """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
-        bound, rule = min(((self._stated(rule, start, end), rule) for rule in self.rules), key=lambda one: one[0])
+        pairs = zip(self.attributes, start, end, strict=True)
+        moves = {attribute.name: (one, other) for attribute, one, other in pairs if one != other}
+        bound, rule = min(((rule.between(moves), rule) for rule in self.rules), key=lambda one: one[0])
         return BlockStep(rule, start, end, bound)
 
-    def _stated(self, rule: ResolvedRule, start: Codes, end: Codes) -> Amount:
-        """What one rule states for two different combinations of values; ∞ where nothing."""
-        apart = [place for place, (one, other) in enumerate(zip(start, end, strict=True)) if one != other]
-        changed = [self.attributes[place] for place in apart]
-        names = [attribute.name for attribute in changed]
-        if len(apart) > 1 and (rule.joint is None or not set(names) <= set(rule.joint.names)):
-            return math.inf
-        if isinstance(rule.joint, AllAtOnce):
-            return rule.joint.epsilon if set(names) <= set(rule.joint.names) else math.inf
-        bounds = [rule.alone(name) for name in names]
-        pairs = zip(changed, bounds, apart, strict=True)
-        each = (
-            math.inf if bound is None else bound_between(attribute, bound, start[place], end[place])
-            for attribute, bound, place in pairs
-        )
-        return max(each)
-
-    def _rows(self, shape: Codes) -> Callable[[int], Row]:
+    def _steps(self, shape: Combination) -> Steps:
         """The smallest stated bound from one combination to every other, in whole numbers where it is exact."""
-        unit = self._unit() if self.exact else None
-        tables = [self._table(rule, shape, unit) for rule in self.rules]
+        unit = common_unit(self._denominators()) if self.exact else None
+        tables = [(places, _table(bound, unit)) for places, bound in self._stated()]
+        everyone = np.arange(math.prod(shape))
 
-        def row(node: int) -> Row:
+        def steps(node: int) -> tuple[Row, Row]:
             codes = tuple(int(code) for code in np.unravel_index(node, shape))
             least = np.full(shape, math.inf, dtype=np.float64 if unit is None else object)
-            for table in tables:
-                table(codes, least)
-            return least.ravel()
-
-        return row
-
-    def _table(self, rule: ResolvedRule, shape: Codes, unit: int | None) -> Callable[[Codes, Row], None]:
-        """Lowers a table of bounds to what one rule states from some codes."""
-        stated: dict[int, Callable[[int], Row]] = {}
-        for place, attribute in enumerate(self.attributes):
-            bound = rule.alone(attribute.name)
-            if bound is not None:
-                stated[place] = row_of(attribute, bound, unit)
-        together = [tuple(stated)] if rule.joint is not None else [(place,) for place in stated]
-        constant = None if rule.constant is None else amounts([rule.constant], unit)[0]
-
-        def lower(codes: Codes, least: Row) -> None:
-            for places in together:
+            for places, table in tables:
                 inside = tuple(slice(None) if place in places else code for place, code in enumerate(codes))
-                if constant is not None:
-                    least[inside] = np.minimum(least[inside], constant)
-                    continue
-                largest = np.zeros([shape[place] for place in places], dtype=least.dtype)
-                for axis, place in enumerate(places):
-                    moves = stated[place](codes[place]).copy()
-                    moves[codes[place]] = 0
-                    largest = np.maximum(largest, moves.reshape([-1 if k == axis else 1 for k in range(len(places))]))
-                least[inside] = np.minimum(least[inside], largest)
+                stated = table([codes[place] for place in places], [shape[place] for place in places])
+                least[inside] = np.minimum(least[inside], stated)
+            return everyone, least.ravel()
 
-        return lower
+        return steps
 
-    def _unit(self) -> int:
-        found = {1, *(rule.constant.denominator for rule in self.rules if rule.constant is not None)}
-        for attribute in self.attributes:
-            bounds = [(rule, rule.alone(attribute.name)) for rule in self.rules]
-            given = tuple((rule, bound) for rule, bound in bounds if bound is not None)
-            found.add(StatedBounds(attribute, given).unit())
-        return math.lcm(*found)
+    def _stated(self) -> Iterator[tuple[Combination, Bound | JointBound]]:
+        """Each bound with the places of the attributes that it is about."""
+        place_of = {attribute.name: place for place, attribute in enumerate(self.attributes)}
+        for rule in self.rules:
+            if rule.joint is not None:
+                yield tuple(place_of[name] for name in rule.joint.names), rule.joint
+            yield from (((place_of[name],), bound) for name, bound in rule.bounds if name in place_of)
+
+    def _denominators(self) -> Iterator[int | None]:
+        return (bound.denominator for _, bound in self._stated())
+
+
+def _table(bound: Bound | JointBound, unit: int | None) -> Table:
+    if isinstance(bound, JointBound):
+        return bound.table(unit)
+    stated = bound.stated(unit)
+    return lambda codes, sizes: stated(np.full(sizes[0], codes[0]), np.arange(sizes[0]))

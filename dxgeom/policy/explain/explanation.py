@@ -12,11 +12,10 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.hops import Hop
+from dxgeom.policy.axes.axis import Amount
 from dxgeom.policy.explain.listed_paths import listed_path
-from dxgeom.policy.explain.record_path import RecordStep, record_path
+from dxgeom.policy.explain.record_path import Hop, RecordStep, record_path
 from dxgeom.policy.explain.sentences import odds
-from dxgeom.policy.explain.shortest_path import Amount
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy

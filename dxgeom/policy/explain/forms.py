@@ -14,17 +14,15 @@ from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, Constant, Edges, Growing, LargestChange, Near
+from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.reduction import shapes
 from dxgeom.policy.explain.sentences import listed
-from dxgeom.policy.lower.blocks import blocks_of, is_one_largest_change
+from dxgeom.policy.lower.blocks import blocks_of, only_tie
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
-from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.resolve.rules import ResolvedRule, stated_alone
 from dxgeom.universe.columns import plain
 
 ALL_RECORDS: Final = "records"
@@ -74,28 +72,16 @@ def forms(
 
 def _of_attribute(part: AttributeDescription, metric: Metric | None, rules: Sequence[ResolvedRule]) -> Form:
     name = part.attribute.name
-    stated = [(rule.line, bound) for rule in rules for about, bound in rule.bounds if about == name]
-    largest = [(rule.line, rule.alone(name)) for rule in rules if isinstance(rule.joint, LargestChange)]
-    stated += [(line, bound) for line, bound in largest if bound is not None]
-    least = min((bound.epsilon for _, bound in stated if isinstance(bound, Constant)), default=None)
-    used = [line for line, bound in stated if _shapes(bound, part, least)]
-    idle = [line for line, bound in stated if not _shapes(bound, part, least)]
+    stated = stated_alone(rules, name)
+    bounds = [bound for _, bound in stated]
+    used = [rule.line for rule, bound in stated if shapes(bound, bounds, part.bounds)]
+    idle = [rule.line for rule, bound in stated if not shapes(bound, bounds, part.bounds)]
     if metric is None:
         why = "the rules about it bound the listed records that differ in nothing else"
         return Form(name, "listed pairs", why, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
     return Form(
         name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
     )
-
-
-def _shapes(bound: Bound, part: AttributeDescription, least: Any) -> bool:
-    match bound:
-        case Constant(epsilon=epsilon):
-            return bool(epsilon == least)
-        case Growing() | Near() | Blocks() | ByIndividual():
-            return bound in part.bounds
-        case _:
-            return True
 
 
 def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule], of_a_table: bool) -> Form:
@@ -129,8 +115,8 @@ def _of_parts(metric: Metric, description: MetricDescription) -> str:
     tied = []
     for block in (block for block in blocks_of(description) if len(block) > 1):
         names = listed([description.parts[place].attribute.name for place in block])
-        largest = is_one_largest_change(block, description)
-        why = "the largest change counts" if largest else "shortest paths over all their combinations"
+        alone = only_tie(block, description)
+        why = "the largest change counts" if alone is not None else "shortest paths over all their combinations"
         tied.append(f"{names} are tied to each other: {why}")
     match metric:
         case SumMetric() if tied:
@@ -171,29 +157,10 @@ def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
             return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
-        case DiscreteMetric():
+        case DiscreteMetric() if not bounds:
             return "every two values are bounded by the same epsilon"
-        case ValueSensitivityMetric():
-            return "an epsilon by value: the smaller one of two values counts, or a detour by the smallest of all"
-        case StarMetric():
-            return "every value has its own epsilon and two values their sum: that is a metric as it stands"
-        case LineMetric():
-            return "distance grows with the difference of numbers, so neighbouring values say it all"
-        case PointsMetric(floor=floor) if floor > 0:
-            return "distance grows, but not from below its epsilon: that is a metric as it stands"
-        case PointsMetric():
-            return "distance grows with the way between places: that is a metric as it stands"
-        case PartitionMetric(blocks=blocks):
-            return f"a constant inside each of {len(set(blocks.tolist())):,} blocks"
         case GraphMetric(first=first) if first.size == 0:
             return "no rule is about it on its own"
         case GraphMetric(first=first) if len(bounds) > 1:
             return f"bounds of several kinds meet: shortest paths over the {first.size:,} pairs that generate them"
-        case GraphMetric(first=first) if isinstance(bounds[0], Growing):
-            return f"distance grows along a graph: shortest paths over the {first.size:,} pairs that generate it"
-        case GraphMetric(first=first) if isinstance(bounds[0], Edges):
-            return f"only the pairs of a file are bounded: shortest paths over those {first.size:,}"
-        case GraphMetric(first=first):
-            return f"only near pairs are bounded: shortest paths over those {first.size:,}"
-        case _:
-            return "its rules have this form as they stand"
+    return bounds[0].why(metric)

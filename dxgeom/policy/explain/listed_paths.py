@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+import numpy as np
+
 from dxgeom.errors import TooLarge
-from dxgeom.policy.explain.block_path import BlockBounds, BlockStep, Codes
+from dxgeom.policy.axes.axis import Amount, Codes, Row
+from dxgeom.policy.explain.block_path import BlockBounds, Combination
 from dxgeom.policy.explain.record_path import RecordPath, step_inside
-from dxgeom.policy.explain.shortest_path import Amount
+from dxgeom.policy.explain.shortest_path import shortest_path
 from dxgeom.policy.lower.blocks import Block
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 
 MOST_RECORDS: Final = 20_000
 MOST_PAIRS: Final = 2_000_000
 
-_Alike: TypeAlias = dict[tuple[Block, Codes], list[Codes]]
+_Alike: TypeAlias = dict[tuple[Block, Combination], list[int]]
 """By some attributes' places and the codes of all others, the records."""
 
 
@@ -37,21 +39,39 @@ def listed_path(policy: ResolvedPolicy, start: Sequence[int], end: Sequence[int]
     names: set[tuple[str, ...]] = {(name,) for rule in about for name, _ in rule.bounds}
     names |= {rule.joint.names for rule in about if rule.joint is not None}
     choices = [tuple(place for place, name in enumerate(universe.names) if name in some) for some in names]
-    records = list(zip(*(column.tolist() for column in universe.listed_codes), strict=True))
-    taken = _dijkstra(tuple(start), tuple(end), bounds, _alike(records, choices), choices)
-    if taken is None:
+    records = sorted(zip(*(column.tolist() for column in universe.listed_codes), strict=True))
+    nodes = _nodes(records, records.index(tuple(start)), records.index(tuple(end)), bounds, choices)
+    if nodes is None:
         pairs = zip(universe.names, start, end, strict=True)
         return RecordPath((), tuple(name for name, one, other in pairs if one != other), math.inf)
     everywhere = tuple(range(len(universe.attributes)))
-    steps = tuple(step_inside(everywhere, one) for one in taken)
+    taken = itertools.pairwise(records[node] for node in nodes)
+    steps = tuple(step_inside(everywhere, bounds.step(one, other)) for one, other in taken)
     length: Amount = sum((step.bound for step in steps), Fraction(0))
     return RecordPath(steps, (), length if bounds.exact else float(length))
 
 
-def _alike(records: Iterable[Codes], choices: Iterable[Block]) -> _Alike:
+def _nodes(
+    records: Sequence[Combination], start: int, end: int, bounds: BlockBounds, choices: Sequence[Block]
+) -> list[int] | None:
+    """The places of a shortest path's records; None when there is none."""
+    alike = _alike(records, choices)
+
+    def steps(node: int) -> tuple[Codes, Row]:
+        record = records[node]
+        near = {other for places in choices for other in alike[places, _without(record, places)]}
+        others = sorted(near - {node})
+        each = np.empty(len(others), dtype=object)
+        each[:] = [bounds.step(record, records[other]).bound for other in others]
+        return np.array(others, dtype=np.int64), each
+
+    return shortest_path(len(records), start, end, steps, object)
+
+
+def _alike(records: Iterable[Combination], choices: Iterable[Block]) -> _Alike:
     alike: _Alike = defaultdict(list)
-    for record, places in itertools.product(records, choices):
-        alike[places, _without(record, places)].append(record)
+    for (node, record), places in itertools.product(enumerate(records), choices):
+        alike[places, _without(record, places)].append(node)
     pairs = sum(len(group) * (len(group) - 1) // 2 for group in alike.values())
     if pairs > MOST_PAIRS:
         raise TooLarge(
@@ -60,37 +80,5 @@ def _alike(records: Iterable[Codes], choices: Iterable[Block]) -> _Alike:
     return alike
 
 
-def _without(record: Codes, places: Block) -> Codes:
+def _without(record: Combination, places: Block) -> Combination:
     return tuple(code for place, code in enumerate(record) if place not in places)
-
-
-def _dijkstra(
-    start: Codes, end: Codes, bounds: BlockBounds, alike: _Alike, choices: Sequence[Block]
-) -> list[BlockStep] | None:
-    """The steps of a shortest path; None when there is none."""
-
-    def steps(record: Codes) -> Iterator[BlockStep]:
-        near = {other for places in choices for other in alike[places, _without(record, places)]}
-        return (bounds.step(record, other) for other in sorted(near) if other != record)
-
-    reached: dict[Codes, Amount] = {start: Fraction(0)}
-    before: dict[Codes, BlockStep] = {}
-    waiting: list[tuple[Amount, Codes]] = [(Fraction(0), start)]
-    while waiting:
-        distance, record = heapq.heappop(waiting)
-        if record == end:
-            break
-        if distance > reached[record]:
-            continue
-        for step in steps(record):
-            length = distance + step.bound
-            if length < reached.get(step.end, math.inf):
-                reached[step.end], before[step.end] = length, step
-                heapq.heappush(waiting, (length, step.end))
-    if end not in reached:
-        return None
-    taken: list[BlockStep] = []
-    while end != start:
-        taken.append(before[end])
-        end = taken[-1].start
-    return taken[::-1]

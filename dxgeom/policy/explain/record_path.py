@@ -9,12 +9,13 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias, final
 
-from dxgeom.policy.explain.block_path import BlockBounds, BlockStep, Codes
-from dxgeom.policy.explain.shortest_path import Amount, StatedBounds
-from dxgeom.policy.lower.blocks import Block, blocks_of, is_one_largest_change
+from dxgeom.policy.axes.axis import Amount
+from dxgeom.policy.explain.block_path import BlockBounds, BlockStep, Combination
+from dxgeom.policy.explain.shortest_path import AttributeRules
+from dxgeom.policy.lower.blocks import Block, blocks_of, only_tie
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
-from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.resolve.rules import ResolvedRule, stated_alone
 
 
 @final
@@ -23,10 +24,28 @@ class RecordStep:
     """A step that changes the attributes at ``places``, from codes to codes, under one rule."""
 
     places: Block
-    start: Codes
-    end: Codes
+    start: Combination
+    end: Combination
     rule: ResolvedRule
     bound: Amount
+
+
+@final
+@dataclass(frozen=True)
+class Hop:
+    """One step of the path: from one value of an attribute to another.
+
+    ``attribute`` is None when several change at once: those in ``together``, or whatever there is when it is empty.
+    A step to the absent record ends at "no record", and one from it starts there.
+    """
+
+    attribute: str | None
+    start: str
+    end: str
+    bound: Amount
+    line: int
+    rule: str
+    together: tuple[str, ...] = ()
 
 
 @final
@@ -56,7 +75,7 @@ def record_path(
     moved = tuple(block for block in blocks if any(start[place] != end[place] for place in block))
     alone = {block: _inside(policy, description, block, start, end) for block in moved}
     exact = all(way_is_exact for _, way_is_exact in alone.values())
-    groups = [rule for rule in policy.rules if rule.joint in description.groups]
+    groups = [rule for rule in policy.rules if rule.constant is not None and rule.joint in description.joint]
     covers = [(rule, frozenset(_covered(policy, rule, moved))) for rule in groups]
 
     @cache
@@ -102,7 +121,7 @@ def _inside(
         return _along(policy, block, start[block[0]], end[block[0]])
     names = {attribute.name for attribute in attributes}
     inside = tuple(rule for rule in policy.rules if rule.everything is None and _is_inside(rule, names))
-    bounds = BlockBounds(attributes, inside, is_one_largest_change(block, description))
+    bounds = BlockBounds(attributes, inside, only_tie(block, description) is not None)
     before, after = (tuple(codes[place] for place in block) for codes in (start, end))
     found = tuple(step_inside(block, one) for one in bounds.path(before, after))
     return (sum((step.bound for step in found), Fraction(0)), found), bounds.exact
@@ -124,8 +143,7 @@ def _is_inside(rule: ResolvedRule, names: set[str]) -> bool:
 def _along(policy: ResolvedPolicy, block: Block, start: int, end: int) -> tuple[_Way, bool]:
     """The way through the values of one attribute; infinite when there is none."""
     attribute = policy.universe.attributes[block[0]]
-    stated = [(rule, bound) for rule in policy.rules for name, bound in rule.bounds if name == attribute.name]
-    bounds = StatedBounds(attribute, tuple(stated))
+    bounds = AttributeRules(attribute, stated_alone(policy.rules, attribute.name))
     steps = bounds.path(start, end)
     if steps is None:
         return (math.inf, ()), True

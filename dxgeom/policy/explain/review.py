@@ -11,13 +11,10 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
-from dxgeom.policy.bounds.bounds import LargestChange
-from dxgeom.policy.explain.beliefs import OBSERVER, belief
-from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD, sentence
+from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
 from dxgeom.policy.explain.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
 from dxgeom.policy.explain.tightening_listed import examine_listed
 from dxgeom.policy.lower.connectivity import Unprotected
-from dxgeom.policy.lower.describe import is_undercut
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.columns import plain
@@ -208,9 +205,9 @@ def _redundant(
         return True
     if LISTED in examined:
         return number in examined[LISTED].slack
-    if isinstance(rule.joint, LargestChange):
+    if rule.joint is not None and constant is None:
         joint = [other.joint for other in rules if other.joint is not None]
-        return is_undercut(rule.joint, joint, None)
+        return rule.joint.is_undercut(joint, None)
     if constant is None:
         about = [examined[name] for name, _ in rule.bounds]
         return all(number in one.slack or number in one.idle for one in about)

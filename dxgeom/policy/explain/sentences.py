@@ -1,15 +1,20 @@
-"""What a rule and a policy promise, in sentences that can be read aloud."""
+"""What a rule and a policy promise, in sentences that can be read aloud, and what that means to an observer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from dxgeom.policy.bounds.bounds import ByIndividual, Edges
+import numpy as np
+
+from dxgeom.metrics.metric import Metric
+from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.syntax.models import RuleSyntax
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.wording import shown
 
 NEIGHBOURS: Final = (
     "Who is a neighbour: tables in which one person's record is replaced by another; the number of records is public."
@@ -19,6 +24,12 @@ NEIGHBOURS_IN_PRESENCE: Final = (
     "records is private."
 )
 ONE_RECORD: Final = "Assumed: every person has exactly one record. Someone with several is protected less."
+OBSERVER: Final = (
+    "Odds are those of an observer who may know every other record, or believe of the others anything that does not "
+    "depend on this person's record."
+)
+_ROUNDED_DOWN: Final = 1 + Fraction(1, 10**9)
+_MOST_VALUES: Final = 100_000
 _NO_LIMIT: Final = 1e15
 
 
@@ -84,8 +95,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
-    epsilons = [one for _, bound in rule.bounds if isinstance(bound, Edges) for one in bound.epsilons]
-    least, most = odds(min(epsilons) * budget), odds(max(epsilons) * budget)
+    least, most = _odds_of_extremes(rule, budget)
     file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
     who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
     return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
@@ -103,12 +113,71 @@ def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
 
 
 def _by_individual(name: str, rule: ResolvedRule, budget: Fraction) -> str:
-    own = [one for _, bound in rule.bounds if isinstance(bound, ByIndividual) for one in bound.epsilons]
-    known = sorted(epsilon for epsilon in own if epsilon is not None)
-    least, most = (odds(sum(pair, Fraction(0)) * budget) for pair in (known[:2], known[-2:]))
+    least, most = _odds_of_extremes(rule, budget)
     who = f"two records that differ only in {name} are told apart with odds at most"
     return f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
 
 
+def _odds_of_extremes(rule: ResolvedRule, budget: Fraction) -> tuple[str, str]:
+    """Of the least and of the most that a rule states about one attribute."""
+    [(_, bound)] = rule.bounds
+    least, most = (odds(Fraction(one) * budget) for one in bound.extremes)
+    return least, most
+
+
 def _only_in(names: list[str]) -> str:
     return ", or only in ".join(names)
+
+
+def belief(
+    rule: ResolvedRule,
+    attributes: Mapping[str, tuple[Attribute, Metric]],
+    everything: Fraction | None,
+    budget: Fraction,
+) -> str:
+    """A sentence about two values that the rule is about; empty where it selects none that could be shown.
+
+    Definition: odds of x against y after seeing all releases ≤ e^(budget·d(x, y)) · odds before, for every prior.
+    Args: each attribute with its metric, none where a table lists the records; ``everything``: the smallest bound on
+    all pairs of records.
+    Guarantee: the factor is *rounded up*.
+    Source: Chatzikokolakis et al. 2013, Theorem 4 for neighbourhoods of two.
+    """
+    if rule.everything is not None:
+        stated = rule.everything if everything is None else min(rule.everything, everything)
+        return _moved("one record against another", stated * budget)
+    if rule.presence is not None:
+        return _moved("there being a record against there being none", rule.presence * budget)
+    for name, bound in rule.bounds:
+        if name not in attributes:
+            return ""
+        attribute, metric = attributes[name]
+        pair = _example(metric, bound)
+        if pair is not None:
+            distance = Fraction(float(metric.distance(*pair))) * _ROUNDED_DOWN
+            distance = distance if everything is None else min(distance, everything)
+            one, other = (shown(attribute.labels[code]) for code in pair)
+            return _moved(f"{name} {one} against {other}", distance * budget)
+    return ""
+
+
+def _moved(what: str, epsilon: Fraction) -> str:
+    factor = odds(epsilon).removesuffix(" : 1")
+    moved = f"all releases together move the odds of {what} by at most a factor {factor}"
+    return f"whatever an observer believed before, {moved}"
+
+
+def _example(metric: Metric, bound: Bound) -> tuple[int, int] | None:
+    """Two values that the bound is about: those it names, or the most sensitive one and its nearest."""
+    start, end = bound.example()
+    if end is not None:
+        return start, end
+    others = np.arange(min(metric.size, _MOST_VALUES))
+    others = others[others != start]
+    if others.size == 0:
+        return None
+    distances = metric.distance(start, others)
+    apart = (distances > 0) & np.isfinite(distances)
+    if not apart.any():
+        return None
+    return start, int(others[np.argmin(np.where(apart, distances, np.inf))])

@@ -20,8 +20,8 @@ from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds.bounds import Blocks, Bound, ByIndividual, ByValue, Constant, Edges, Near
-from dxgeom.policy.lower.attribute_metrics import form
+from dxgeom.policy.bounds.constant import Constant
+from dxgeom.policy.explain.shortest_path import shortest_path
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 
@@ -186,44 +186,12 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
 def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
     """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
     bound = rule.alone(attribute.name)
-    return None if bound is None else stated_matrix(attribute, bound)
-
-
-def stated_matrix(attribute: Attribute, bound: Bound) -> Matrix:
-    """A bound pair by pair, before any closure: shape (size, size), 0 on the diagonal, ∞ where nothing is stated."""
-    codes = np.arange(attribute.size)
-    matrix: Matrix
-    match bound:
-        case Constant(epsilon=epsilon):
-            return full_matrix(attribute.size, epsilon)
-        case ByValue(epsilons=epsilons):
-            each = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
-            matrix = np.asarray(np.minimum(each[:, None], each[None, :]))
-        case ByIndividual(epsilons=epsilons):
-            own = np.array([np.inf if epsilon is None else round_down(epsilon) for epsilon in epsilons])
-            matrix = own[:, None] + own[None, :]
-        case Near(axis=axis, epsilon=epsilon, reach=reach):
-            first, second = axis.pairs(reach)
-            matrix = np.full((attribute.size, attribute.size), np.inf)
-            matrix[first, second] = matrix[second, first] = round_down(epsilon)
-        case Edges(pairs=pairs, epsilons=epsilons):
-            matrix = np.full((attribute.size, attribute.size), np.inf)
-            first, second = np.array(pairs, dtype=np.int64).T
-            matrix[first, second] = matrix[second, first] = [round_down(one) for one in epsilons]
-        case Blocks(blocks=blocks, epsilon=epsilon):
-            alike = np.array(blocks)
-            matrix = np.where(alike[:, None] == alike[None, :], round_down(epsilon), np.inf)
-        case _:
-            matrix = form(attribute, bound).distance(codes[:, None], codes[None, :])
-    np.fill_diagonal(matrix, 0.0)
-    return matrix
+    return None if bound is None else bound.matrix(attribute.size)
 
 
 def full_matrix(size: int, epsilon: Fraction) -> Matrix:
     """The same bound, *rounded down*, for every pair."""
-    matrix = np.full((size, size), round_down(epsilon))
-    np.fill_diagonal(matrix, 0.0)
-    return matrix
+    return Constant(epsilon).matrix(size)
 
 
 def _tightening(
@@ -250,22 +218,8 @@ def _tightening(
 
 
 def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) -> list[tuple[int, int]]:
-    """(line of the rule, next code) of each step of a shortest path under all rules' bounds (Dijkstra)."""
+    """(line of the rule, next code) of each step of a shortest path under all rules' bounds."""
     edges = np.minimum.reduce([matrix for _, matrix in every])
-    reached = edges[start].copy()
-    before = np.full(len(edges), start)
-    done = np.zeros(len(edges), dtype=bool)
-    done[start] = True
-    while not done[end]:
-        node = int(np.argmin(np.where(done, np.inf, reached)))
-        done[node] = True
-        through = reached[node] + edges[node]
-        shorter = ~done & (through < reached)
-        reached[shorter], before[shorter] = through[shorter], node
-    steps, node = [], end
-    while node != start:
-        previous = int(before[node])
-        rule = min(every, key=lambda one: one[1][previous, node])[0]
-        steps.append((rule, node))
-        node = previous
-    return steps[::-1]
+    everyone = np.arange(len(edges))
+    nodes = shortest_path(len(edges), start, end, lambda node: (everyone, edges[node]), np.float64) or []
+    return [(min(every, key=lambda one: one[1][here, there])[0], there) for here, there in pairwise(nodes)]

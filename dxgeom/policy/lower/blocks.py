@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Final, TypeAlias
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.grouped import Group, grouped
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.policy.bounds.bounds import AllAtOnce, LargestChange
-from dxgeom.policy.lower.attribute_metrics import MIXED_SIZE_LIMIT, closed, form
+from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
+from dxgeom.policy.bounds.joint_bound import JointBound
 from dxgeom.policy.lower.describe import MetricDescription
 
 MOST_GROUPS: Final = 12
@@ -32,15 +30,15 @@ def blocks_of(description: MetricDescription) -> tuple[Block, ...]:
     that covers a block in part ties all that it touches.
     """
     blocks = [{place} for place in range(len(description.parts))]
-    for bound in description.largest:
+    for bound in description.ties:
         blocks = _tied(blocks, set(places_of(description, bound)))
-    groups = [set(places_of(description, bound)) for bound in description.groups]
+    groups = [set(places_of(description, bound)) for bound, _ in description.groups]
     while crossing := next((group for group in groups if _crosses(group, blocks)), None):
         blocks = _tied(blocks, crossing)
     return tuple(sorted(tuple(sorted(block)) for block in blocks))
 
 
-def places_of(description: MetricDescription, bound: AllAtOnce | LargestChange) -> Block:
+def places_of(description: MetricDescription, bound: JointBound) -> Block:
     """The places of the attributes that a joint bound is about."""
     return tuple(place for place, part in enumerate(description.parts) if part.attribute.name in bound.names)
 
@@ -63,11 +61,11 @@ def joined(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
     blocks = blocks_of(description)
     metrics = [_of_block(block, description, parts) for block in blocks]
     groups = []
-    for bound in description.groups:
+    for bound, epsilon in description.groups:
         covered = set(places_of(description, bound))
         places = tuple(number for number, block in enumerate(blocks) if covered.issuperset(block))
         if places:
-            groups.append(Group(places, bound.epsilon))
+            groups.append(Group(places, epsilon))
     if len(groups) > MOST_GROUPS:
         raise TooLarge(
             f"{len(groups)} constants for several attributes together, none of them undercut by another; at most "
@@ -84,27 +82,26 @@ def _of_block(block: Block, description: MetricDescription, parts: Sequence[Metr
     if len(block) == 1:
         return parts[block[0]]
     shape = tuple(parts[place].size for place in block)
-    if is_one_largest_change(block, description):
-        largest = MaxMetric(tuple(parts[place] for place in block))
-        if largest.step is None:
+    alone = only_tie(block, description)
+    if alone is not None:
+        together = alone.metric([parts[place] for place in block])
+        if isinstance(together, MaxMetric) and together.step is None:
             _refuse_large(block, description, "move together but not by one common step")
-        return largest
+        return together
     _refuse_large(block, description, "are tied by rules of different kinds")
     return closed(math.prod(shape), _pairs(block, shape, description, parts))
 
 
-def is_one_largest_change(block: Block, description: MetricDescription) -> bool:
-    """Whether one largest change is all that is said inside a block of several attributes."""
+def only_tie(block: Block, description: MetricDescription) -> JointBound | None:
+    """The bound that ties a block of several attributes, where it is all that is said inside."""
     bounds = [bound for bound in description.joint if places_of(description, bound) == block]
     inside = [bound for bound in description.joint if set(places_of(description, bound)) <= set(block)]
-    one = [bound for bound in bounds if isinstance(bound, LargestChange)]
-    if len(one) != 1 or any(bound not in bounds for bound in inside):
-        return False
-    stated = zip(block, one[0].each, strict=True)
-    return all(
-        description.parts[place].bounds == (bound,) and description.parts[place].ceiling is None
-        for place, bound in stated
-    )
+    ties = [bound for bound in bounds if bound.constant is None]
+    if len(ties) != 1 or any(bound not in bounds for bound in inside):
+        return None
+    parts = [description.parts[place] for place in block]
+    alone = all(part.bounds == (ties[0].alone(part.attribute.name),) and part.ceiling is None for part in parts)
+    return ties[0] if alone else None
 
 
 def _pairs(
@@ -117,14 +114,10 @@ def _pairs(
         places = places_of(description, bound)
         if not set(places) <= set(block):
             continue
-        axes = tuple(block.index(place) for place in places)
-        if isinstance(bound, LargestChange):
-            pairs = zip(places, bound.each, strict=True)
-            forms = (form(description.parts[place].attribute, growing) for place, growing in pairs)
-            yield from pairs_in_fibres(shape, axes, MaxMetric(tuple(forms)))
-        elif len(axes) < len(block):
-            count = math.prod(shape[axis] for axis in axes)
-            yield from pairs_in_fibres(shape, axes, DiscreteMetric(count, Fraction(bound.epsilon)))
+        if bound.constant is None or len(places) < len(block):
+            own = [description.parts[place].attribute for place in places]
+            forms = [bound.alone(attribute.name).metric(attribute.size) for attribute in own]
+            yield from pairs_in_fibres(shape, tuple(block.index(place) for place in places), bound.metric(forms))
 
 
 def _refuse_large(block: Block, description: MetricDescription, why: str) -> None:

@@ -77,7 +77,7 @@ def unprotected(
     """
     if description.ceiling is not None or description.presence is not None:
         return ()
-    covered = {name for group in description.groups for name in group.names}
+    covered = {name for group, _ in description.groups for name in group.names}
     pairs = [pair for pair in zip(description.parts, parts, strict=True) if pair[0].attribute.name not in covered]
     found = (_of_attribute(part, metric, part.attribute.name in partitions) for part, metric in pairs)
     return tuple(one for one in found if one is not None)

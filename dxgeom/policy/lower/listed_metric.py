@@ -9,7 +9,8 @@ from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.bounds import Bound, Constant
+from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
 from dxgeom.universe.universe import Universe

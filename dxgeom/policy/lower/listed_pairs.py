@@ -9,10 +9,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.bounds.bounds import AllAtOnce, Bound, Edges, Growing, JointBound, Near
+from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.joint_bound import JointBound
 from dxgeom.policy.lower.listed_fibres import MAX_PAIRS, Indices, ListedFibres, too_many
-from dxgeom.policy.lower.pair_bounds import bounds_of_pairs
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.universe import Universe
 
@@ -27,15 +26,10 @@ def stated_together(universe: Universe, bound: JointBound) -> BoundedPairs:
     """
     places = tuple(place for place, name in enumerate(universe.names) if name in bound.names)
     first, second = ListedFibres(universe, places).pairs()
-    if isinstance(bound, AllAtOnce):
-        return first, second, np.full(first.size, round_down(bound.epsilon))
-    largest = np.zeros(first.size)
-    for name, growing in zip(bound.names, bound.each, strict=True):
-        codes = universe.listed_codes[universe.names.index(name)]
-        apart = bounds_of_pairs(universe.attribute(name), growing, codes[first], codes[second])
-        largest = np.maximum(largest, apart)
-    known = np.isfinite(largest)
-    return first[known], second[known], largest[known]
+    codes = {universe.names[place]: universe.listed_codes[place] for place in places}
+    stated = bound.of_pairs({name: (each[first], each[second]) for name, each in codes.items()})
+    known = np.isfinite(stated)
+    return first[known], second[known], stated[known]
 
 
 @final
@@ -61,33 +55,27 @@ class Neighbourhoods:
 
         Raises: TooLarge.
         """
-        by_code = isinstance(bound, Near | Edges) and self._fibres.count > MAX_PAIRS
-        first, second = self._joined(bound) if by_code and isinstance(bound, Near | Edges) else self._fibres.pairs()
-        return self._bounded(bound, first, second)
+        few = bound.few_pairs() if self._fibres.count > MAX_PAIRS else None
+        return self._bounded(bound, *(self._fibres.pairs() if few is None else self._joined(*few)))
 
     def generating(self, bound: Bound) -> BoundedPairs:
         """Pairs that generate what a bound states: on a line the next record in each group says it all.
 
         Raises: TooLarge.
         """
-        on_a_line = isinstance(bound, Growing) and bound.floor == 0 and bound.axis.in_order
-        if not on_a_line:
+        if not bound.in_order:
             return self.stated(bound)
         order, ends = self._fibres.groups
         inside = np.flatnonzero(np.arange(order.size) + 1 < ends)
         return self._bounded(bound, order[inside], order[inside + 1])
 
     def _bounded(self, bound: Bound, first: Indices, second: Indices) -> BoundedPairs:
-        bounds = bounds_of_pairs(self.attribute, bound, self.codes[first], self.codes[second])
+        bounds = bound.of_pairs(self.codes[first], self.codes[second])
         known = np.isfinite(bounds)
         return first[known], second[known], bounds[known]
 
-    def _joined(self, bound: Near | Edges) -> tuple[Indices, Indices]:
+    def _joined(self, one: Indices, other: Indices) -> tuple[Indices, Indices]:
         """From pairs of codes: each record with the one code, and the same record with the other where it is listed."""
-        if isinstance(bound, Near):
-            one, other = bound.axis.pairs(bound.reach)
-        else:
-            one, other = np.array(bound.pairs, dtype=np.int64).T
         order = np.argsort(self.codes, kind="stable")
         low, high = (np.searchsorted(self.codes[order], one, side=side) for side in ("left", "right"))
         counts = high - low

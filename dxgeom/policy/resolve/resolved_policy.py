@@ -7,21 +7,8 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
-from dxgeom.policy.bounds.bounds import (
-    AllAtOnce,
-    Blocks,
-    Bound,
-    ByIndividual,
-    ByValue,
-    Constant,
-    Edges,
-    Growing,
-    JointBound,
-    LargestChange,
-    Near,
-)
 from dxgeom.policy.resolve.attributes import resolve_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table
 from dxgeom.policy.resolve.rules import ResolvedRule, resolve_rules
@@ -57,10 +44,10 @@ class ResolvedPolicy:
 
         Comments, layout, the policy's name, and the order and repetition of rules do not change it.
         """
-        stated = {json.dumps([name, _bound_data(bound)]) for rule in self.rules for name, bound in rule.bounds} | {
+        stated = {json.dumps([name, bound.data]) for rule in self.rules for name, bound in rule.bounds} | {
             json.dumps(["*", str(rule.everything)]) for rule in self.rules if rule.everything is not None
         }
-        stated |= {json.dumps(_joint_data(rule.joint)) for rule in self.rules if rule.joint is not None}
+        stated |= {json.dumps(rule.joint.data) for rule in self.rules if rule.joint is not None}
         stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
         meaning = {
             "language": 1,
@@ -111,29 +98,3 @@ def _span_of(tree: SyntaxTree, name: str) -> Span:
     """Where an attribute's name stands; of a table's column, where the table is named."""
     declared = name in tree.document.universe.attributes
     return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")
-
-
-def _bound_data(bound: Bound) -> list[Any]:
-    match bound:
-        case Constant(epsilon=epsilon):
-            return ["constant", str(epsilon)]
-        case ByValue(epsilons=epsilons):
-            return ["values", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
-        case ByIndividual(epsilons=epsilons):
-            return ["individuals", [None if epsilon is None else str(epsilon) for epsilon in epsilons]]
-        case Growing(axis=axis, rate=rate, floor=floor):
-            return ["growing", axis.name, str(rate), str(floor)]
-        case Near(axis=axis, epsilon=epsilon, reach=reach):
-            return ["near", axis.name, str(epsilon), str(reach)]
-        case Edges(pairs=pairs, epsilons=epsilons):
-            return ["edges", [[*pair, str(epsilon)] for pair, epsilon in zip(pairs, epsilons, strict=True)]]
-        case Blocks(blocks=blocks, epsilon=epsilon):
-            return ["blocks", list(blocks), str(epsilon)]
-
-
-def _joint_data(bound: JointBound) -> list[Any]:
-    match bound:
-        case AllAtOnce(names=names, epsilon=epsilon):
-            return ["together", list(names), str(epsilon)]
-        case LargestChange(names=names, each=each):
-            return ["largest", list(names), [_bound_data(one) for one in each]]

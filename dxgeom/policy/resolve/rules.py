@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from dxgeom.policy.axes.axis import Axis
-from dxgeom.policy.bounds.bounds import (
-    AllAtOnce,
-    Blocks,
-    Bound,
-    ByIndividual,
-    ByValue,
-    Constant,
-    Growing,
-    JointBound,
-    LargestChange,
-    Near,
-)
+from dxgeom.policy.axes.axis import Amount, Axis
+from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.by_individual import ByIndividual
+from dxgeom.policy.bounds.by_value import ByValue
+from dxgeom.policy.bounds.constant import Constant
+from dxgeom.policy.bounds.joint_bound import JointBound, Moves
+from dxgeom.policy.bounds.joint_constant import JointConstant
+from dxgeom.policy.bounds.largest_change import LargestChange
+from dxgeom.policy.bounds.partition import Partition
+from dxgeom.policy.bounds.per_distance import PerDistance
+from dxgeom.policy.bounds.threshold import Threshold
 from dxgeom.policy.kinds.attribute_kinds import measured
 from dxgeom.policy.kinds.kind import Misfit
 from dxgeom.policy.resolve.individuals import epsilons_in_column
@@ -63,12 +62,17 @@ class ResolvedRule:
         """What it states for records that differ only in one attribute; None when it says nothing about them."""
         if self.everything is not None:
             return Constant(self.everything)
-        match self.joint:
-            case AllAtOnce(names=names, epsilon=epsilon) if name in names:
-                return Constant(epsilon)
-            case LargestChange(names=names, each=each) if name in names:
-                return each[names.index(name)]
+        if self.joint is not None and name in self.joint.names:
+            return self.joint.alone(name)
         return dict(self.bounds).get(name)
+
+    def between(self, moves: Moves) -> Amount:
+        """What it states for records that differ by these moves only, if it is not about all pairs; ∞ where nothing."""
+        if self.joint is not None and set(moves) <= set(self.joint.names):
+            return self.joint.between(moves)
+        [(name, codes), *more] = moves.items()
+        bound = None if more else self.alone(name)
+        return math.inf if bound is None else bound.between(*codes)
 
     def names(self, every: Iterable[str]) -> tuple[str, ...]:
         """The attributes it is about, of all there are."""
@@ -79,7 +83,17 @@ class ResolvedRule:
     @property
     def constant(self) -> Fraction | None:
         """Its ε when it is one for several attributes, or all, at once."""
-        return self.joint.epsilon if isinstance(self.joint, AllAtOnce) else self.everything
+        return self.everything if self.joint is None else self.joint.constant
+
+
+def stated_alone(rules: Iterable[ResolvedRule], name: str) -> tuple[tuple[ResolvedRule, Bound], ...]:
+    """What rules state for records that differ only in one attribute, but those of one ε for several or for all.
+
+    What is about one attribute at a time comes first.
+    """
+    ordered = sorted((rule for rule in rules if rule.constant is None), key=lambda rule: rule.joint is not None)
+    found = ((rule, rule.alone(name)) for rule in ordered)
+    return tuple((rule, bound) for rule, bound in found if bound is not None)
 
 
 def resolve_rules(
@@ -113,13 +127,13 @@ def resolve_rules(
 
 def _simplest(rule: ResolvedRule, attributes: int) -> ResolvedRule:
     """One ε for all attributes at once is about all pairs, and one for a single attribute is its own."""
-    match rule.joint:
-        case AllAtOnce(names=names, epsilon=epsilon) if len(names) == attributes:
-            return replace(rule, everything=epsilon, joint=None)
-        case AllAtOnce(names=(name,), epsilon=epsilon):
-            return replace(rule, bounds=((name, Constant(epsilon)),), joint=None)
-        case _:
-            return rule
+    if rule.joint is None or rule.joint.constant is None:
+        return rule
+    if len(rule.joint.names) == attributes:
+        return replace(rule, everything=rule.joint.constant, joint=None)
+    if len(rule.joint.names) == 1:
+        return replace(rule, bounds=((rule.joint.names[0], Constant(rule.joint.constant)),), joint=None)
+    return rule
 
 
 @final
@@ -184,14 +198,18 @@ class _Context:
             return None
         if rule.per is not None:
             measured = self._measure(attribute, "per", rule.per)
-            return measured and Growing(measured[0], rule.epsilon / measured[1], Fraction(0))
+            return measured and PerDistance(measured[0], rule.epsilon / measured[1], Fraction(0))
         if rule.within is None:
             return Constant(rule.epsilon)
         measured = self._measure(attribute, "within", rule.within)
         if measured is None:
             return None
         axis, reach = measured
-        return Growing(axis, rule.epsilon / reach, rule.epsilon) if rule.beyond else Near(axis, rule.epsilon, reach)
+        return (
+            PerDistance(axis, rule.epsilon / reach, rule.epsilon)
+            if rule.beyond
+            else Threshold(axis, rule.epsilon, reach)
+        )
 
     def joint(self, attributes: dict[str, Attribute], known: dict[str, None] | None) -> JointBound | None:
         """What the rule states about several attributes together; None for any other rule."""
@@ -204,11 +222,11 @@ class _Context:
             return None
         names = tuple(name for name in attributes if name in (rule.change or ()))
         if rule.measure is None:
-            return AllAtOnce(names, rule.epsilon)
+            return JointConstant(names, rule.epsilon)
         if rule.per is None:
             return None
         measured = [self._measure(attributes[name], "per", rule.per) for name in names]
-        each = [Growing(one[0], rule.epsilon / one[1], Fraction(0)) for one in measured if one is not None]
+        each = [PerDistance(one[0], rule.epsilon / one[1], Fraction(0)) for one in measured if one is not None]
         return LargestChange(names, tuple(each))
 
     def _across_partition(
@@ -221,7 +239,7 @@ class _Context:
             message = "records that agree in every attribute are the same: this partition leaves no pair to hide"
             self.mistakes.add("DX146", span, message, "leave out the attributes that may differ")
             return None
-        return AllAtOnce(tuple(name for name in attributes if name not in (by or ())), epsilon)
+        return JointConstant(tuple(name for name in attributes if name not in (by or ())), epsilon)
 
     def _in_blocks(self, attribute: Attribute, columns: tuple[str, ...] | None) -> Bound | None:
         if columns is None or self.rule.epsilon is None:
@@ -236,7 +254,7 @@ class _Context:
             advice = did_you_mean(columns[0], further) or "further columns are those of an attribute's own file"
             self.mistakes.add("DX146", span, message, advice)
         else:
-            return Blocks(block_numbers(further[columns[0]]), self.rule.epsilon)
+            return Partition(block_numbers(further[columns[0]]), self.rule.epsilon)
         return None
 
     def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:

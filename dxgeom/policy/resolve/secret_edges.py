@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from dxgeom.policy.bounds.bounds import Edges
+from dxgeom.policy.bounds.edges import Edges
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import did_you_mean, shown

@@ -17,7 +17,7 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.policy.axes.places import PlacesAxis
-from dxgeom.policy.bounds.bounds import Growing
+from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.places import PointsAttribute
 
@@ -220,7 +220,7 @@ def test_distances_across_the_date_line_are_short():
     dateline = np.array([[10.0, 180.0], [10.0, -180.0], [10.0, -179.9]])
     attribute = PointsAttribute("buoy", ("a", "b", "c"), "great circle", dateline, "km")
     stated = StatedBounds(
-        attribute, (Growing(PlacesAxis(attribute.geometry, attribute.coordinates), Fraction(1), Fraction(0)),)
+        attribute, (PerDistance(PlacesAxis(attribute.geometry, attribute.coordinates), Fraction(1), Fraction(0)),)
     )
     assert stated.between(0, 1)[1] < Fraction(1, 10**20)
     assert float(stated.between(0, 2)[0]) == pytest.approx(10.9506, abs=1e-3)
@@ -230,7 +230,7 @@ def test_places_on_earth_are_measured_by_another_formula():
     cities = np.array([[48.8566, 2.3522], [52.52, 13.405], [-48.8566, -177.6478], [48.8566, 2.3522]])
     attribute = PointsAttribute("city", ("Paris", "Berlin", "opposite", "again"), "great circle", cities, "km")
     stated = StatedBounds(
-        attribute, (Growing(PlacesAxis(attribute.geometry, attribute.coordinates), Fraction(1), Fraction(0)),)
+        attribute, (PerDistance(PlacesAxis(attribute.geometry, attribute.coordinates), Fraction(1), Fraction(0)),)
     )
     low, high = stated.between(0, 1)
     assert float(low) == pytest.approx(877.46, abs=0.05)
