@@ -29,6 +29,7 @@ TABLES = LinearQueries.marginals(POLICY.universe, list(itertools.combinations(PO
 COUNTS = np.random.default_rng(3).integers(0, 400, 24)
 
 
+@pytest.mark.needs("mbi")
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_the_estimate_answers_and_bounds_its_errors_as_any_synthetic_histogram(rounds):
