@@ -13,7 +13,7 @@ from reference.selection_law import CHANCES, exponential_chances, permute_and_fl
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.linear import query_sensitivities as steepness_file
+from dxgeom.mechanisms.linear import score_sensitivities
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities, range_sensitivity
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.metrics.checking.closure import repair_metric
@@ -101,7 +101,7 @@ def test_beyond_the_comparison_limit_twice_the_steepness_stands_in(monkeypatch):
     metric = verify_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]]).metric
     rows = np.array([[0, 3, 3], [0, 2, 2]])
     assert range_sensitivity(metric, rows) == pytest.approx(1)
-    monkeypatch.setattr(steepness_file, "COMPARISON_LIMIT", 1)
+    monkeypatch.setattr(score_sensitivities, "COMPARISON_LIMIT", 1)
     assert range_sensitivity(metric, rows) == pytest.approx(6)
 
 

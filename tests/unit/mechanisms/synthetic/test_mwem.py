@@ -14,7 +14,7 @@ from reference.selection_law import permute_and_flip_chances
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.synthetic import mwem as mwem_file
+from dxgeom.mechanisms.synthetic import multiplicative_weights as mwem_file
 from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, measured_at_once
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.verification import verify, verify_metric
