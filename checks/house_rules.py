@@ -27,7 +27,6 @@ NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrE
 
 EXCEPTIONS: dict[str, set[str]] = {
     "files": {
-        "dxgeom/policy/resolve/rules.py",
         "dxgeom/queries/kinds.py",
     },
     "functions": {
