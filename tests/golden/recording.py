@@ -33,8 +33,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from dxgeom.planner.mechanism_release import release_answer
-from dxgeom.planner.workshop import Workshop
 from reference.example_policies import TABLES, policy_file, queries_file, table_file
 from reference.mechanisms import CASES
 from reference.project import POLICIES, TESTS
