@@ -26,6 +26,7 @@ import platform
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -43,7 +44,11 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.cli.main import app
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
+from dxgeom.planner.options import PlanOptions
 
 HERE = Path(__file__).parent / "recorded"
 SEED = 20
@@ -118,7 +123,8 @@ def policy_record(name: str) -> Recorded:
         **_released(plan, name, prints, "chosen"),
     }
     if name in EVERY_MECHANISM:
-        others = {kind: dx.plan(metric, queries, mechanism=kind) for kind in _buildable(metric, queries)}
+        shared = CandidateBuilder(sensitivity_of(metric, queries), options=PlanOptions(records=queries.records))
+        others = {kind: replace(plan, mechanism=build(kind, shared)) for kind in _buildable(metric, queries)}
         told["by every mechanism"] = {kind: _released(other, name, prints, kind) for kind, other in others.items()}
     return Recorded(_without_paths(told, name), prints)
 
