@@ -35,8 +35,12 @@ if TYPE_CHECKING:
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
     from dxgeom.planner.release import Release as Release, release as release
-    from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy
-    from dxgeom.queries.queries_file import load_queries as load_queries
+    from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
+    from dxgeom.queries.queries_file import (
+        load_queries as load_queries,
+        parse_queries as parse_queries,
+        queries_from_dict as queries_from_dict,
+    )
     from dxgeom.universe.queries import LinearQueries as LinearQueries
     from dxgeom.universe.universe import Universe as Universe
 
