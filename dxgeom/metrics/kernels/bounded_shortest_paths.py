@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from dxgeom.numeric.shortest_paths import distances_from
 
@@ -41,12 +40,14 @@ def lengths_from(graph: Neighbours, source: int) -> Whole:
     Args: lengths are positive, no two edges are parallel, and the sum of all lengths is below 2⁵³.
     """
     size = graph.starts.size - 1
+    from scipy.sparse import csr_matrix
+
     edges = csr_matrix((graph.lengths.astype(np.float64), graph.ends, graph.starts), shape=(size, size))
     lengths = distances_from(edges, np.array([source]))[0]
     return np.where(np.isinf(lengths), UNREACHED, np.where(np.isinf(lengths), 0.0, lengths).astype(np.int64))
 
 
-def pairs_in_reach(graph: Neighbours, reach: int, most: int) -> tuple[Whole, Whole, Whole] | None:
+def pairs_within_limit(graph: Neighbours, reach: int, most: int) -> tuple[Whole, Whole, Whole] | None:
     """Unordered pairs of different nodes with a path of at most ``reach``, lower node first, and its length; *exact*.
 
     None when there are more than ``most``. The work grows with the pairs, not with the square of the nodes.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
 from dxgeom.policy.syntax.models import PolicySyntax, listed
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -53,9 +54,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
         "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
         "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
-        "values": "An epsilon by value; a pair of values gets the smaller of its two.",
-        "individuals": "An epsilon by value, or the column of the attribute's file that holds it; a pair of values "
-        "gets the sum of its two.",
+        **{kind.key: kind.about for kind in RULE_KINDS},
         "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
     },
 }
@@ -65,8 +64,7 @@ attributes say it themselves."""
 _LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("UniverseSyntax", ""): {"minProperties": 1},
     ("RuleSyntax", ""): {"minProperties": 2},
-    ("RuleSyntax", "values"): {"minProperties": 1},
-    ("RuleSyntax", "individuals"): {"minProperties": 1},
+    **{("RuleSyntax", kind.key): kind.limits for kind in RULE_KINDS},
 }
 """What every file must also obey, and the models leave to later phases."""
 

@@ -9,10 +9,10 @@ from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import hiding
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.round_space import LARGEST_DIMENSION, LARGEST_WORKLOAD
-from dxgeom.noise.laws.k_norm_noise import k_norm_noise
+from dxgeom.mechanisms.linear.shapes.round_spaces import LARGEST_DIMENSION, LARGEST_WORKLOAD
+from dxgeom.noise.laws.k_norm import k_norm_noise
 
 _PROBES = 64
 _SAME = 1e-9
@@ -33,7 +33,7 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     require_norm_ball(body, len(sensitivity.queries.names))
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("body", sensitivity, None, OwnNoise(noisy))
+        return AdditiveMechanism("body", sensitivity, None, DiagonalMixing(noisy))
     if np.sum(noisy) > LARGEST_DIMENSION or sensitivity.differences.size > LARGEST_WORKLOAD:
         raise TooLarge(
             f"a body of one's own shapes the noise of at most {LARGEST_DIMENSION} queries, with differences of at most "
@@ -42,7 +42,7 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     in_steps = np.diag(1 / sensitivity.queries.float_steps)[noisy]
     differences = np.ascontiguousarray(sensitivity.differences[:, noisy])
     law = hiding(k_norm_noise(body), in_steps, differences, sensitivity.bounds)
-    return AdditiveMechanism("body", sensitivity, law, OwnNoise(noisy))
+    return AdditiveMechanism("body", sensitivity, law, DiagonalMixing(noisy))
 
 
 def require_norm_ball(body: ConvexBody, count: int) -> None:

@@ -13,7 +13,7 @@ from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.laws.k_norm_noise import k_norm_noise, simulate_noise
+from dxgeom.noise.laws.k_norm import k_norm_noise, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HULL = hull_of_differences(np.array([[5, 1], [2, 4], [-3, 3]]), np.ones(3))
