@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from reference.mechanisms import CASES
 
-from dxgeom.audit.observed_loss import observed_loss
+from dxgeom.audit.observed_losses import observed_loss
 from dxgeom.numeric.randomness import SystemRandomness
 
 ERROR = 1e-10

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 
 Floats = NDArray[np.float64]
 

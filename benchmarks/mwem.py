@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.linear.laplace import fairest_laplace
+from dxgeom.mechanisms.linear.laplace import max_min_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
-from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
@@ -108,7 +108,7 @@ def census(seeds: int, other: str | None) -> None:
     for (title, metric), spend in itertools.product(
         (("ordinary", ordinary), ("adult", policy)), (Fraction(1), Fraction(1, 4), Fraction(1, 25), Fraction(1, 100))
     ):
-        laplace = fairest_laplace(sensitivity_of(metric, workload))
+        laplace = max_min_laplace(sensitivity_of(metric, workload))
 
         def plain(seed: int) -> tuple[float, float, float, float]:
             started = time.perf_counter()

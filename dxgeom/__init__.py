@@ -29,14 +29,18 @@ if TYPE_CHECKING:
     from dxgeom.metrics.checking.closure import repair_metric as repair_metric
     from dxgeom.metrics.checking.edge_check import repair_edges as repair_edges, verify_edges as verify_edges
     from dxgeom.metrics.checking.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
-    from dxgeom.metrics.operations.lipschitz import lipschitz as lipschitz
-    from dxgeom.noise.laws.k_norm_noise import k_norm_noise as k_norm_noise
+    from dxgeom.metrics.operations.lipschitz_constants import lipschitz as lipschitz
+    from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
     from dxgeom.planner.release import Release as Release, release as release
-    from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy
-    from dxgeom.queries.queries_file import load_queries as load_queries
+    from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
+    from dxgeom.queries.queries_file import (
+        load_queries as load_queries,
+        parse_queries as parse_queries,
+        queries_from_dict as queries_from_dict,
+    )
     from dxgeom.universe.queries import LinearQueries as LinearQueries
     from dxgeom.universe.universe import Universe as Universe
 

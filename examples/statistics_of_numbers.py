@@ -14,8 +14,8 @@ import numpy as np
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.statistics.polynomial_statistic import polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
 from dxgeom.mechanisms.statistics.statistic_release import StatisticMechanism, statistic_mechanism
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.randomness import SystemRandomness

@@ -20,6 +20,7 @@ def schema(
     Example:
       dxgeom schema > policy.schema.json
     """
-    from dxgeom.queries.schema import policy_schema, queries_schema
+    from dxgeom.policy.syntax.schema import policy_schema
+    from dxgeom.queries.schema import queries_schema
 
     print_json(queries_schema() if queries else policy_schema())

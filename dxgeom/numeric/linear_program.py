@@ -20,7 +20,7 @@ _TOLERANCE = 1e-10
 
 @final
 @dataclass(frozen=True)
-class SparseRows:
+class ConstraintRows:
     """The matrix with ``values[k]`` at (``rows[k]``, ``columns[k]``); entries at one place add up."""
 
     count: int
@@ -30,7 +30,7 @@ class SparseRows:
 
 
 def minimise_linear(
-    costs: NDArray[np.float64], below_zero: SparseRows, equal: SparseRows, sides: NDArray[np.float64]
+    costs: NDArray[np.float64], below_zero: ConstraintRows, equal: ConstraintRows, sides: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Minimise costs·x under A x ≤ 0, B x = sides, x ≥ 0.
 
@@ -54,5 +54,5 @@ def minimise_linear(
     return np.asarray(result.x, dtype=np.float64)
 
 
-def _matrix(rows: SparseRows, columns: int) -> csr_matrix:
+def _matrix(rows: ConstraintRows, columns: int) -> csr_matrix:
     return csr_matrix((rows.values, (rows.rows, rows.columns)), shape=(rows.count, columns))

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.laplace import fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
+from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
-from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace, round_space
+from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objective import Objective
 from dxgeom.planner.options import PlanOptions
@@ -109,7 +109,7 @@ class CandidateBuilder:
 
     @property
     def _scaled(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
-        return optimal_laplace if self.objective.name == "mse" else fairest_laplace
+        return optimal_laplace if self.objective.name == "mse" else max_min_laplace
 
     @cached_property
     def _hull(self) -> SensitivityHull | Exception | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
+from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, changed, most_saved
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -64,11 +64,11 @@ def with_changed_queries(
     """
     sensitivity = unbiased.sensitivity
     answered, change = changed(sensitivity, records, objective.factors)
-    found = [with_known_bias(scaling(answered, objective.factors), change)]
+    found = [biased_mechanism(scaling(answered, objective.factors), change)]
     if hull is not None and 1 < len(sensitivity.queries.names) <= MOST_IN_A_HULL:
         noisy = unbiased.ideal_variances > 0
         prices = np.where(noisy, hull.ideal_variances / np.where(noisy, unbiased.ideal_variances, 1.0), 1.0)
         with suppress(TooLarge, NotANormBall, CertificateRefused):
             answered, change = changed(sensitivity, records, objective.factors, prices)
-            found.append(with_known_bias(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
+            found.append(biased_mechanism(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
     return min(found, key=lambda mechanism: objective.loss(mechanism.variances()))

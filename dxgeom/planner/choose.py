@@ -12,7 +12,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
+from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits

@@ -22,7 +22,7 @@ from dxgeom.mechanisms.linear.shapes.lower_bound import (
     rotation_bound,
     volume_bound,
 )
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.planner.amounts import Amount, exact_amount
 
 ObjectiveName: TypeAlias = Literal["mse", "max", "rmse"]

@@ -11,7 +11,7 @@ import numpy as np
 from dxgeom.arguments import require
 from dxgeom.errors import WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
+from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
 
 AUTO = "auto"

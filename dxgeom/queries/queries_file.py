@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping as Map
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dxgeom.errors import Diagnostic, QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.text import Paths, PolicyText, Unreadable, read_text, text_of_string
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
+from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.kinds import QueryReader
-from dxgeom.queries.weights import Workload
+from dxgeom.queries.entries import QueryReader
+from dxgeom.queries.syntax import QueriesSyntax
+from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -44,16 +48,45 @@ def parse_queries(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | None = None,
+    paths: Paths | None = None,
 ) -> LinearQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
+    ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: QueryError.
     """
     try:
-        text = text_of_string(content, file, None if folder is None else Path(folder))
+        text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
     except Unreadable as error:
         raise QueryError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
     return _queries_of(text, policy.universe, records)
+
+
+def queries_from_dict(
+    data: Map[str, Any],
+    policy: Policy,
+    records: int | None = None,
+    *,
+    file: str = "queries",
+    folder: str | os.PathLike[str] | None = None,
+) -> LinearQueries:
+    """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
+
+    Numbers are exact as in :meth:`Policy.from_dict`. Matrix files are read from ``folder`` only, and without one not at
+    all.
+
+    Raises: QueryError with every mistake, each with the path to it, such as ``queries[0].count``.
+    """
+    written = write_policy(data)
+    if written.unwritable:
+        advice = "write it with mappings, lists, words and exact numbers"
+        raise QueryError(
+            [
+                Diagnostic(file, 1, 1, one.code, f"found {one.found}", advice, path=one.path)
+                for one in written.unwritable
+            ]
+        )
+    return parse_queries(written.content, policy, records, file=file, folder=folder, paths=written.paths)
 
 
 def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> LinearQueries:
@@ -65,7 +98,7 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     else:
         _refuse_records(root, records, mistakes)
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
+    made = [(entry, workload) for entry in entries if (workload := reader.asked(entry)) is not None]
     _check_names(made, mistakes)
     cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
     if cells > MOST_WEIGHTS:
@@ -76,7 +109,7 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     return _stacked([workload for _, workload in made], universe, records)
 
 
-def _stacked(workloads: list[Workload], universe: Universe, records: int | None) -> LinearQueries:
+def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
     over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
@@ -93,8 +126,8 @@ def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:
         )
         return ()
     for key, _ in root.entries:
-        if key.text not in ("queries", "records"):
-            advice = did_you_mean(key.text, ("queries", "records"))
+        if key.text not in QueriesSyntax.model_fields:
+            advice = did_you_mean(key.text, tuple(QueriesSyntax.model_fields))
             mistakes.add("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
     queries = root.entry("queries")
     if queries is None:
@@ -143,7 +176,7 @@ def _whole(node: Node) -> int | None:
     return int(number)
 
 
-def _check_names(made: list[tuple[Node, Workload]], mistakes: Mistakes) -> None:
+def _check_names(made: list[tuple[Node, AskedQueries]], mistakes: Mistakes) -> None:
     seen: set[str] = set()
     for entry, workload in made:
         again = next((name for name in workload.names if name in seen), None)

@@ -1,184 +1,49 @@
-"""The language as JSON Schema, for editors that complete and underline while a policy is written.
+"""The queries language as JSON Schema, for editors that complete and underline while a queries file is written.
 
-Its structure comes from the grammar's models. A schema knows nothing of names, units or files: ``check`` does.
+Its structure and its words come from the grammar's models.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS
-from dxgeom.policy.syntax.models import PolicySyntax, listed
-from dxgeom.queries.kinds import KINDS, ORDERED, WITH_WHERE
+from pydantic import BaseModel
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_WORD: Final = ["string", "number", "boolean"]
-"""A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
+from dxgeom.policy.syntax.schema import DIALECT
+from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
 
-_NOUNS: Final = listed([kind.noun for kind in ATTRIBUTE_KINDS], " or ")
-
-DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
-    "PolicySyntax": {
-        "": "dxgeom policy: what records exist, which differences between them stay hidden, and how strongly.",
-        "policy": "The policy's name.",
-        "about": "What the policy protects, in a sentence for its readers.",
-        "universe": "What records exist.",
-        "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
-        "a rule more can only protect more.",
-        "budget": "All releases together may spend this multiple of the metric.",
-        "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
-    },
-    "UniverseSyntax": {
-        "": "Universe: what records exist.",
-        "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
-        "attributes": f"Every attribute with its values, by name: {_NOUNS}. Beside 'table' only those that are not "
-        "words.",
-    },
-    "SecretsSyntax": {
-        "": "Secrets: the pairs of values or records that must stay hidden.",
-        "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
-        "partition": "Pairs of records that agree in this attribute, or in all of a list; with 'change', pairs of "
-        "values that agree in this further column of the attribute's file.",
-    },
-    "RuleSyntax": {
-        "": "Rule: selects pairs of records and bounds how well they may be told apart.",
-        "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
-        "together": "true: records that differ in any of the listed attributes at once.",
-        "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
-        "between": "'everything': all pairs of records, as in ordinary differential privacy.",
-        "presence": "true: a record and its absence, so that the number of records is private.",
-        "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
-        "chains of them.",
-        "weight": "The column of that file with each pair's own epsilon.",
-        "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
-        "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
-        "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
-        "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
-        "values": "An epsilon by value; a pair of values gets the smaller of its two.",
-        "individuals": "An epsilon by value, or the column of the attribute's file that holds it; a pair of values "
-        "gets the sum of its two.",
-        "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
-    },
-}
-"""What editors show: of each model under "" (the part before the colon is its title), and of each of its keys; kinds of
-attributes say it themselves."""
-
-_LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
-    ("UniverseSyntax", ""): {"minProperties": 1},
-    ("RuleSyntax", ""): {"minProperties": 2},
-    ("RuleSyntax", "values"): {"minProperties": 1},
-    ("RuleSyntax", "individuals"): {"minProperties": 1},
-}
-"""What every file must also obey, and the models leave to later phases."""
-
-_LEFT_OUT: Final = ("title", "default", "description", "limits")
-_STRUCTURE: Final = ("type", "required", "additionalProperties")
-
-_QUERY_WORDS: Final[dict[str, str]] = {
-    "count": "How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.",
-    "sum": "The sum of a numeric attribute or column.",
-    "mean": "The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'.",
-    "marginal": "A count for every combination of the values of these attributes or columns.",
-    "marginals": "Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some columns.",
-    "prefixes": "For each value of a column of numbers or dates: how many records have it or a lower one.",
-    "ranges": "For each two values of a column of numbers or dates: how many records lie between, both included.",
-    "at": "Bounds that rise: counts then go below each, or from each to below another, instead of by single values.",
-    "matrix": "A CSV file of weights beside the queries file: a column per query, a row per record type.",
-    "name": "What the answer is called; names are distinct.",
-    "where": "Only records that satisfy this condition.",
-    "importance": "The squared errors of these answers count so many times when a plan is chosen.",
-}
-
-
-def policy_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of policy files.
-
-    Guarantee: a file that loads is valid, read as YAML 1.2 or 1.1; a valid file may still have other mistakes.
-    """
-    schema = PolicySyntax.model_json_schema()
-    parts = schema.pop("$defs")
-    described = {name: _described(name, part) for name, part in parts.items()}
-    return {"$schema": _DIALECT, **_described("PolicySyntax", schema), "$defs": described}
+_READ_FIRST: Final = (
+    *("type", "anyOf", "properties", "required", "additionalProperties"),
+    *("items", "minItems", "exclusiveMinimum", "description"),
+)
+"""The words of JSON Schema that the models use; titles and defaults are for Python only."""
 
 
 def queries_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of queries files; the same guarantee."""
-    records = {
-        "type": ["integer", "string"],
-        "exclusiveMinimum": 0,
-        "description": "The public number of records; means need it.",
+    """The JSON Schema (draft 2020-12) of queries files.
+
+    Guarantee: a file that loads is valid, read as YAML 1.2 or 1.1; a valid file may still have other mistakes.
+    """
+    structure = _structure(QueriesSyntax)
+    structure["properties"]["queries"]["items"] = {
+        "anyOf": [{"title": kind.word, **_structure(kind.syntax)} for kind in QUERY_KINDS]
     }
-    asked = {
-        "type": "array",
-        "minItems": 1,
-        "description": "What to ask; each query asks for one thing.",
-        "items": {"anyOf": [_query(kind) for kind in KINDS]},
-    }
-    return {
-        "$schema": _DIALECT,
-        "title": "dxgeom queries",
-        "description": "What to ask about the records of a policy's universe.",
-        "type": "object",
-        "properties": {"records": records, "queries": asked},
-        "required": ["queries"],
-        "additionalProperties": False,
-    }
+    about = "What to ask about the records of a policy's universe."
+    return {"$schema": DIALECT, "title": "dxgeom queries", "description": about, **structure}
 
 
-def _query(kind: str) -> dict[str, Any]:
-    word: dict[str, Any] = {"type": _WORD}
-    several: dict[str, Any] = {"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]}
-    ways = {
-        "type": "object",
-        "properties": {"ways": {"type": ["integer", "string"]}, "of": several},
-        "required": ["ways"],
-        "additionalProperties": False,
-    }
-    groups = {"type": "array", "items": several, "minItems": 1}
-    forms = {"marginal": several, "marginals": {"anyOf": [groups, ways]}}
-    amount = {"type": ["number", "string"], "exclusiveMinimum": 0}
-    keys = {kind: forms.get(kind, word), "name": word, "importance": amount}
-    if kind in WITH_WHERE:
-        keys["where"] = word
-    if kind in ORDERED:
-        keys["at"] = {"type": "array", "items": word, "minItems": 1}
-    return {
-        "title": kind,
-        "type": "object",
-        "properties": {key: {**form, "description": _QUERY_WORDS[key]} for key, form in keys.items()},
-        "required": [kind],
-        "additionalProperties": False,
-    }
+def _structure(model: type[BaseModel]) -> dict[str, Any]:
+    """A model's schema without what only Python needs."""
+    schema = model.model_json_schema()
+    keys = {key: _to_read(form) for key, form in schema["properties"].items()}
+    return {"type": "object", "properties": keys, "required": schema["required"], "additionalProperties": False}
 
 
-def _described(model: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A model's schema with the words of the table, and without what only Python needs."""
-    words = DESCRIPTIONS.get(model) or _own_words(schema)
-    title, _, about = words[""].partition(": ")
-    keys = {}
-    for key, form in schema["properties"].items():
-        cleaned = _as_written(form)
-        default = {} if form.get("default") is None else {"default": form["default"]}
-        limits = form.get("limits") or _LIMITS.get((model, key), {})
-        keys[key] = {**cleaned, **default, **limits, "description": words[key]}
-    rest: dict[str, Any] = {key: schema[key] for key in _STRUCTURE if key in schema}
-    return {"title": title, "description": about, **rest, "properties": keys, **_LIMITS.get((model, ""), {})}
-
-
-def _own_words(schema: dict[str, Any]) -> dict[str, str]:
-    """What a kind of attribute says of itself and of its keys."""
-    keys = {key: form["description"] for key, form in schema["properties"].items()}
-    return {"": f"{schema['title']}: {schema['description']}", **keys}
-
-
-def _as_written(form: Any) -> Any:
-    """A key that may be left out is not one that may be empty, and a word may look like something else."""
+def _to_read(form: Any) -> Any:
+    """The words of a form in the order in which they are read best."""
     if isinstance(form, list):
-        return [_as_written(one) for one in form]
+        return [_to_read(one) for one in form]
     if not isinstance(form, dict):
         return form
-    kept = {key: _as_written(value) for key, value in form.items() if key not in _LEFT_OUT}
-    options = [one for one in kept.pop("anyOf", ()) if one != {"type": "null"}]
-    kept |= options[0] if len(options) == 1 else {"anyOf": options} if options else {}
-    free = kept.get("type") == "string" and "const" not in kept and "enum" not in kept
-    return {**kept, "type": _WORD} if free else kept
+    ordered = {word: form[word] for word in _READ_FIRST if word in form} or form
+    return {word: _to_read(part) for word, part in ordered.items()}

@@ -16,13 +16,14 @@ from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 Row: TypeAlias = NDArray[np.int64]
 
 
+@final
 class TooFine(Exception):
     """Weights over a common denominator do not fit 52 bits. Never leaves this room."""
 
 
 @final
 @dataclass(frozen=True)
-class Workload:
+class AskedQueries:
     """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order."""
 
     names: tuple[str, ...]

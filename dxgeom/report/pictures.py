@@ -142,7 +142,7 @@ def _noise(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.
     if mechanism.law is None:
         return np.zeros((DRAWS, 2))
     draws = mechanism.law.simulate(DRAWS, np.random.default_rng(0))
-    return np.asarray(draws @ mechanism.float_spread[[first, second]].T)
+    return np.asarray(draws @ mechanism.float_mixing[[first, second]].T)
 
 
 def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:

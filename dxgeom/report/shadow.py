@@ -14,7 +14,7 @@ def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDA
     In answer units at spend 1. It holds everything by which a change of one record at distance 1 can move the two
     answers, up to the rounding of float64. A body that is flat from there has two corners, no noise at all gives one.
     """
-    onto = mechanism.float_spread[[first, second]]
+    onto = mechanism.float_mixing[[first, second]]
     return convex_polygon(np.zeros((1, 2)) if mechanism.law is None else mechanism.law.shadow(onto))
 
 

@@ -252,7 +252,8 @@ def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
 def _box_counts(universe: Universe, names: Sequence[str], alike: Sequence[Box]) -> NamedTable:
     groups = [groups_of_column(universe, *_attribute(universe, name)) for name in names]
     ends = np.array([[box[name] for name in names] for box in alike], dtype=np.int64)
-    parts, words = [], [[] for _ in alike]
+    parts: list[WeightTable] = []
+    words: list[list[str]] = [[] for _ in alike]
     for group, (low, high) in zip(groups, ends.transpose(1, 2, 0), strict=True):
         codes = np.arange(len(group.codes))
         parts.append(along(universe, group.axis, (codes >= low[:, None]) & (codes < high[:, None])))

@@ -17,8 +17,8 @@ from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic, polynomial_statistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic, polynomial_statistic
+from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dxgeom.audit.finite_mechanisms import privacy_level
-from dxgeom.mechanisms.finite.finite_laplace import (
+from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
+from dxgeom.mechanisms.finite.laplace_tables import (
     finite_laplace,
     halved_exponential,
     truncated_geometric,
     truncated_geometric_law,
 )
-from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
-from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify

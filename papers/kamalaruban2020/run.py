@@ -20,8 +20,8 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.extent import smallest_distance
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.diameters import smallest_distance
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.policy.policy import load_policy
 from dxgeom.queries.queries_file import load_queries
@@ -223,7 +223,7 @@ def _factors(sensitivity: Sensitivity) -> list[float]:
 
 def _scales(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
     """Laplace scales in answer units."""
-    return np.sqrt(mechanism.law.second_moment.diagonal() / 2) * mechanism.float_spread.sum(axis=0)
+    return np.sqrt(mechanism.law.second_moment.diagonal() / 2) * mechanism.float_mixing.sum(axis=0)
 
 
 def _hull_ratios(sensitivity: Sensitivity) -> tuple[float, float]:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.finite.optimal_table import bracketed_table
+from dxgeom.mechanisms.finite.optimal_tables import bracketed_table
 from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
+from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
 from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
 from dxgeom.mechanisms.metric_space.layers import ladder_layers, privacy_first_layers
-from dxgeom.mechanisms.metric_space.small_graphs import small_graphs
 from dxgeom.noise.discrete.interval_union import union_of
 from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
 

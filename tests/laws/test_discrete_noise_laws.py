@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from scipy import stats
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.hulls.integer_hull import integer_hull
+from dxgeom.geometry.hulls.integer_hulls import integer_hull
 from dxgeom.noise.discrete.discrete_cones import DiscreteConeNoise, discrete_hull_noise
 from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
 from dxgeom.noise.discrete.law import DiscreteNoise

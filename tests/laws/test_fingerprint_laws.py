@@ -17,7 +17,7 @@ from reference.mechanisms import CASES, LINE, ROWS, queries
 
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.verification import verify
@@ -33,7 +33,9 @@ OTHER = verify(LINE.metric, title="line", fingerprint="other", budget=Fraction(1
 
 
 def additive(law, mixing=None, sensitivity=SENSITIVITY, name="m", change=None):
-    return AdditiveMechanism(name, sensitivity, law, OwnNoise(np.ones(3, bool)) if mixing is None else mixing, change)
+    return AdditiveMechanism(
+        name, sensitivity, law, DiagonalMixing(np.ones(3, bool)) if mixing is None else mixing, change
+    )
 
 
 def rational(rows):
@@ -84,8 +86,10 @@ ADDITIVE = {
     "the same answer from others by another sign": additive(
         LaplaceNoise(np.full(2, 20.0)), rational([[1, 0], [0, 1], [1, -1]])
     ),
-    "one answer without noise": additive(LaplaceNoise(np.full(2, 20.0)), OwnNoise(np.array([True, True, False]))),
-    "another answer without noise": additive(LaplaceNoise(np.full(2, 20.0)), OwnNoise(np.array([True, False, True]))),
+    "one answer without noise": additive(LaplaceNoise(np.full(2, 20.0)), DiagonalMixing(np.array([True, True, False]))),
+    "another answer without noise": additive(
+        LaplaceNoise(np.full(2, 20.0)), DiagonalMixing(np.array([True, False, True]))
+    ),
     "changed queries": additive(LAPLACE, change=CHANGE),
     "changed for another number": additive(LAPLACE, change=replace(CHANGE, records=11)),
     "changed further": additive(LAPLACE, change=replace(CHANGE, shifts=(Fraction(1, 4), *CHANGE.shifts[1:]))),
@@ -104,7 +108,7 @@ def test_rotated_and_independent_noise_of_equal_variances_are_told_apart():
     independent = LaplaceNoise(np.array([20.0, 20.0]))
     assert np.array_equal(rotated.second_moment, independent.second_moment)
     pair = sensitivity_of(LINE, queries(ROWS[:2]))
-    noisy = OwnNoise(np.ones(2, bool))
+    noisy = DiagonalMixing(np.ones(2, bool))
     both = [AdditiveMechanism("m", pair, law, noisy) for law in (rotated, independent)]
     assert np.array_equal(both[0].variances(), both[1].variances())
     assert both[0].fingerprint != both[1].fingerprint
@@ -135,7 +139,13 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
         "planned": 10,
         "shift": Fraction(1, 3),
     },
-    "mwem": {"name": "w", "steepness": np.array([9.0, 9, 9]), "fineness": 7, "start": np.full(4, 0.25), "rounds": 2},
+    "mwem": {
+        "name": "w",
+        "query_sensitivities": np.array([9.0, 9, 9]),
+        "fineness": 7,
+        "start": np.full(4, 0.25),
+        "rounds": 2,
+    },
     "truncated geometric": {"name": "t", "spend": Fraction(1, 3)},
     "sequence": {"shares": (Fraction(1, 3), Fraction(2, 3))},
     "first answer": {"name": "f"},

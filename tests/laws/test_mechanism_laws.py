@@ -13,7 +13,7 @@ from reference.mechanisms import CASES, every_mechanism
 from reference.project import GUIDE
 
 import dxgeom as dx
-from dxgeom.audit.observed_loss import observed_loss
+from dxgeom.audit.observed_losses import observed_loss
 from dxgeom.errors import BudgetExceeded, DataError, DxgeomError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import histogram_readers

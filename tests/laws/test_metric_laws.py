@@ -13,7 +13,7 @@ import dxgeom.metrics.checking.verification
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.groups import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
@@ -26,9 +26,9 @@ from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.diameters import smallest_distance
 from dxgeom.metrics.operations.differences import generating_differences
-from dxgeom.metrics.operations.extent import smallest_distance
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 
 SLACK = 1 - 1e-12
 

@@ -19,8 +19,8 @@ from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.k_norm_noise import LAWS as LAWS_FOR_BODIES
-from dxgeom.noise.laws.k_norm_noise import k_norm_noise
+from dxgeom.noise.laws.k_norm import LAWS as LAWS_FOR_BODIES
+from dxgeom.noise.laws.k_norm import k_norm_noise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise

@@ -12,8 +12,8 @@ from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.hulls.support_oracle import StatedSupport, SupportOracle
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.norm_sensitivities import norm_sensitivities
-from dxgeom.mechanisms.statistics.polynomial_statistic import moments, regression_statistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments, regression_statistic
+from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
 
 X, Y = bounded_column("x", -1, 2, "1/8"), bounded_column("y", 0, 100, 10)
 

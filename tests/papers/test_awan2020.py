@@ -14,8 +14,8 @@ from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, norm_sensitivities
-from dxgeom.mechanisms.statistics.polynomial_statistic import moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.sensitivities import corner_structure, norm_sensitivities
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise

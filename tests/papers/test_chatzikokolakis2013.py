@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from reference.paper_figures import figures_of
 
-from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
+from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.metrics.checking.verification import verify

@@ -66,7 +66,7 @@ def test_predicted_ratios_are_those_of_a_million_draws(count):
             mechanism.law.simulate(1_000_000, np.random.default_rng(2)),
             mechanism.law.draw(1_000_000, InsecureSeededRandomness(3)),
         ):
-            totals = ((draws @ mechanism.float_spread.T) ** 2).sum(axis=1)
+            totals = ((draws @ mechanism.float_mixing.T) ** 2).sum(axis=1)
             standard_error = totals.std() / 1000
             assert abs(totals.mean() - mechanism.variances().sum()) < 6 * standard_error
 

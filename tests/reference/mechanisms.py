@@ -15,18 +15,18 @@ import numpy as np
 import dxgeom.mechanisms
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.finite.finite_laplace import finite_laplace, halved_exponential, truncated_geometric
-from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
-from dxgeom.mechanisms.selection.selection import selection
-from dxgeom.mechanisms.selection.small_database import small_database
+from dxgeom.mechanisms.selection.selections import selection
+from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistic import moments
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
-from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric

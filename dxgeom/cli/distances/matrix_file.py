@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
+from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
@@ -113,19 +113,16 @@ def _from_text(path: Path) -> ClaimedMatrix:
 
 def rows_of_text(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of comma-separated text that are not blank, each with its line. Raises: DataError, TooLarge."""
-    cells = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            for row in reader:
-                cells += len(row)
-                if cells > MOST_TEXT_CELLS:
-                    raise TooLarge(f"'{path}' holds more than {MOST_TEXT_CELLS:,} cells; write it as .npy or .parquet")
+            for line, row in comma_rows(stream, MOST_TEXT_CELLS):
                 if any(cell.strip() for cell in row):
-                    yield reader.line_num, [cell.strip() for cell in row]
+                    yield line, [cell.strip() for cell in row]
+    except TooManyCells as error:
+        raise TooLarge(f"'{path}' holds more than {MOST_TEXT_CELLS:,} cells; write it as .npy or .parquet") from error
     except UnicodeDecodeError as error:
         raise DataError(f"'{path}' is not text in UTF-8; save it as UTF-8") from error
-    except csv.Error as error:
+    except NotCommaSeparated as error:
         raise DataError(f"'{path}' is not comma-separated text: {error}") from error
 
 

@@ -34,15 +34,15 @@ def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
     return verdict
 
 
-def noise_error(body: ConvexBody, spread: NDArray[np.float64] | None = None) -> float:
-    """E‖spread·V‖² of the body's K-norm noise V, up to the rounding of float64; ``spread`` (K, m): identity if None."""
+def noise_error(body: ConvexBody, image: NDArray[np.float64] | None = None) -> float:
+    """E‖image·V‖² of the body's K-norm noise V, up to the rounding of float64; ``image`` (K, m): identity if None."""
     moment = body.noise_second_moment
-    return float(np.trace(moment if spread is None else spread @ moment @ spread.T))
+    return float(np.trace(moment if image is None else image @ moment @ image.T))
 
 
-def least_noise(bodies: Sequence[ConvexBody], spread: NDArray[np.float64] | None = None) -> ConvexBody:
+def least_noise(bodies: Sequence[ConvexBody], image: NDArray[np.float64] | None = None) -> ConvexBody:
     """The body whose noise has the smallest :func:`noise_error`; of equals the first.
 
     A smaller body need not have smaller noise: a thin rectangle loses to a larger hexagon around it.
     """
-    return min(bodies, key=lambda body: noise_error(body, spread))
+    return min(bodies, key=lambda body: noise_error(body, image))

@@ -17,12 +17,12 @@ from dxgeom.numeric.qhull import HullLimits
 _DEPENDENT = 1e-9
 
 
-class Span(NamedTuple):
-    """``pivots``: indices of coordinates whose differences are independent; ``spread`` (K, m) rationals with
-    Δ_k = Σ_j spread[k, j]·Δ_pivots[j] for every difference, exactly."""
+class SpannedSpace(NamedTuple):
+    """``pivots``: indices of coordinates whose differences are independent; ``combinations`` (K, m) rationals with
+    Δ_k = Σ_j combinations[k, j]·Δ_pivots[j] for every difference, exactly."""
 
     pivots: NDArray[np.int64]
-    spread: NDArray[Any]
+    combinations: NDArray[Any]
 
 
 @final
@@ -30,21 +30,22 @@ class Span(NamedTuple):
 class HullInSpan:
     """The hull of differences within the subspace they span: a norm there, and infinite beside it.
 
-    ``body`` lives in the coordinates ``span.pivots``; ``span.spread`` carries its points, and its noise, to all K.
+    ``body`` lives in the coordinates ``span.pivots``; ``span.combinations`` carries its points, and its noise, to all
+    K.
     """
 
-    span: Span
+    span: SpannedSpace
     body: SymmetricPolytope
 
     @property
     def is_flat(self) -> bool:
         """Whether the differences span less than all coordinates."""
-        return len(self.span.pivots) < len(self.span.spread)
+        return len(self.span.pivots) < len(self.span.combinations)
 
     def gauge(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
         """``‖v‖`` of integer points (P, K), up to the rounding of float64; infinite off the span, which is exact."""
         places = points[:, self.span.pivots]
-        beside = np.any(places.astype(object) @ self.span.spread.T != points, axis=1)
+        beside = np.any(places.astype(object) @ self.span.combinations.T != points, axis=1)
         return np.where(beside, np.inf, self.body.gauge(places))
 
 
@@ -59,7 +60,7 @@ def hull_in_span(
     return HullInSpan(span, hull_of_differences(differences[:, span.pivots], bounds, limits))
 
 
-def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> Span:
+def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> SpannedSpace:
     """The span of integer differences (E, K); pivots are queries that stay far apart when divided by the bounds (E,).
 
     Raises: TooLarge when it has more than ``most`` dimensions; NotANormBall when queries are so nearly dependent that
@@ -73,8 +74,8 @@ def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: i
     if determinant[0] == 0:
         raise NotANormBall("the queries are too nearly dependent to tell their span")
     _check_dependence(differences, independent, int(determinant[0]), numerators[0])
-    spread = [[Fraction(int(entry), int(determinant[0])) for entry in column] for column in numerators[0].T]
-    return Span(pivots, np.array(spread, dtype=object).reshape(differences.shape[1], len(pivots)))
+    combinations = [[Fraction(int(entry), int(determinant[0])) for entry in column] for column in numerators[0].T]
+    return SpannedSpace(pivots, np.array(combinations, dtype=object).reshape(differences.shape[1], len(pivots)))
 
 
 def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import final
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior
-from dxgeom.mechanisms.finite.likelihood_ratio_bounds import HiddenOdds, hidden_odds
+from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelihood_ratio_bounds
 from dxgeom.mechanisms.finite.remap import bayes_remap
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -69,11 +69,11 @@ def honouring(metric: VerifiedMetric, law: FiniteMechanism, name: str, spend: Fr
     """
     if spend <= 0:
         raise UnsupportedCombination(f"a spend is a positive multiple of the metric, found {spend}")
-    require_hidden(hidden_odds(metric, spend), law)
+    require_hidden(likelihood_ratio_bounds(metric, spend), law)
     return PrivateTable(name, metric, law, spend, _DOOR)
 
 
-def require_hidden(hidden: HiddenOdds, law: FiniteMechanism) -> None:
+def require_hidden(hidden: LikelihoodRatioBounds, law: FiniteMechanism) -> None:
     """Raises: CertificateRefused with the pair and the answer that show too much."""
     excess = hidden.excess(law)
     if excess is not None:
@@ -84,7 +84,7 @@ def require_hidden(hidden: HiddenOdds, law: FiniteMechanism) -> None:
         )
 
 
-def rounded_and_mixed(weights: Sequence[Sequence[Fraction]], hidden: HiddenOdds) -> FiniteMechanism:
+def rounded_and_mixed(weights: Sequence[Sequence[Fraction]], hidden: LikelihoodRatioBounds) -> FiniteMechanism:
     """A law near these weights that hides the odds *exactly*: rounded to a grid and mixed with a little uniform.
 
     Rounding breaks odds that are met with equality, above all of tiny probabilities. A share η of the uniform law over
@@ -118,7 +118,7 @@ def _completed(cells: list[int]) -> list[int]:
     return cells
 
 
-def _needed_share(cells: list[list[int]], hidden: HiddenOdds) -> Fraction:
+def _needed_share(cells: list[list[int]], hidden: LikelihoodRatioBounds) -> Fraction:
     """η in units of 2⁻⁹⁶."""
     needed = Fraction(0)
     for x, y, most in hidden.pairs:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -25,11 +25,11 @@ from dxgeom.universe.universe import Universe
 @final
 @dataclass(frozen=True, eq=False)
 class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
-    """Answer k is released as ``steps[k]·(y_k + Σ_j spread[k, j]·Z_j)`` with y_k an exact integer, Z = round(V).
+    """Answer k is released as ``steps[k]·(y_k + Σ_j mixing_matrix[k, j]·Z_j)`` with y_k an exact integer, Z = round(V).
 
-    ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: the spread (K, m) as rationals; a unit row for an
+    ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: its matrix (K, m) of rationals; a unit row for an
     answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
-    influence. Or :class:`OwnNoise` where no answer follows from others. ``change``: what was asked, where the
+    influence. Or :class:`DiagonalMixing` where no answer follows from others. ``change``: what was asked, where the
     sensitivity is that of other queries which are answered in its place; else None.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
@@ -39,7 +39,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     name: str
     sensitivity: Sensitivity = field(repr=False)
     law: NoiseLaw | None = field(repr=False)
-    mixing: NDArray[Any] | OwnNoise = field(repr=False)
+    mixing: NDArray[Any] | DiagonalMixing = field(repr=False)
     change: QueryChange | None = field(default=None, repr=False)
 
     @property
@@ -61,21 +61,21 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         return canonical_digest("additive", self.name, *asked, self.law, self.mixing, self.change)
 
     @property
-    def spread(self) -> NDArray[Any]:
+    def mixing_matrix(self) -> NDArray[Any]:
         """(K, m) rationals: how much of each coordinate of Z every answer gets."""
-        return self.mixing.matrix if isinstance(self.mixing, OwnNoise) else self.mixing
+        return self.mixing.matrix if isinstance(self.mixing, DiagonalMixing) else self.mixing
 
     @cached_property
-    def float_spread(self) -> NDArray[np.float64]:
-        """``spread`` in answer units, float64 (K, m)."""
-        return np.asarray(self.spread.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
+    def float_mixing(self) -> NDArray[np.float64]:
+        """``mixing_matrix`` in answer units, float64 (K, m)."""
+        return np.asarray(self.mixing_matrix.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
 
     @cached_property
     def lattice_widths(self) -> NDArray[np.float64]:
-        """(K,): Σ_j |spread[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
-        if isinstance(self.mixing, OwnNoise):
+        """(K,): Σ_j |mixing_matrix[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
+        if isinstance(self.mixing, DiagonalMixing):
             return self.mixing.noisy * self.sensitivity.queries.float_steps
-        return np.asarray(np.abs(self.float_spread).sum(axis=1))
+        return np.asarray(np.abs(self.float_mixing).sum(axis=1))
 
     @cached_property
     def ideal_variances(self) -> NDArray[np.float64]:
@@ -85,12 +85,12 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         ideal = np.zeros(len(queries.names))
         if self.law is None:
             return ideal
-        if self.law.laplace_scales is not None and isinstance(self.mixing, OwnNoise):
+        if self.law.laplace_scales is not None and isinstance(self.mixing, DiagonalMixing):
             coordinates = self.mixing.coordinates
             ideal[coordinates] = 2 * (self.law.laplace_scales * queries.float_steps[coordinates]) ** 2
             return ideal
-        spread = self.float_spread
-        return np.asarray(np.einsum("kj,kj->k", spread @ self.law.second_moment, spread))
+        mixing_matrix = self.float_mixing
+        return np.asarray(np.einsum("kj,kj->k", mixing_matrix @ self.law.second_moment, mixing_matrix))
 
     @cached_property
     def biases(self) -> NDArray[np.float64]:
@@ -107,9 +107,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         """(K,): what rounding to the lattice adds, about g²/12 per noisy coordinate."""
         if self.law is None:
             return np.zeros(len(self.sensitivity.queries.names))
-        if isinstance(self.mixing, OwnNoise):
+        if isinstance(self.mixing, DiagonalMixing):
             return np.asarray(self.lattice_widths**2 / 12)
-        return np.asarray((self.float_spread**2).sum(axis=1) / 12)
+        return np.asarray((self.float_mixing**2).sum(axis=1) / 12)
 
     def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:
         """(K,): mean squared error of each answer in its own unit squared.
@@ -154,7 +154,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         ]
 
 
-def _noise_of_each(mixing: NDArray[Any] | OwnNoise, noise: list[int]) -> list[Fraction]:
-    if isinstance(mixing, OwnNoise):
+def _noise_of_each(mixing: NDArray[Any] | DiagonalMixing, noise: list[int]) -> list[Fraction]:
+    if isinstance(mixing, DiagonalMixing):
         return mixing.noise_of_each(noise)
     return [sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)) for row in mixing]

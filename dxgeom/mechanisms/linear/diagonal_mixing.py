@@ -16,7 +16,7 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 
 @final
 @dataclass(frozen=True, eq=False)
-class OwnNoise:
+class DiagonalMixing:
     """Every answer with ``noisy`` (K,) set carries a coordinate of its own, in order; the others carry none.
 
     The same as a matrix of zeros with a one in each noisy row, for workloads of thousands of queries.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""
@@ -69,9 +69,9 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
     if _is_independent_laplace(mechanism):
         # A Laplace scale is the root of half the variance.
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
-    spread = mechanism.float_spread
-    count = min(SIMULATED, _ENTRIES // max(spread.shape))
-    draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ spread.T), axis=0)
+    mixing_matrix = mechanism.float_mixing
+    count = min(SIMULATED, _ENTRIES // max(mixing_matrix.shape))
+    draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T), axis=0)
     rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
     if rank > count - 1:
         raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
@@ -80,4 +80,4 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
 
 def _is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
     law = mechanism.law
-    return law is not None and law.laplace_scales is not None and isinstance(mechanism.mixing, OwnNoise)
+    return law is not None and law.laplace_scales is not None and isinstance(mechanism.mixing, DiagonalMixing)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
-from dxgeom.mechanisms.linear.max_min_rates import largest_fair_rates
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_under_heaviest
-from dxgeom.mechanisms.linear.scale_groups import tied_rates
+from dxgeom.mechanisms.linear.scale_groups import group_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.extent import l1_diameter_of_tables, smallest_distance
+from dxgeom.metrics.operations.diameters import l1_diameter_of_tables, smallest_distance
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
@@ -29,13 +29,13 @@ def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     """
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("laplace", sensitivity, None, OwnNoise(noisy))
-    rates = tied_rates(sensitivity, _weights(sensitivity, importance))
+        return AdditiveMechanism("laplace", sensitivity, None, DiagonalMixing(noisy))
+    rates = group_scales(sensitivity, _weights(sensitivity, importance))
     found = minimise_under_heaviest(rates.heaviest, rates.cost)
     return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found.rates))
 
 
-def fairest_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> AdditiveMechanism:
+def max_min_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> AdditiveMechanism:
     """Independent Laplace noise whose worst answer is as good as possible, counting squared errors by importance.
 
     Definition: minimise max_k ω_k·2c_k² subject to Σ_k |Δ_e,k|/c_k ≤ b_e on all generating pairs; then the worst of
@@ -44,9 +44,9 @@ def fairest_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     """
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("laplace", sensitivity, None, OwnNoise(noisy))
-    rates = tied_rates(sensitivity, _weights(sensitivity, importance))
-    found = largest_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))
+        return AdditiveMechanism("laplace", sensitivity, None, DiagonalMixing(noisy))
+    rates = group_scales(sensitivity, _weights(sensitivity, importance))
+    found = max_min_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))
     return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found))
 
 
@@ -63,7 +63,7 @@ def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     varying = ranges > 0
     epsilon = smallest_distance(sensitivity.metric.metric)
     if not np.any(varying) or not np.isfinite(epsilon):
-        return AdditiveMechanism("epsilon-dp", sensitivity, None, OwnNoise(varying & False))
+        return AdditiveMechanism("epsilon-dp", sensitivity, None, DiagonalMixing(varying & False))
     spread = l1_diameter_of_tables(tables, np.where(varying, 1 / np.where(varying, ranges, 1), 0.0))
     return with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
 
@@ -87,4 +87,4 @@ def with_scales(
     scales = scales * max(1.0, load) * (1 + 4 * UNIT_ROUNDOFF)
     if not (math.isfinite(load) and np.all(np.isfinite(scales))):
         raise CertificateRefused("no finite Laplace scales are large enough for the metric")
-    return AdditiveMechanism(name, sensitivity, LaplaceNoise(scales), OwnNoise(noisy))
+    return AdditiveMechanism(name, sensitivity, LaplaceNoise(scales), DiagonalMixing(noisy))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 
@@ -75,5 +75,5 @@ def _round(changes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[n
 def _with(name: str, sensitivity: Sensitivity, scales: NDArray[np.float64]) -> AdditiveMechanism:
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism(name, sensitivity, None, OwnNoise(noisy))
+        return AdditiveMechanism(name, sensitivity, None, DiagonalMixing(noisy))
     return with_scales(name, sensitivity, noisy, scales)

@@ -14,7 +14,7 @@ _LOOKS = 200
 _NAMED = 64
 
 
-def largest_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArray[np.float64]:
+def max_min_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArray[np.float64]:
     """w ≥ 0 that is largest in its smallest w_k/shape_k, then in the next smallest among those still free, and so on.
 
     Args: ``heaviest``: as in :func:`dxgeom.mechanisms.linear.reciprocal_program.minimise_under_heaviest`;

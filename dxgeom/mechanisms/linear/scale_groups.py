@@ -16,7 +16,7 @@ MOST_FREE = 600
 
 @final
 @dataclass(frozen=True, eq=False)
-class TiedRates:
+class ScaleGroups:
     """A variable v_t stands for the rates v_t·alone_k of its queries; ``alone`` is what each could have by itself.
 
     ``tie`` (K,): the variable of each query, −1 for those without noise; ``alone`` (K,); ``weights`` (K,): what a
@@ -76,7 +76,7 @@ class TiedRates:
         return self.tie[self._noisy]
 
 
-def tied_rates(sensitivity: Sensitivity, weights: NDArray[np.float64]) -> TiedRates:
+def group_scales(sensitivity: Sensitivity, weights: NDArray[np.float64]) -> ScaleGroups:
     """A variable for each noisy query; beyond 600 queries one for all of a table with the same sensitivity and
     weight."""
     own = sensitivity.of_each_query
@@ -89,4 +89,4 @@ def tied_rates(sensitivity: Sensitivity, weights: NDArray[np.float64]) -> TiedRa
         tie[noisy] = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
     alone = np.zeros(len(own))
     alone[noisy] = 1 / own[noisy]
-    return TiedRates(sensitivity, tie, alone, weights)
+    return ScaleGroups(sensitivity, tie, alone, weights)

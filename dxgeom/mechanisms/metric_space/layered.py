@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior
-from dxgeom.mechanisms.finite.likelihood_ratio_bounds import LAW_BITS, odds_below
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring
+from dxgeom.mechanisms.finite.ratio_bounds import LAW_BITS, odds_below
 from dxgeom.mechanisms.metric_space.dataset_space import UNREACHABLE, DatasetSpace
 from dxgeom.mechanisms.metric_space.layers import Layers, composed_layers
 

@@ -17,7 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.hulls.support_oracle import SupportOracle
 from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, Maximum, polynomial_maxima
 from dxgeom.mechanisms.statistics.box_quadratics import MOST_VARIABLES, float_maximisers, quadratic_maxima
-from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials, monomials
 from dxgeom.numeric.rounding import round_up
 

@@ -18,8 +18,8 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import universe_digest
-from dxgeom.mechanisms.statistics.norm_sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
-from dxgeom.mechanisms.statistics.polynomial_statistic import PolynomialStatistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
+from dxgeom.mechanisms.statistics.sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise

@@ -35,13 +35,14 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
 
 
 def _is_whole_marginal(table: WeightTable, shape: tuple[int, ...]) -> bool:
-    return table.every_cell_once and table.shape == tuple(shape[axis] for axis in table.axes)
+    codes = (np.arange(shape[axis]) for axis in table.axes)
+    return table.every_cell_once and all(map(np.array_equal, table.classes, codes))
 
 
 def _noisy(table: WeightTable, of_query: Mapping[int, Measurement]) -> NoisyTable:
     """The marginal with its cells in their order."""
-    query_of_cell = table.queries[np.argsort(table.cell_of)]
-    cells = [of_query[query] for query in query_of_cell.tolist()]
+    places = np.arange(table.cells) if table.cell_of is None else table.cell_of
+    cells = [of_query[query] for query in table.queries[np.argsort(places)].tolist()]
     values = np.array([float(one.value) for one in cells])
     squares = np.array([2 * one.scale**2 + float(one.step) ** 2 / 12 for one in cells])
     return NoisyTable(table.axes, values, np.sqrt(squares))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.laplace import fairest_laplace
+from dxgeom.mechanisms.linear.laplace import max_min_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.universe.queries import LinearQueries
@@ -14,7 +14,7 @@ MOST_QUERIES = 5000
 MOST_WEIGHTS = 20_000_000
 
 
-def outright(metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanism:
+def measured_at_once(metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanism:
     """All queries at once, with the Laplace scales that make the worst answer as good as possible.
 
     Under a metric that is a sum over attributes, a record that changes one of them leaves most marginals alone; so the
@@ -27,7 +27,7 @@ def outright(metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanis
     tables = () if queries.tables.is_matrix else queries.tables.tables
     if any(len(table.queries) * table.cells > MOST_WEIGHTS for table in tables):
         raise TooLarge(f"tables that are measured at once have at most {MOST_WEIGHTS:,} weights: give rounds")
-    mechanism = fairest_laplace(sensitivity_of(metric, queries))
+    mechanism = max_min_laplace(sensitivity_of(metric, queries))
     if any(mechanism.sensitivity.queries.weight_errors):
         raise TooLarge("the queries' weights are too fine next to their noise; round them to fewer digits")
     return mechanism

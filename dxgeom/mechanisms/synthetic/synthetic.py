@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.selection.selection import nats_of
+from dxgeom.mechanisms.selection.selections import nats_of
+from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries
 from dxgeom.mechanisms.synthetic.fitting import SOFTENING, Known
-from dxgeom.mechanisms.synthetic.integer_queries import IntegerQueries
 from dxgeom.universe.queries import LinearQueries
 
 MOST_WHOLE = 2**50

@@ -111,7 +111,7 @@ class TableSums:
         if weights.min() < 0 or weights.max() > 1 or not np.all(self.table.flat.any(axis=1)):
             return None
         others = range(1, weights.ndim)
-        masks = [weights.any(axis=tuple(other for other in others if other != axis)) for axis in others]
+        masks = [np.asarray(weights.any(axis=tuple(one for one in others if one != axis))) for axis in others]
         inside = math.prod((mask.sum(axis=1) for mask in masks), start=np.ones(len(weights), dtype=np.int64))
         if not np.array_equal(self.table.flat.sum(axis=1), inside):
             return None

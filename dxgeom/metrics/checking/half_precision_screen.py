@@ -24,7 +24,7 @@ WORTHWHILE: Final = 0.25
 
 @final
 @dataclass(frozen=True, eq=False)
-class CoarseMatrix:
+class HalfPrecisionMatrix:
     """⌊d(i, j)·2ᵉ⌋ below 2¹⁵, with 2¹⁵ − 1 on the diagonal, so that no record is a detour to itself.
 
     ``slack``: 0 when nothing was cut off, so that suspects are exactly the pairs that a detour shortens; else 1.
@@ -34,14 +34,14 @@ class CoarseMatrix:
     slack: int
 
 
-def coarse_of(matrix: NDArray[np.float64], rows: int) -> CoarseMatrix | None:
+def half_precision_of(matrix: NDArray[np.float64], rows: int) -> HalfPrecisionMatrix | None:
     """The copy of a symmetric matrix with zero diagonal; None where it would not help.
 
     It does not help small matrices, infinite entries, or where very many detours are about as long as the direct way.
     Args: ``rows`` to look at, in the middle, to find out.
     """
     size = len(matrix)
-    coarse = coarse_copy(matrix) if size >= _SMALL else None
+    coarse = half_precision_copy(matrix) if size >= _SMALL else None
     if coarse is None:
         return None
     start = size // 2
@@ -50,7 +50,7 @@ def coarse_of(matrix: NDArray[np.float64], rows: int) -> CoarseMatrix | None:
     return coarse if found <= WORTHWHILE * (stop - start) * start else None
 
 
-def coarse_copy(matrix: NDArray[np.float64]) -> CoarseMatrix | None:
+def half_precision_copy(matrix: NDArray[np.float64]) -> HalfPrecisionMatrix | None:
     """The copy, whether it helps or not; None where there is none: infinite entries, or no number but 0."""
     largest = float(matrix.max(initial=0.0))
     exponent = _BITS - math.frexp(largest)[1]
@@ -60,10 +60,10 @@ def coarse_copy(matrix: NDArray[np.float64]) -> CoarseMatrix | None:
     entries = scaled.astype(np.uint16)
     slack = 0 if np.array_equal(entries, scaled) else 1
     np.fill_diagonal(entries, _LARGEST)
-    return CoarseMatrix(entries, slack)
+    return HalfPrecisionMatrix(entries, slack)
 
 
-def suspects(coarse: CoarseMatrix, start: int, stop: int) -> tuple[NDArray[np.bool_], int]:
+def suspects(coarse: HalfPrecisionMatrix, start: int, stop: int) -> tuple[NDArray[np.bool_], int]:
     """For rows start..stop-1 and j < i: which pairs a detour may shorten, shape (stop - start, stop), and how many.
 
     Guarantee: no other pair is shortened. d(i, k) + d(k, j) < d(i, j) gives a + b ≤ (d(i, k) + d(k, j))·2ᵉ < c + 1 for

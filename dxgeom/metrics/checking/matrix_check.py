@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.checking.half_precision_screen import coarse_of
+from dxgeom.metrics.checking.half_precision_screen import half_precision_of
 from dxgeom.metrics.checking.min_plus import ROWS, worst_detour
 from dxgeom.universe.columns import plain
 
@@ -151,7 +151,7 @@ def _worst_triangle(
     """The largest relative excess, its witness, the pairs that fail, and the rows looked at until one was enough."""
     size = len(matrix)
     worst, witness, count = 0.0, None, 0
-    coarse = coarse_of(matrix, ROWS)
+    coarse = half_precision_of(matrix, ROWS)
     for start in range(0, size, ROWS):
         stop = min(start + ROWS, size)
         excess, here, more = worst_detour(matrix, start, stop, coarse)

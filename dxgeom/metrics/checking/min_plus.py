@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.checking.half_precision_screen import WORTHWHILE, CoarseMatrix, suspects
+from dxgeom.metrics.checking.half_precision_screen import WORTHWHILE, HalfPrecisionMatrix, suspects
 from dxgeom.metrics.kernels.detours import fastest
 
 ROWS = 64
@@ -21,7 +21,7 @@ def through_one_record(matrix: NDArray[np.float64], start: int, stop: int) -> ND
 
 
 def worst_detour(
-    matrix: NDArray[np.float64], start: int, stop: int, coarse: CoarseMatrix | None = None
+    matrix: NDArray[np.float64], start: int, stop: int, coarse: HalfPrecisionMatrix | None = None
 ) -> tuple[float, tuple[int, int, int] | None, int]:
     """The triangle inequality over rows ``start``..``stop - 1`` of a symmetric matrix with zero diagonal.
 

@@ -14,7 +14,7 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric

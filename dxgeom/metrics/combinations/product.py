@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
+from dxgeom.metrics.families.axis_pairs import pairs_along_axes
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import sum_round_down
 
@@ -43,7 +43,7 @@ class SumMetric(Metric):
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         for axis, part in enumerate(self.parts):
-            yield from pairs_in_fibres(self.shape, (axis,), part)
+            yield from pairs_along_axes(self.shape, (axis,), part)
 
     def certificate(self) -> MetricCertificate:
         parts = tuple(part.certificate() for part in self.parts)

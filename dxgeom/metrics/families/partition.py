@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate, require
-from dxgeom.metrics.families.fibre_pairs import pairs_within_sets
+from dxgeom.metrics.families.axis_pairs import pairs_within_sets
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 

@@ -46,7 +46,7 @@ def lengths_from(graph: Neighbours, source: int) -> Whole:
     return np.where(np.isinf(lengths), UNREACHED, np.where(np.isinf(lengths), 0.0, lengths).astype(np.int64))
 
 
-def pairs_in_reach(graph: Neighbours, reach: int, most: int) -> tuple[Whole, Whole, Whole] | None:
+def pairs_within_limit(graph: Neighbours, reach: int, most: int) -> tuple[Whole, Whole, Whole] | None:
     """Unordered pairs of different nodes with a path of at most ``reach``, lower node first, and its length; *exact*.
 
     None when there are more than ``most``. The work grows with the pairs, not with the square of the nodes.

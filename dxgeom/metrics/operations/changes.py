@@ -17,7 +17,7 @@ from dxgeom.metrics.kernels.max_sum import Scope, elimination_of, largest_sum
 from dxgeom.metrics.kernels.sparse_rows import SparseRows, change_sizes, sparse_rows
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
-from dxgeom.metrics.operations.pair_classes import Moves, moves_in_families
+from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_in_families
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.universe.weight_tables import WeightTables
 
@@ -116,8 +116,8 @@ class FactoredChanges(Changes):
     surroundings.
 
     The largest load is found by eliminating attributes one after the other. Where any record may become any other,
-    loads may be larger than those of any pair (see :func:`dxgeom.metrics.operations.pair_classes.moves_in_families`),
-    never smaller.
+    loads may be larger than those of any pair, never smaller (see
+    :func:`dxgeom.metrics.operations.pair_classes.pair_classes_in_families`).
     """
 
     count: int
@@ -158,7 +158,7 @@ def factored_changes(metric: Metric, tables: WeightTables) -> FactoredChanges:
     """
     families: list[_Family] = []
     kept = 0
-    for members in moves_in_families(metric, tables):
+    for members in pair_classes_in_families(metric, tables):
         families.append(_family(members[0]) if len(members) == 1 else _family_apart(members))
         kept += sum(share.changes.entries for share in families[-1].shares)
         if kept > ENTRY_LIMIT:
@@ -194,7 +194,7 @@ def _heaviest_of(family: _Family, rates: NDArray[np.float64], most: int) -> Heav
     return Heaviest(loads[worst], rows / family.bounds[worst, None])
 
 
-def _family(blocks: Sequence[Moves]) -> _Family:
+def _family(blocks: Sequence[PairClasses]) -> _Family:
     """Pairs that share their surroundings: the variables are the attributes that they leave alone."""
     shares: list[_Share] = []
     sizes: dict[int, int] = {}
@@ -211,7 +211,7 @@ def _family(blocks: Sequence[Moves]) -> _Family:
     return _Family(bounds, tuple(shares), order, cells)
 
 
-def _family_apart(members: Sequence[Sequence[Moves]]) -> _Family:
+def _family_apart(members: Sequence[Sequence[PairClasses]]) -> _Family:
     """One case, in which each table chooses its own pair: that choice is a variable of its own."""
     shares = []
     for variable, blocks in enumerate(members):
@@ -221,7 +221,7 @@ def _family_apart(members: Sequence[Sequence[Moves]]) -> _Family:
     return _Family(members[0][0].bounds[:1], tuple(shares), *elimination_of([share.scope for share in shares], sizes))
 
 
-def _sizes(blocks: Sequence[Moves], place: int) -> SparseRows:
+def _sizes(blocks: Sequence[PairClasses], place: int) -> SparseRows:
     """|Δ| of one table's queries: a row for each pair and each value of the attributes it looks at beside."""
     table = blocks[0].tables[place]
     beside = blocks[0].places(table, blocks[0].first[:1]).size

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.axis_pairs import axis_labels, pairs_within_sets
 from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.fibre_pairs import fibre_labels, pairs_within_sets
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
-from dxgeom.metrics.operations.pair_classes import Moves, moves_of, refuse_cells, refuse_pairs
+from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of, refuse_cells, refuse_pairs
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import distinct_rows, joined_kinds, kinds_of_rows, least_by_row
@@ -61,7 +61,7 @@ def differences_of_tables(metric: Metric, tables: WeightTables) -> Differences:
     """
     if tables.is_matrix:
         return generating_differences(metric, tables.matrix())
-    return _collected(_of_moves(moves_of(metric, tables), tables.count), tables.count)
+    return _collected(_of_moves(pair_classes_of(metric, tables), tables.count), tables.count)
 
 
 def _collected(blocks: Iterator[Differences], queries: int) -> Differences:
@@ -87,7 +87,7 @@ def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Iterator[Difference
         yield columns[one] - columns[other], bounds
 
 
-def _of_moves(blocks: Iterable[Moves], queries: int) -> Iterator[Differences]:
+def _of_moves(blocks: Iterable[PairClasses], queries: int) -> Iterator[Differences]:
     """Each move in each different surrounding: the classes of the attributes that it leaves alone."""
     for moves in blocks:
         axes, shape, places = _surroundings(moves)
@@ -102,7 +102,7 @@ def _of_moves(blocks: Iterable[Moves], queries: int) -> Iterator[Differences]:
             yield rows.reshape(-1, queries), np.repeat(moves.bounds[here], len(places))
 
 
-def _surroundings(moves: Moves) -> tuple[tuple[int, ...], tuple[int, ...], NDArray[np.int64]]:
+def _surroundings(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...], NDArray[np.int64]]:
     """The attributes that moves leave alone and some table looks at, their numbers of classes, and one cell of each
     kind."""
     size = {
@@ -123,7 +123,7 @@ def _surroundings(moves: Moves) -> tuple[tuple[int, ...], tuple[int, ...], NDArr
 
 
 def _rows(
-    moves: Moves, cells: NDArray[np.int64], codes: dict[int, NDArray[np.int64]], queries: int
+    moves: PairClasses, cells: NDArray[np.int64], codes: dict[int, NDArray[np.int64]], queries: int
 ) -> NDArray[np.int64]:
     """(cells, surroundings, queries): the weights of every query there; 0 for those that do not see the move."""
     surroundings = max((len(own) for own in codes.values()), default=1)
@@ -156,7 +156,7 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
         case GroupedMetric(parts=parts, groups=groups):
             yield from _blocks(SumMetric(parts), which)
             for group in groups:
-                yield from _within_sets(fibre_labels(metric.shape, group.places), which, round_down(group.epsilon))
+                yield from _within_sets(axis_labels(metric.shape, group.places), which, round_down(group.epsilon))
         case PartitionMetric(blocks=blocks, epsilon=epsilon):
             yield from _within_sets(blocks, which, round_down(epsilon))
         case StarMetric():

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
+from dxgeom.metrics.families.axis_pairs import pairs_within_sets
 from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.fibre_pairs import pairs_within_sets
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
@@ -41,7 +41,7 @@ PAIR_LIMIT = 1_000_000_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class Moves:
+class PairClasses:
     """Pairs of records that agree outside ``axes``, whatever they have there.
 
     ``tables``: those that look at any of ``axes``, on shared classes; ``shape``: the numbers of classes along ``axes``;
@@ -72,7 +72,7 @@ class Moves:
         return np.asarray(table.flat.T[self.places(table, cells)])
 
 
-def moves_of(metric: Metric, tables: WeightTables) -> Iterator[Moves]:
+def pair_classes_of(metric: Metric, tables: WeightTables) -> Iterator[PairClasses]:
     """All generating pairs that some query can see, in blocks; of equal ones in a block, that with the least bound.
 
     Raises: TooLarge.
@@ -81,7 +81,7 @@ def moves_of(metric: Metric, tables: WeightTables) -> Iterator[Moves]:
         yield from _moves(run, tables)
 
 
-def moves_in_families(metric: Metric, tables: WeightTables) -> Iterator[list[list[Moves]]]:
+def pair_classes_in_families(metric: Metric, tables: WeightTables) -> Iterator[list[list[PairClasses]]]:
     """The same, those that change the same attributes together, ready to be kept.
 
     A family is one list of moves. Only where any record may become any other, and there are too many kinds of
@@ -98,7 +98,7 @@ def moves_in_families(metric: Metric, tables: WeightTables) -> Iterator[list[lis
             yield family
 
 
-def _kept(blocks: Iterator[Moves]) -> list[Moves]:
+def _kept(blocks: Iterator[PairClasses]) -> list[PairClasses]:
     kept, pairs = [], 0
     for moves in blocks:
         pairs += moves.bounds.size
@@ -111,7 +111,7 @@ def _kept(blocks: Iterator[Moves]) -> list[Moves]:
     return kept
 
 
-def kinds_of_records(tables: WeightTables) -> NDArray[np.int64]:
+def classes_of_records(tables: WeightTables) -> NDArray[np.int64]:
     """(K, kinds): the weights of one record of each kind, where records are of one kind when all queries agree on them.
 
     Raises: TooLarge.
@@ -123,7 +123,7 @@ def kinds_of_records(tables: WeightTables) -> NDArray[np.int64]:
         size = {axis: n for table in shared for axis, n in zip(table.axes, table.weights.shape[1:], strict=True)}
         axes = tuple(sorted(size))
         none = np.empty(0, dtype=np.int64)
-        everything = Moves(shared, axes, tuple(size[axis] for axis in axes), none, none, np.empty(0))
+        everything = PairClasses(shared, axes, tuple(size[axis] for axis in axes), none, none, np.empty(0))
         cells = _different_cells(everything)
         weights = np.zeros((tables.count, len(cells)), dtype=np.int64)
         for table in shared:
@@ -183,7 +183,7 @@ def _kinds(tables: Sequence[WeightTable], run: _Run) -> int:
     return math.prod(int(shared_classes(tables, axis).max()) + 1 for axis in axes)
 
 
-def _moves(run: _Run, tables: WeightTables) -> Iterator[Moves]:
+def _moves(run: _Run, tables: WeightTables) -> Iterator[PairClasses]:
     seen = tuple(table for table in tables.tables if any(axis in run.axes for axis in table.axes))
     if not seen:
         return
@@ -193,14 +193,14 @@ def _moves(run: _Run, tables: WeightTables) -> Iterator[Moves]:
     shape = tuple(int(classes[axis].max()) + 1 for axis in axes)
     if isinstance(run.metric, DiscreteMetric):
         none = np.empty(0, dtype=np.int64)
-        blocks = _all_cells(Moves(shared, axes, shape, none, none, np.empty(0)), round_down(run.metric.epsilon))
+        blocks = _all_cells(PairClasses(shared, axes, shape, none, none, np.empty(0)), round_down(run.metric.epsilon))
     else:
         which = _cell_of_record(classes, axes, run.axes, tuple(tables.shape[axis] for axis in run.axes))
         blocks = _pairs_of_cells(run.metric, which)
     for block in blocks:
         first, second, bounds = _least_by_pair(block)
         if first.size:
-            yield Moves(shared, axes, shape, first, second, bounds)
+            yield PairClasses(shared, axes, shape, first, second, bounds)
 
 
 def _pairs_of_cells(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
@@ -230,7 +230,7 @@ def _cell_of_record(
     return np.ascontiguousarray(np.broadcast_to(cells, sizes)).ravel()
 
 
-def _all_cells(moves: Moves, bound: float) -> Iterator[PairBlock]:
+def _all_cells(moves: PairClasses, bound: float) -> Iterator[PairBlock]:
     """Every pair of cells that some table tells apart."""
     cells = _different_cells(moves)
     refuse_pairs(len(cells) * (len(cells) - 1) // 2)
@@ -238,7 +238,7 @@ def _all_cells(moves: Moves, bound: float) -> Iterator[PairBlock]:
         yield PairBlock(cells[first], cells[second], np.full(first.size, bound))
 
 
-def _different_cells(moves: Moves) -> NDArray[np.int64]:
+def _different_cells(moves: PairClasses) -> NDArray[np.int64]:
     """One cell of each kind: cells are of one kind when every table has the same weights there."""
     refuse_cells(math.prod(moves.shape))
     kinds = np.zeros((1,) * len(moves.shape), dtype=np.int64)

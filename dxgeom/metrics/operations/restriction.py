@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import Group, GroupedMetric, grouped
+from dxgeom.metrics.combinations.groups import Group, GroupedMetric, grouped
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric

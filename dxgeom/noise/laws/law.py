@@ -21,7 +21,7 @@ class NoiseLaw(DefinedByNumbers):
     """A symmetric law of V in ℝᵐ, in lattice steps, that hides a shift w up to e^‖w‖_K; mostly ∝ exp(−‖V‖_K).
 
     A new law is a frozen dataclass with the abstract answers; ``for_body``, and a line in
-    :data:`dxgeom.noise.laws.k_norm_noise.LAWS`, make it the noise of the bodies that it serves.
+    :data:`dxgeom.noise.laws.k_norm.LAWS`, make it the noise of the bodies that it serves.
 
     Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded;
     adding w to V changes the odds of any set by at most e^‖w‖_K, and ``loss_upper_bounds`` are not below ‖w‖_K; laws

@@ -17,7 +17,7 @@ from dxgeom.metrics.kernels.bounded_shortest_paths import (
     Neighbours,
     lengths_from,
     neighbours_of,
-    pairs_in_reach,
+    pairs_within_limit,
 )
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
@@ -105,7 +105,7 @@ class PathAxis(Axis):
 
     def _near(self, reach: Fraction) -> tuple[Codes, Codes, NDArray[np.int64]]:
         """Pairs of nodes with a path of at most ``reach``, and its length in grains. Raises: TooLarge."""
-        found = pairs_in_reach(self._neighbours, int(reach / self.grain), MAX_PAIRS)
+        found = pairs_within_limit(self._neighbours, int(reach / self.grain), MAX_PAIRS)
         if found is None:
             raise too_many_pairs(MAX_PAIRS, "more than")
         return found

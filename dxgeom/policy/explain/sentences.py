@@ -12,6 +12,7 @@ import numpy as np
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import shown
@@ -60,10 +61,11 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
         return _several(syntax, budget)
     if syntax.secrets is not None:
         return _along_edges(names[0], rule, budget)
-    if syntax.values is not None:
-        return _by_value(names[0], syntax, budget)
-    if syntax.individuals is not None:
-        return _by_individual(names[0], rule, budget)
+    given = kind_of_rule(syntax)
+    if given is not None:
+        kind, stated = given
+        [(name, bound)] = rule.bounds
+        return kind.sentence(name, stated, syntax.otherwise, bound, lambda epsilon: odds(epsilon * budget))
     epsilon = (syntax.epsilon or Fraction(0)) * budget
     length = syntax.per or syntax.within
     if length is None:
@@ -95,34 +97,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
-    least, most = _odds_of_extremes(rule, budget)
+    [(_, bound)] = rule.bounds
+    least, most = (odds(Fraction(one) * budget) for one in bound.extremes)
     file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
     who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
     return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
-
-
-def _by_value(name: str, syntax: RuleSyntax, budget: Fraction) -> str:
-    values = syntax.values or {}
-    smallest = min(values.values())
-    words = [word for word, epsilon in values.items() if epsilon == smallest]
-    others = [epsilon for epsilon in (*values.values(), syntax.otherwise) if epsilon is not None and epsilon > smallest]
-    said = " or ".join(words[:3]) + (" or …" if len(words) > 3 else "")
-    told = f"two records that differ only in {name}, one of them {said}, are told apart with odds at most"
-    rest = f"; others at most {odds(min(max(others), 2 * smallest) * budget)}" if others else ""
-    return f"{told} {odds(smallest * budget)}{rest}"
-
-
-def _by_individual(name: str, rule: ResolvedRule, budget: Fraction) -> str:
-    least, most = _odds_of_extremes(rule, budget)
-    who = f"two records that differ only in {name} are told apart with odds at most"
-    return f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
-
-
-def _odds_of_extremes(rule: ResolvedRule, budget: Fraction) -> tuple[str, str]:
-    """Of the least and of the most that a rule states about one attribute."""
-    [(_, bound)] = rule.bounds
-    least, most = (odds(Fraction(one) * budget) for one in bound.extremes)
-    return least, most
 
 
 def _only_in(names: list[str]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.combinations.grouped import Group, grouped
+from dxgeom.metrics.combinations.groups import Group, grouped
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
+from dxgeom.metrics.families.axis_pairs import pairs_along_axes
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
 from dxgeom.policy.bounds.joint_bound import JointBound
@@ -109,7 +109,7 @@ def _pairs(
 ) -> Iterator[PairBlock]:
     """What every bound inside the block states: together these pairs generate its metric."""
     for axis, place in enumerate(block):
-        yield from pairs_in_fibres(shape, (axis,), parts[place])
+        yield from pairs_along_axes(shape, (axis,), parts[place])
     for bound in description.joint:
         places = places_of(description, bound)
         if not set(places) <= set(block):
@@ -117,7 +117,7 @@ def _pairs(
         if bound.constant is None or len(places) < len(block):
             own = [description.parts[place].attribute for place in places]
             forms = [bound.alone(attribute.name).metric(attribute.size) for attribute in own]
-            yield from pairs_in_fibres(shape, tuple(block.index(place) for place in places), bound.metric(forms))
+            yield from pairs_along_axes(shape, tuple(block.index(place) for place in places), bound.metric(forms))
 
 
 def _refuse_large(block: Block, description: MetricDescription, why: str) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.joint_bound import JointBound
-from dxgeom.policy.lower.listed_fibres import MAX_PAIRS, Indices, ListedFibres, too_many
+from dxgeom.policy.lower.listed_axis_pairs import MAX_PAIRS, Indices, ListedAxisPairs, too_many
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.universe import Universe
 
@@ -25,7 +25,7 @@ def stated_together(universe: Universe, bound: JointBound) -> BoundedPairs:
     Raises: TooLarge.
     """
     places = tuple(place for place, name in enumerate(universe.names) if name in bound.names)
-    first, second = ListedFibres(universe, places).pairs()
+    first, second = ListedAxisPairs(universe, places).pairs()
     codes = {universe.names[place]: universe.listed_codes[place] for place in places}
     stated = bound.of_pairs({name: (each[first], each[second]) for name, each in codes.items()})
     known = np.isfinite(stated)
@@ -92,5 +92,5 @@ class Neighbourhoods:
         return first[there], second[there]
 
     @cached_property
-    def _fibres(self) -> ListedFibres:
-        return ListedFibres(self.universe, (self.place,))
+    def _fibres(self) -> ListedAxisPairs:
+        return ListedAxisPairs(self.universe, (self.place,))

@@ -10,8 +10,6 @@ from typing import final
 
 from dxgeom.policy.axes.axis import Amount, Axis
 from dxgeom.policy.bounds.bound import Bound
-from dxgeom.policy.bounds.by_individual import ByIndividual
-from dxgeom.policy.bounds.by_value import ByValue
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.joint_bound import JointBound, Moves
 from dxgeom.policy.bounds.joint_constant import JointConstant
@@ -21,8 +19,9 @@ from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
 from dxgeom.policy.kinds.attribute_kinds import measured
 from dxgeom.policy.kinds.kind import Misfit
-from dxgeom.policy.resolve.individuals import epsilons_in_column
 from dxgeom.policy.resolve.secret_edges import secret_edges
+from dxgeom.policy.rule_kinds.rule_kind import StatedRule
+from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
 from dxgeom.policy.source.data_files import WrongContent
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes, Span
@@ -33,8 +32,6 @@ from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import shape_mistakes
 from dxgeom.policy.syntax.rule_words import words_of
 from dxgeom.universe.attributes import Attribute
-from dxgeom.universe.columns import plain
-from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import did_you_mean, shown
 
 
@@ -189,11 +186,10 @@ class _Context:
             return self._along_edges(attribute, rule.secrets.edges)
         if rule.secrets is not None:
             return self._in_blocks(attribute, rule.secrets.partition)
-        if rule.values is not None:
-            listed = self._listed(attribute, "values", rule.values)
-            return None if listed is None else ByValue(listed)
-        if rule.individuals is not None:
-            return self._individuals(attribute, rule.individuals)
+        given = kind_of_rule(rule)
+        if given is not None:
+            stated = StatedRule(self.number, self.tree.root, self.mistakes, rule.otherwise)
+            return given[0].bound(given[1], attribute, stated)
         if rule.epsilon is None:
             return None
         if rule.per is not None:
@@ -268,42 +264,6 @@ class _Context:
             self.mistakes.add("DX115", span, str(error))
         return None
 
-    def _individuals(self, attribute: Attribute, given: dict[str, Fraction] | str) -> Bound | None:
-        if not isinstance(given, str):
-            listed = self._listed(attribute, "individuals", given)
-            return None if listed is None else ByIndividual(listed)
-        try:
-            return ByIndividual(epsilons_in_column(attribute, given))
-        except WrongContent as error:
-            self.mistakes.add("DX147", self.tree.span("rules", self.number, "individuals"), str(error))
-        return None
-
-    def _listed(
-        self, attribute: Attribute, key: str, values: dict[str, Fraction]
-    ) -> tuple[Fraction | None, ...] | None:
-        """An ε for each value: the one listed, else 'otherwise', else None."""
-        otherwise = self.rule.otherwise
-        code_of = {label: code for code, label in enumerate(attribute.labels)}
-        epsilons: list[Fraction | None] = [otherwise] * attribute.size
-        stated: dict[int, str] = {}
-        for word, epsilon in values.items():
-            if self.mistakes.full:
-                return None
-            code = code_of.get(word, code_of.get(_canonical(word)))
-            span = self.tree.key_span("rules", self.number, key, word)
-            if code is None:
-                message = f"the attribute {shown(attribute.name)} has no value {shown(word)}"
-                self.mistakes.add("DX133", span, message, did_you_mean(word, attribute.labels))
-            elif code in stated:
-                message = f"{shown(word)} and {shown(stated[code])} are the same value"
-                self.mistakes.add("DX133", span, message, "keep one of them")
-            else:
-                epsilons[code], stated[code] = epsilon, word
-        if not values:
-            self.note("DX107", key, f"'{key}' lists no value", "list at least one with its epsilon")
-            return None
-        return tuple(epsilons)
-
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""
         found = measured(attribute, key, length)
@@ -311,10 +271,3 @@ class _Context:
             self.note(found.code, key, found.message, found.advice)
             return None
         return found
-
-
-def _canonical(word: str) -> str:
-    try:
-        return plain(exact(word))
-    except NotANumber:
-        return word

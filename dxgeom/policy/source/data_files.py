@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Final, final
 
+from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.policy.source.text import Unreadable, decoded, read_bytes
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
@@ -68,16 +68,16 @@ def read_csv(folder: Path | None, name: str) -> CsvTable:
     text = decoded(read_bytes(path, MAX_DATA_BYTES))
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
-    reader = csv.reader(io.StringIO(text), strict=True)
     try:
-        for row in reader:
-            if row:
-                rows.append(tuple(row))
-                lines.append(reader.line_num)
-            if len(rows) > MAX_ROWS + 1 or len(rows) * len(rows[0] if rows else ()) > _MAX_CELLS:
-                raise WrongContent(f"{name} has more than {MAX_ROWS:,} rows or {_MAX_CELLS:,} cells")
-    except csv.Error as error:
-        raise WrongContent(f"{name}, line {reader.line_num}: this is not CSV: {error}") from error
+        for line, row in comma_rows(io.StringIO(text), _MAX_CELLS):
+            if len(rows) > MAX_ROWS:
+                raise TooManyCells
+            rows.append(tuple(row))
+            lines.append(line)
+    except TooManyCells as error:
+        raise WrongContent(f"{name} has more than {MAX_ROWS:,} rows or {_MAX_CELLS:,} cells") from error
+    except NotCommaSeparated as error:
+        raise WrongContent(f"{name}, line {error.line}: this is not CSV: {error}") from error
     return _table(name, rows, lines)
 
 

@@ -30,11 +30,20 @@ class Paths:
     outermost: tuple[str, ...]
 
     def at(self, start: int, end: int) -> str:
-        """The path of what stands from ``start`` to ``end``, or of the nearest thing that begins before it."""
-        if (start, end) in self.words:
-            return self.words[(start, end)]
+        """The path of the key or scalar that holds ``start`` to ``end``, or of the nearest thing that begins before."""
+        word = bisect_right(self._ends, start)
+        if word < len(self._ends) and self._in_order[word][0] <= start and end <= self._ends[word]:
+            return self.words[self._in_order[word]]
         place = bisect_right(self.starts, start) - 1
         return self.outermost[place] if place >= 0 else "top level"
+
+    @cached_property
+    def _in_order(self) -> list[tuple[int, int]]:
+        return sorted(self.words)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [end for _, end in self._in_order]
 
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dxgeom.policy.source.mistakes import Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
@@ -55,3 +55,14 @@ def kind_of(node: Node | None) -> str:
             return "a mapping"
         case None:
             return "nothing"
+
+
+def as_data(node: Node) -> Any:
+    """Dictionaries, lists and strings."""
+    match node:
+        case Scalar(text=text):
+            return text
+        case Sequence(items=items):
+            return [as_data(item) for item in items]
+        case Mapping(entries=entries):
+            return {key.text: as_data(value) for key, value in entries}

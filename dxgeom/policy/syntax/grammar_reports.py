@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import BaseModel, ValidationError
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS, kind_by_key
 from dxgeom.policy.kinds.kind import AnyKind
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.tree_places import Path, key_span_at, kind_of, node_at, span_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
@@ -19,6 +22,8 @@ from dxgeom.policy.syntax.models import (
     UniverseSyntax,
 )
 from dxgeom.universe.wording import did_you_mean, shown
+
+_TAGGED: Final = tuple((kind.key,) for kind in RULE_KINDS if kind.tagged)
 
 
 def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
@@ -151,6 +156,6 @@ def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
 
 
 def strip_tags(location: tuple[str | int, ...]) -> Path:
-    """A location of pydantic without the mark of which form of an attribute, or of individuals, was tried."""
-    marked = location[:2] == ("universe", "attributes") or location[2:3] == ("individuals",)
+    """A location of pydantic without the mark of which form of an attribute, or of a rule, was tried."""
+    marked = location[:2] == ("universe", "attributes") or location[2:3] in _TAGGED
     return location[:3] + location[4:] if marked and len(location) > 3 else location

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
 from dxgeom.policy.syntax.models import WRITTEN, RuleSyntax
 from dxgeom.universe.columns import Column, TextColumn
 
-_NEVER_TOGETHER: Final = ("values", "individuals", "weight", "secrets", "within", "beyond")
+_NEVER_TOGETHER: Final = (*(kind.key for kind in RULE_KINDS), "weight", "secrets", "within", "beyond")
 
 Noted = tuple[str, str | None, str, str]
 """Code, key of the rule (None for the rule as a whole), message, advice."""

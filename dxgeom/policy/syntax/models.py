@@ -5,15 +5,17 @@ The same models serve files, policies built in Python, and the JSON Schema for e
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, final
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, create_model
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Epsilon, LengthText, Names, Positive
 
 
@@ -59,23 +61,8 @@ class SecretsSyntax(BaseModel):
     partition: Names = None
 
 
-def individuals_kind(value: Any) -> str | None:
-    """The tag of how individuals' epsilons are given; in angle brackets, as those of attributes."""
-    if isinstance(value, str):
-        return "<column>"
-    return "<listed>" if isinstance(value, dict) else None
-
-
-IndividualsSyntax: TypeAlias = Annotated[
-    Annotated[dict[str, Epsilon], Tag("<listed>")] | Annotated[str, Tag("<column>")],
-    Discriminator(individuals_kind),
-]
-"""An epsilon by value, or the column of the attribute's file that holds each value's own."""
-
-
-@final
-class RuleSyntax(BaseModel):
-    """One selector and one bound; that there is exactly one of each is checked with the rule's meaning."""
+class RuleKeys(BaseModel, ABC):
+    """The keys by which a rule selects its pairs, and those of a bound by 'epsilon'."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,10 +76,24 @@ class RuleSyntax(BaseModel):
     per: LengthText | None = None
     within: LengthText | None = None
     beyond: Literal["linear"] | None = None
-    values: dict[str, Epsilon] | None = None
-    individuals: IndividualsSyntax | None = None
-    otherwise: Epsilon | None = None
-    weight: str | None = None
+
+
+if TYPE_CHECKING:
+
+    @final
+    class RuleSyntax(RuleKeys):
+        """One selector and one bound; that there is exactly one of each is checked with the rule's meaning.
+
+        Each kind of rule with a key of its own has a field of that name, None in rules that do not have the key.
+        """
+
+        otherwise: Epsilon | None = None
+        weight: str | None = None
+
+else:
+    _KINDS = {kind.key: (kind.field | None, None) for kind in RULE_KINDS}
+    _LAST = {"otherwise": (Epsilon | None, None), "weight": (str | None, None)}
+    RuleSyntax = create_model("RuleSyntax", __base__=RuleKeys, __module__=__name__, **_KINDS, **_LAST)
 
 
 @final
@@ -123,7 +124,7 @@ SELECTS: Final = (
 )
 BOUNDS: Final = (
     "a rule bounds by epsilon (with per, within, or within and beyond: linear; together with measure: max and per), "
-    "by values or individuals with otherwise, or, with secrets: {edges}, by weight"
+    f"by {listed([kind.key for kind in RULE_KINDS], ' or ')} with otherwise, or, with secrets: {{edges}}, by weight"
 )
 
 HERE: Final[dict[str, str]] = {
@@ -141,7 +142,6 @@ WRITTEN: Final[dict[str, str]] = {
     "presence": "write 'presence: true', and below it 'epsilon: 0.5'",
     "beyond": "write 'beyond: linear', or leave it out",
     "secrets": "write 'secrets: {edges: file.csv}' or 'secrets: {partition: name}'",
-    "values": "write an epsilon for each value, as in {HIV: 0.1, flu: 0.5}",
-    "individuals": "write an epsilon for each value, as in {ann: 0.1, bob: 0.5}, or the name of a column",
+    **{kind.key: kind.example for kind in RULE_KINDS},
 }
 """How a part of a rule is written, by its key."""

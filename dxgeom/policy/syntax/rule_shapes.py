@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS, AnyRuleKind, kind_of_rule
+from dxgeom.policy.rule_kinds.values import ValuesKind
 from dxgeom.policy.syntax.joint_rules import Noted, joint_mistakes, splits_records
-from dxgeom.policy.syntax.models import BOUNDS, SELECTS, WRITTEN, RuleSyntax
+from dxgeom.policy.syntax.models import BOUNDS, SELECTS, WRITTEN, RuleSyntax, listed
 
 _NEVER_WITH_PRESENCE: Final = (
     "together",
     "measure",
-    "values",
-    "individuals",
+    *(kind.key for kind in RULE_KINDS),
     "otherwise",
     "per",
     "within",
@@ -21,6 +22,7 @@ _NEVER_WITH_PRESENCE: Final = (
     "weight",
 )
 
+VALUES: Final = ValuesKind.key
 _NAME_THEM: Final = "name the attributes with 'change'"
 
 
@@ -34,21 +36,26 @@ def shape_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
     if rule.presence is not None:
         yield from _about_presence(rule)
         return
-    bounds = ("epsilon", "values", "individuals", "weight")
+    bounds = ("epsilon", *(kind.key for kind in RULE_KINDS), "weight")
     stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
     if len(stated) != 1:
         found = " and ".join(stated) or "none of them"
-        message = f"a rule has one of 'epsilon', 'values', 'individuals' and 'weight', found {found}"
+        known = listed([f"'{key}'" for key in bounds], " and ")
+        message = f"a rule has one of {known}, found {found}"
         yield "DX131", None, message, BOUNDS
     yield from joint_mistakes(rule)
     yield from _about_secrets(rule)
-    yield from _about_individuals(rule)
-    if rule.otherwise is not None and rule.values is None and not isinstance(rule.individuals, dict):
+    for kind in RULE_KINDS:
+        if kind.key != VALUES and getattr(rule, kind.key) is not None:
+            yield from _about_own_key(rule, kind)
+    given = kind_of_rule(rule)
+    if rule.otherwise is not None and not (given and given[0].takes_otherwise(given[1])):
         yield "DX131", "otherwise", "'otherwise' goes with 'values' or a list of 'individuals'", WRITTEN["values"]
     yield from _about_lengths(rule)
-    if rule.between is not None and rule.values is not None:
+    by_value = getattr(rule, VALUES) is not None
+    if rule.between is not None and by_value:
         yield "DX131", "values", "'values' goes with 'change', not with 'between'", _NAME_THEM
-    if rule.values is not None and rule.change is not None and len(rule.change) > 1:
+    if by_value and rule.change is not None and len(rule.change) > 1:
         yield "DX131", "values", "'values' belong to one attribute, found several in 'change'", "write one rule each"
 
 
@@ -56,7 +63,7 @@ def _what_to_select(rule: RuleSyntax) -> str:
     """For a rule that selects nothing: what its other keys need."""
     if rule.secrets is not None and rule.secrets.edges is not None:
         return "add 'change' with the attribute whose values the edges join"
-    if rule.values is not None or rule.individuals is not None:
+    if kind_of_rule(rule) is not None:
         return "add 'change' with the attribute whose values these are"
     return SELECTS
 
@@ -87,15 +94,14 @@ def _about_secrets(rule: RuleSyntax) -> Iterator[Noted]:
             yield "DX131", key, f"'{key}' does not go with 'secrets'", advice
 
 
-def _about_individuals(rule: RuleSyntax) -> Iterator[Noted]:
-    if rule.individuals is None:
-        return
+def _about_own_key(rule: RuleSyntax, kind: AnyRuleKind) -> Iterator[Noted]:
     for key in ("per", "within", "secrets"):
         if getattr(rule, key) is not None:
-            yield "DX131", key, f"'{key}' does not go with 'individuals'", "write two rules"
+            yield "DX131", key, f"'{key}' does not go with '{kind.key}'", "write two rules"
     said = rule.secrets is not None or rule.together is not None
     if not said and _of_no_single_attribute(rule):
-        yield "DX131", "individuals", "'individuals' go with 'change' of one attribute", "write one rule each"
+        message = f"'{kind.key}' {kind.goes} with 'change' of one attribute"
+        yield "DX131", kind.key, message, "write one rule each"
 
 
 def _about_lengths(rule: RuleSyntax) -> Iterator[Noted]:
@@ -103,7 +109,7 @@ def _about_lengths(rule: RuleSyntax) -> Iterator[Noted]:
     if len(lengths) == 2:
         yield "DX131", "within", "a rule has 'per' or 'within', found both", "write two rules"
     for key in lengths:
-        if rule.values is not None:
+        if getattr(rule, VALUES) is not None:
             yield "DX131", key, f"'{key}' goes with 'epsilon', not with 'values'", "write two rules"
         if rule.between is not None:
             yield "DX131", key, f"'{key}' goes with 'change', not with 'between'", _NAME_THEM

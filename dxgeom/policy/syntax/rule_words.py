@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.columns import plain
 
@@ -19,11 +20,9 @@ def words_of(rule: RuleSyntax) -> str:
     elif rule.secrets is not None:
         bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"
         return f"{what} along the edges of {rule.secrets.edges}: {bound}"
-    if rule.values is not None:
-        return f"{what}: epsilon by value"
-    if rule.individuals is not None:
-        column = f", column {rule.individuals}" if isinstance(rule.individuals, str) else ""
-        return f"{what}: epsilon by individual{column}"
+    given = kind_of_rule(rule)
+    if given is not None:
+        return f"{what}: {given[0].words(given[1])}"
     what += " together" if rule.together else ""
     parts = [f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"]
     for key, length in (("per", rule.per), ("within", rule.within)):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dxgeom.audit.binomial_bounds import lower_chance, upper_chance
-from dxgeom.audit.observed_loss import observed_loss
+from dxgeom.audit.observed_losses import observed_loss
 from dxgeom.errors import UnsupportedCombination
 
 

@@ -7,7 +7,8 @@ import json
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
-from dxgeom.queries.schema import policy_schema, queries_schema
+from dxgeom.policy.syntax.schema import policy_schema
+from dxgeom.queries.schema import queries_schema
 
 
 def printed(*arguments):

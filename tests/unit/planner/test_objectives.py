@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.laplace import fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 
 
@@ -60,7 +60,7 @@ def test_no_scales_have_a_smaller_worst_error_than_the_fairest(seed):
     equal = 1 / np.sqrt(importance) / sensitivity.queries.float_steps
     equal *= feasible(sensitivity, equal)
     worst = np.max(importance * 2 * (equal * sensitivity.queries.float_steps) ** 2)
-    fairest = fairest_laplace(sensitivity, importance)
+    fairest = max_min_laplace(sensitivity, importance)
     assert np.max(importance * fairest.ideal_variances) == pytest.approx(worst, rel=1e-9)
     assert feasible(sensitivity, fairest.law.scales) <= 1
     assert np.all(fairest.ideal_variances <= 2 * (equal * sensitivity.queries.float_steps) ** 2 * (1 + 1e-8))
@@ -73,7 +73,7 @@ def test_what_the_worst_answer_does_not_need_goes_to_the_others():
     distances[:2, :2] = distances[2:, 2:] = 1
     np.fill_diagonal(distances, 0)
     workload = dx.LinearQueries.from_matrix(["a", "b", "c"], matrix)
-    fairest = fairest_laplace(sensitivity_of(dx.verify_metric(distances), workload))
+    fairest = max_min_laplace(sensitivity_of(dx.verify_metric(distances), workload))
     assert fairest.ideal_variances == pytest.approx([8, 8, 2], rel=0.1)
 
 

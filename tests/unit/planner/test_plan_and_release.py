@@ -280,7 +280,7 @@ def test_predictions_stay_above_the_bound_for_very_thin_bodies(closeness):
     queries = dx.LinearQueries.from_matrix(["a", "b", "c"], [[0, 0, 0, 10**6], [0, 3, 0, 3], [0, 2, 0, -1]])
     chosen = dx.plan(metric, queries)
     assert chosen.predicted_mse >= chosen.lower_bound * (1 - 1e-9)
-    draws = chosen.mechanism.law.simulate(200_000, np.random.default_rng(0)) @ chosen.mechanism.float_spread.T
+    draws = chosen.mechanism.law.simulate(200_000, np.random.default_rng(0)) @ chosen.mechanism.float_mixing.T
     assert np.allclose((draws**2).mean(axis=0), chosen.mechanism.variances(), rtol=0.05)
 
 

@@ -19,8 +19,8 @@ from dxgeom.errors import (
 )
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
-from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
+from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.planner.choose import plan

@@ -12,15 +12,15 @@ from reference.changes import every_change, exact_largest_load
 import dxgeom as dx
 import dxgeom.mechanisms.linear.scale_groups as tied_module
 import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
-import dxgeom.metrics.operations.extent as extent_module
+import dxgeom.metrics.operations.diameters as extent_module
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.intervals import half_widths
-from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, fairest_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.operations.changes import FactoredChanges, ListedChanges
-from dxgeom.metrics.operations.extent import l1_diameter, l1_diameter_of_tables
+from dxgeom.metrics.operations.diameters import l1_diameter, l1_diameter_of_tables
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries
@@ -88,7 +88,7 @@ def test_scales_from_factors_are_those_from_the_list_and_honour_every_pair(text,
     assert isinstance(listed.changes, ListedChanges)
     assert np.array_equal(factored.of_each_query, listed.of_each_query)
     sizes, bounds = every_change(metric.metric, factored.queries.numerators)
-    for build in (optimal_laplace, fairest_laplace, epsilon_dp_laplace):
+    for build in (optimal_laplace, max_min_laplace, epsilon_dp_laplace):
         ours, theirs = build(factored), build(listed)
         assert ours.ideal_variances == pytest.approx(theirs.ideal_variances, rel=1e-6)
         assert exact_largest_load(sizes[:, ours.mixing.noisy], bounds, exact_rates(ours)) <= 1
@@ -111,7 +111,7 @@ def test_released_answers_are_the_exact_ones_plus_the_same_noise(name):
 def test_noise_of_its_own_is_the_matrix_of_zeros_and_ones(name):
     sensitivity = sensitivity_of(*loaded(POLICY, name))
     own = optimal_laplace(sensitivity)
-    assert isinstance(own.mixing, OwnNoise)
+    assert isinstance(own.mixing, DiagonalMixing)
     mixed = replace(own, mixing=own.mixing.matrix)
     assert isinstance(mixed, AdditiveMechanism)
     counts = np.arange(sensitivity.metric.size)
@@ -132,9 +132,9 @@ def test_rates_that_are_tied_honour_every_pair_and_cost_nothing_where_values_are
     )
     queries = parse_queries("queries: [{marginals: {ways: 2}}]", policy)
     sensitivity = sensitivity_of(policy.compile(), queries)
-    free = optimal_laplace(sensitivity), fairest_laplace(sensitivity)
+    free = optimal_laplace(sensitivity), max_min_laplace(sensitivity)
     monkeypatch.setattr(tied_module, "MOST_FREE", 3)
-    tied = optimal_laplace(sensitivity), fairest_laplace(sensitivity)
+    tied = optimal_laplace(sensitivity), max_min_laplace(sensitivity)
     for one, other in zip(free, tied, strict=True):
         assert other.ideal_variances == pytest.approx(one.ideal_variances, rel=1e-3)
         assert other.ideal_variances.sum() == pytest.approx(one.ideal_variances.sum(), rel=1e-8)
@@ -146,7 +146,7 @@ def test_rates_that_are_tied_still_honour_a_metric_of_unlike_values(monkeypatch)
     metric, queries = loaded(POLICY, "marginals")
     sensitivity = sensitivity_of(metric, queries)
     sizes, bounds = every_change(metric.metric, sensitivity.queries.numerators)
-    for build in (optimal_laplace, fairest_laplace):
+    for build in (optimal_laplace, max_min_laplace):
         assert exact_largest_load(sizes, bounds, exact_rates(build(sensitivity))) <= 1
     monkeypatch.setattr(tied_module, "MOST_FREE", 1000)
     assert optimal_laplace(sensitivity).ideal_variances.sum() > 0

@@ -9,7 +9,8 @@ from reference.project import POLICIES
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
-from dxgeom.queries.queries_file import load_queries, parse_queries
+from dxgeom.queries.queries_file import load_queries, parse_queries, queries_from_dict
+from dxgeom.queries.syntax import QUERY_KINDS
 from dxgeom.universe.queries import LinearQueries
 
 CLINIC = """policy: clinic
@@ -321,3 +322,59 @@ def test_bounds_at_every_value_ask_for_the_same_ranges_as_none():
     assert np.array_equal(
         parse_queries(asked, policy).numerators, parse_queries("queries: [{ranges: day}]\n", policy).numerators
     )
+
+
+def test_a_dictionary_says_what_a_file_says(clinic):
+    text = (
+        "records: 7\nqueries:\n  - {count: \"sex == 'F' and native == 'Yes'\", importance: 2.5}\n  - mean: age\n"
+        "  - {marginals: {ways: 2, of: [sex, dose]}, where: age < 18}\n  - {prefixes: dose, at: [0.25], name: low}\n"
+    )
+    data = {
+        "queries": [
+            {"importance": 2.5, "count": "sex == 'F' and native == 'Yes'"},
+            {"mean": "age"},
+            {"marginals": {"ways": 2, "of": ("sex", "dose")}, "where": "age < 18"},
+            {"prefixes": "dose", "at": [Fraction(1, 4)], "name": "low"},
+        ],
+        "records": 7,
+    }
+    assert queries_from_dict(data, clinic).fingerprint == parse_queries(text, clinic).fingerprint
+    assert queries_from_dict({"queries": [{"count": True}]}, clinic, 5).records == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        (
+            {"queries": [{"count": "sx == 'M'"}, {"sum": "native"}]},
+            ["queries[0].count: DX202", "queries[1].sum: DX201"],
+        ),
+        ({"queries": [{"count": ["a"]}]}, ["queries[0].count: DX108"]),
+        ({"queries": [{"ranges": "age", "at": [18, 40]}]}, ["queries[0].at[1]: DX202"]),
+        ({"queries": [{"count": object()}]}, ["queries[0].count: DX108: found a Python object"]),
+        ({"queries": [{"count": "true", "importance": -1}]}, ["queries[0].importance: DX209"]),
+        ({"query": []}, ["query: DX105", "top level: DX107"]),
+        ([], ["top level: DX108"]),
+    ],
+)
+def test_mistakes_in_a_dictionary_are_told_by_their_path(clinic, data, messages):
+    with pytest.raises(QueryError) as caught:
+        queries_from_dict(data, clinic, file="mine")
+    for message in messages:
+        assert f"mine: {message}" in str(caught.value)
+    assert len(caught.value.diagnostics) == len(messages)
+
+
+def test_a_marginal_of_no_columns_is_an_error_at_its_place(clinic):
+    for query in ("marginal: []", "marginals: [[]]"):
+        with pytest.raises(QueryError, match=r"DX108: a marginal is of one or more columns"):
+            parse_queries(f"queries:\n  - {query}\n", clinic)
+
+
+def test_every_kind_of_query_says_in_its_model_what_it_takes():
+    for kind in QUERY_KINDS:
+        fields = kind.syntax.model_fields
+        assert next(iter(fields)) == kind.word
+        assert {"name", "importance"} < set(fields)
+        assert all(field.description for field in fields.values())
+        assert kind.syntax.model_json_schema()["required"] == [kind.word]

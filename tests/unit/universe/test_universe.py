@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -12,10 +13,12 @@ from dxgeom.universe.attributes import (
     OUTSIDE,
     BinnedAttribute,
     CategoricalAttribute,
+    NotAValue,
     RangeAttribute,
     numbers_of,
 )
 from dxgeom.universe.columns import plain
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 
@@ -25,6 +28,8 @@ def F(text):
 
 
 AGE = RangeAttribute("age", F("0"), F("100"), F("5"))
+WEEK = "did you mean '2024-01-01'?"
+WEEKS = DateAttribute("week", date(2024, 1, 1), date(2024, 1, 20), 7)
 BINS = BinnedAttribute("income", (F("0"), F("0.1"), F("18"), F("65")))
 NATIVE = CategoricalAttribute("native", ("Yes", "No"))
 PLACES = PointsAttribute("place", ("a", "b", "c"), "plane", np.array([[0.0, 0], [1, 0], [2, 2]]), "km")
@@ -105,3 +110,33 @@ def test_numbers_are_written_as_a_person_would(number, text):
 @given(st.fractions(max_denominator=5000))
 def test_written_numbers_read_back_as_themselves(number):
     assert Fraction(plain(number)) == number
+
+
+@pytest.mark.parametrize("attribute", [AGE, BINS, NATIVE, WEEKS], ids=lambda attribute: attribute.name)
+def test_a_label_is_what_a_person_may_write_for_its_code(attribute):
+    assert [attribute.code_of(label) for label in attribute.labels] == list(range(attribute.size))
+
+
+def test_what_a_table_may_hold_a_person_may_write():
+    assert AGE.code_of("7.5") == AGE.code_of("5") == 1
+    assert WEEKS.code_of("2024-01-09") == WEEKS.code_of("2024-01-08") == 1
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text", "message", "advice"),
+    [
+        (AGE, "old", "age is a number, found 'old': this is not a decimal number", ""),
+        (AGE, "101", "age runs from 0 to 100, found '101'", ""),
+        (NATIVE, "yes", "native has no value 'yes'; did you mean 'Yes'?", "did you mean 'Yes'?"),
+        (
+            WEEKS,
+            "2024-02-01",
+            "week has no value '2024-02-01'; did you mean '2024-01-01'?",
+            "did you mean '2024-01-01'?",
+        ),
+    ],
+)
+def test_a_text_that_names_no_value_is_refused_with_what_may_be_meant(attribute, text, message, advice):
+    with pytest.raises(NotAValue) as refused:
+        attribute.code_of(text)
+    assert (str(refused.value), refused.value.advice) == (message, advice)

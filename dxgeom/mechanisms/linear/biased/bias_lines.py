@@ -66,8 +66,8 @@ class SquaredError(ScaleCost):
         return np.asarray((self.records * biases) ** 2 + 2 * self.price * scales**2)
 
     def lowest(self, rise: float, run: float) -> float:
-        steepness = float(self.records) ** 2 * run
-        return steepness * rise / (steepness * run + 8 * self.price)
+        slope = float(self.records) ** 2 * run
+        return slope * rise / (slope * run + 8 * self.price)
 
 
 @final

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.biased.bias_lines import UniformBound
 from dxgeom.mechanisms.linear.biased.bias_search import best_scale, closest_map
-from dxgeom.mechanisms.linear.steepness import steepness
+from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
 from dxgeom.metrics.metric import Metric
 
 _RANGE_BITS = 24
@@ -34,7 +34,7 @@ def changed_alike(metric: Metric, rows: NDArray[np.int64], records: int, per_sca
 
     Definition: the bias of c is max (|v_i − v_j| − c·d(i, j))/2 over all rows and all pairs, 0 at least; so the best c
     is one of its breakpoints, or next to 0, where the answers hardly depend on the data.
-    Guarantee: the shift is *exact*; the changed rows have no larger steepness than c but for rounding, and whoever
+    Guarantee: the shift is *exact*; the changed rows have no larger sensitivity than c but for rounding, and whoever
     rests a promise on it computes it anew.
     Raises: TooLarge for metrics without structure on too many records; UnboundedLoss when a row separates records at
     distance 0.
@@ -42,7 +42,7 @@ def changed_alike(metric: Metric, rows: NDArray[np.int64], records: int, per_sca
     widest = int(np.ptp(rows, axis=1).max())
     finer = max(0, _RANGE_BITS - widest.bit_length())
     fine = rows << finer
-    steepest = float(steepness(metric, fine).max())
+    steepest = float(query_sensitivities(metric, fine).max())
     if steepest == 0:
         return CommonChange(rows, 0, 0)
     lowest = fine.min(axis=1, keepdims=True)

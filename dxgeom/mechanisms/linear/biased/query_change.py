@@ -18,7 +18,7 @@ from dxgeom.mechanisms.linear.biased.bias_search import JointSearch, best_scale,
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.operations.extent import smallest_distance
+from dxgeom.metrics.operations.diameters import smallest_distance
 from dxgeom.universe.queries import LinearQueries
 
 WEIGHT_LIMIT = 1 << 20
@@ -80,7 +80,7 @@ def changed(
     return answered, QueryChange(sensitivity.queries, records, tuple(shifts))
 
 
-def with_known_bias(mechanism: AdditiveMechanism, change: QueryChange) -> AdditiveMechanism:
+def biased_mechanism(mechanism: AdditiveMechanism, change: QueryChange) -> AdditiveMechanism:
     """The same mechanism, made for changed queries, as one that answers what was asked, with a known bias."""
     return replace(mechanism, name="changed-queries", change=change)
 

@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.hulls.span import Span, hull_in_span
+from dxgeom.geometry.hulls.span import SpannedSpace, hull_in_span
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
@@ -25,7 +25,7 @@ class SensitivityHull:
     """The polytope around all ±Δ_e/b_e in the coordinates of the span's pivot queries."""
 
     sensitivity: Sensitivity
-    span: Span
+    span: SpannedSpace
     body: SymmetricPolytope
 
 
@@ -53,5 +53,5 @@ def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> Ad
     """
     if hull is None:
         nobody = np.zeros(len(sensitivity.queries.names), dtype=bool)
-        return AdditiveMechanism("hull", sensitivity, None, OwnNoise(nobody))
-    return AdditiveMechanism("hull", sensitivity, FacetConeNoise(hull.body), hull.span.spread)
+        return AdditiveMechanism("hull", sensitivity, None, DiagonalMixing(nobody))
+    return AdditiveMechanism("hull", sensitivity, FacetConeNoise(hull.body), hull.span.combinations)

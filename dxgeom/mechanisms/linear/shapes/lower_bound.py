@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import longest_first, principal_axes
 
 _TURNS = 200
@@ -107,8 +107,8 @@ def volume_bound(hull: SensitivityHull, importance: NDArray[np.float64] | None =
     if importance is not None:
         steps = steps * np.sqrt(importance)
     dimension = body.dimension
-    spread = hull.span.spread.astype(np.float64) * steps[:, None]
-    stretch = math.sqrt(max(float(np.linalg.det(spread.T @ spread)), 0.0))
+    combinations = hull.span.combinations.astype(np.float64) * steps[:, None]
+    stretch = math.sqrt(max(float(np.linalg.det(combinations.T @ combinations)), 0.0))
     excess = float(np.max(np.abs(body.normals * body.inflation) @ (body.units * body.moved)))
     volume = body.volume * (max(0.0, 1 - excess) / body.inflation) ** dimension * stretch
     ball = math.pi ** (dimension / 2) / math.gamma(dimension / 2 + 1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import principal_axes
 from dxgeom.mechanisms.linear.shapes.trace_ellipsoid import least_trace_ellipsoid
 from dxgeom.noise.laws.box import BoxNoise

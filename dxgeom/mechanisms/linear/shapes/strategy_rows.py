@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.universe.weight_table import WeightTable, on_shared_classes
 
 Kind: TypeAlias = Literal["cells", "blocks"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.bodies.polytope import hull_of_points
-from dxgeom.geometry.hulls.coarse_polytope import coarse_polytope
+from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
 
 HAIR = 1e-4 + 1e-6
 """Corners are moved outward by less than this."""

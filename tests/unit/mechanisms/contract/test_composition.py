@@ -20,10 +20,10 @@ from dxgeom.mechanisms.contract.composition import (
     in_sequence,
     least_error_shares,
 )
-from dxgeom.mechanisms.finite.finite_laplace import truncated_geometric
-from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
+from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistic import moments
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.contract.group_loss import group_loss
+from dxgeom.mechanisms.contract.group_losses import group_loss
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
@@ -18,7 +18,7 @@ from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.operations.path_lengths import path_lengths
+from dxgeom.metrics.operations.upper_distances import path_lengths
 
 LINE = LineMetric(tuple(map(Fraction, range(4))), Fraction(1, 3))
 METRICS = {

@@ -9,10 +9,10 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.finite.optimal_table import bracketed_table, optimal_table
+from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
-from dxgeom.mechanisms.metric_space.small_graphs import small_graphs
+from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
 
 
 def even(size):

@@ -22,16 +22,16 @@ from dxgeom.errors import (
     UnboundedLoss,
     UnsupportedCombination,
 )
-from dxgeom.mechanisms.finite.finite_laplace import (
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
+from dxgeom.mechanisms.finite.laplace_tables import (
     finite_laplace,
     halved_exponential,
     truncated_geometric,
     truncated_geometric_law,
 )
-from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.mechanisms.finite.likelihood_ratio_bounds import hidden_odds, hidden_odds_of_table, odds_below
-from dxgeom.mechanisms.finite.optimal_table import optimal_table
+from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds, likelihood_ratio_bounds_of_table, odds_below
 from dxgeom.mechanisms.finite.remap import bayes_remap, remapped_loss
 from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.checking.verification import verify
@@ -178,12 +178,12 @@ def test_tables_have_a_largest_size():
     with pytest.raises(TooLarge):
         finite_laplace(line(257, 1))
     with pytest.raises(TooLarge):
-        hidden_odds(line(2049, 1))
+        likelihood_ratio_bounds(line(2049, 1))
 
 
 def test_a_hair_too_much_is_refused():
     most = Fraction(3, 2)
-    hidden = hidden_odds_of_table([[Fraction(1), most], [most, Fraction(1)]])
+    hidden = likelihood_ratio_bounds_of_table([[Fraction(1), most], [most, Fraction(1)]])
     p = Fraction(6, 10)
     fair = FiniteMechanism(((p, 1 - p), (1 - p, p)))
     assert hidden.excess(fair) is None
@@ -203,7 +203,7 @@ def test_a_private_table_is_never_made_by_hand():
     with pytest.raises(UnsupportedCombination, match="positive multiple"):
         honouring(line(2, 1), truncated_geometric_law(1, Fraction(2)), "nothing", Fraction(0))
     with pytest.raises(UnsupportedCombination, match="verified metrics only"):
-        hidden_odds(LineMetric((Fraction(0), Fraction(1)), Fraction(1)))
+        likelihood_ratio_bounds(LineMetric((Fraction(0), Fraction(1)), Fraction(1)))
 
 
 @given(
@@ -218,7 +218,7 @@ def test_a_law_that_is_a_little_off_is_repaired_to_be_private_exactly(noise, siz
         [max(p + Fraction(e) * Fraction(size), Fraction(0)) for p, e in zip(row, errors, strict=True)]
         for row, errors in zip(ideal.rows, noise, strict=True)
     ]
-    hidden = hidden_odds(metric)
+    hidden = likelihood_ratio_bounds(metric)
     law = rounded_and_mixed(weights, hidden)
     table = [[odds_below(entry) for entry in row] for row in along(4, 1)]
     assert is_private(law, table)
@@ -228,9 +228,9 @@ def test_a_law_that_is_a_little_off_is_repaired_to_be_private_exactly(noise, siz
 
 def test_what_is_far_from_private_is_not_repaired():
     with pytest.raises(CertificateRefused, match="too far"):
-        rounded_and_mixed([[Fraction(9), Fraction(1)], [Fraction(1), Fraction(9)]], hidden_odds(line(2, 1)))
+        rounded_and_mixed([[Fraction(9), Fraction(1)], [Fraction(1), Fraction(9)]], likelihood_ratio_bounds(line(2, 1)))
     with pytest.raises(DxgeomError, match="positive sum"):
-        rounded_and_mixed([[Fraction(0), Fraction(0)], [Fraction(1), Fraction(9)]], hidden_odds(line(2, 1)))
+        rounded_and_mixed([[Fraction(0), Fraction(0)], [Fraction(1), Fraction(9)]], likelihood_ratio_bounds(line(2, 1)))
 
 
 def test_draws_follow_their_row():
@@ -290,8 +290,8 @@ def test_losses_priors_and_remaps_that_do_not_fit_are_refused():
         lambda: optimal_table(line(3, 1), uniform(3), absolute(2)),
         lambda: optimal_table(line(3, 1), uniform(3), absolute(3), stretch=Fraction(1, 2)),
         lambda: FiniteMechanism.from_weights([[Fraction(0)]]),
-        lambda: hidden_odds_of_table([[Fraction(1), Fraction(2)], [Fraction(3), Fraction(1)]]),
-        lambda: hidden_odds_of_table([[Fraction(1), Fraction(1, 2)], [Fraction(1, 2), Fraction(1)]]),
+        lambda: likelihood_ratio_bounds_of_table([[Fraction(1), Fraction(2)], [Fraction(3), Fraction(1)]]),
+        lambda: likelihood_ratio_bounds_of_table([[Fraction(1), Fraction(1, 2)], [Fraction(1, 2), Fraction(1)]]),
     ):
         with pytest.raises(DxgeomError):
             wrong()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dxgeom.mechanisms.linear.max_min_rates import largest_fair_rates
+from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates
 
 
 def fair(rows, shape):
@@ -18,7 +18,7 @@ def fair(rows, shape):
         order = np.argsort(-(scaled @ rates))[:most]
         return (scaled @ rates)[order], scaled[order]
 
-    return largest_fair_rates(heaviest, shape * largest) / largest
+    return max_min_fair_rates(heaviest, shape * largest) / largest
 
 
 def by_linear_programmes(rows, shape):

@@ -77,7 +77,7 @@ def test_laplace_scales_honour_every_pair_in_exact_arithmetic(kind, count, binar
     sensitivity = sensitivity_case(kind, count, binary, seed)
     for build in (optimal_laplace, epsilon_dp_laplace):
         mechanism = build(sensitivity)
-        noisy = np.flatnonzero([any(row) for row in mechanism.spread])
+        noisy = np.flatnonzero([any(row) for row in mechanism.mixing_matrix])
         load = exact_load(sensitivity.differences[:, noisy], sensitivity.bounds, mechanism.law.scales)
         assert load <= 1
         silent = np.setdiff1d(np.arange(count), noisy)
@@ -91,7 +91,7 @@ def test_the_hull_honours_every_pair_in_exact_arithmetic(kind, count, binary, se
     for difference, bound in zip(sensitivity.differences, sensitivity.bounds, strict=True):
         pivots = difference[hull.span.pivots]
         assert exact_gauge(hull.body, [Fraction(int(x)) / Fraction(float(bound)) for x in pivots]) <= 1
-        follows = [sum(s * int(x) for s, x in zip(row, pivots, strict=True)) for row in hull.span.spread]
+        follows = [sum(s * int(x) for s, x in zip(row, pivots, strict=True)) for row in hull.span.combinations]
         assert follows == difference.tolist()
 
 
@@ -131,7 +131,7 @@ def test_predicted_errors_agree_with_released_answers(build, kind, count, binary
     }[build](sensitivity)
     spend = Fraction(1, 3)
     draws = mechanism.law.draw(20_000, InsecureSeededRandomness(5), 1 / spend)
-    squares = (draws @ mechanism.float_spread.T) ** 2
+    squares = (draws @ mechanism.float_mixing.T) ** 2
     standard_error = squares.std(axis=0) / np.sqrt(len(draws))
     assert np.all(np.abs(squares.mean(axis=0) - mechanism.variances(spend)) < 6 * standard_error)
 
@@ -205,7 +205,7 @@ def test_a_span_is_exact_for_any_rank(seed):
     differences = generator.integers(-9, 10, (40, rank)) @ generator.integers(-9, 10, (rank, 6))
     span = span_of(differences, np.ones(len(differences)), 7)
     assert len(span.pivots) == np.linalg.matrix_rank(differences)
-    assert np.all(differences[:, span.pivots].astype(object) @ span.spread.T == differences)
+    assert np.all(differences[:, span.pivots].astype(object) @ span.combinations.T == differences)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -231,7 +231,7 @@ def test_intervals_cover_at_least_as_often_as_they_say(build, level):
     laplace = optimal_laplace(sensitivity)
     mechanism = laplace if build == "laplace" else hull_mechanism(sensitivity, sensitivity_hull(sensitivity))
     widths = half_widths(mechanism, level, Fraction(1), None)
-    errors = np.abs(mechanism.law.draw(400_000, InsecureSeededRandomness(6)) @ mechanism.float_spread.T)
+    errors = np.abs(mechanism.law.draw(400_000, InsecureSeededRandomness(6)) @ mechanism.float_mixing.T)
     covered = (errors <= widths).mean(axis=0)
     slack = 6 * np.sqrt(level * (1 - level) / 400_000)
     assert np.all(covered >= level - slack)

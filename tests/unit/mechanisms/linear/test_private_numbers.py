@@ -6,9 +6,9 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.selection.selection import selection
-from dxgeom.mechanisms.selection.small_database import small_database
-from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.mechanisms.selection.selections import selection
+from dxgeom.mechanisms.selection.small_databases import small_database
+from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 
 POLICY = dx.Policy.from_dict(
     {

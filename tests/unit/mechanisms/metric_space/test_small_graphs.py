@@ -4,7 +4,7 @@ import networkx as nx
 import pytest
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.metric_space.small_graphs import small_graphs
+from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
 
 
 def as_networkx(graphs, code):

@@ -13,9 +13,9 @@ from reference.selection_law import CHANCES, exponential_chances, permute_and_fl
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.linear import steepness as steepness_file
-from dxgeom.mechanisms.linear.steepness import over_common_unit, spread, steepness
-from dxgeom.mechanisms.selection.selection import selection
+from dxgeom.mechanisms.linear import score_sensitivities
+from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities, range_sensitivity
+from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.metrics.checking.closure import repair_metric
 from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.universe.queries import LinearQueries
@@ -42,7 +42,7 @@ def metric_of(entries, size):
 def loss_over_distance(mechanism, law, records, spend):
     """The largest |ln P(r | x)/P(r | x')| over spend·d(i, j), over all neighbours and candidates."""
     size = mechanism.metric.size
-    rate = spend / Fraction(mechanism.spread)
+    rate = spend / Fraction(mechanism.range_sensitivity)
     chances = {}
     for x in histograms(size, records):
         scores = [int(row @ np.array(x)) for row in mechanism.numerators]
@@ -70,7 +70,7 @@ def test_every_neighbour_of_every_small_histogram_keeps_its_odds(law, data):
         st.lists(st.lists(st.integers(-5, 5), min_size=size, max_size=size), min_size=count, max_size=count)
     )
     mechanism = selection(metric, candidates(weights), law)
-    if mechanism.spread > 0:
+    if mechanism.range_sensitivity > 0:
         assert loss_over_distance(mechanism, law, 3, Fraction(1, 2)) <= 1 + 1e-12
 
 
@@ -78,7 +78,7 @@ def test_every_neighbour_of_every_small_histogram_keeps_its_odds(law, data):
 def test_the_odds_come_near_their_bound_so_the_noise_is_not_wasteful(law):
     metric = verify_metric([[0, 1], [1, 0]])
     mechanism = selection(metric, candidates([[1, 0], [0, 1]]), law)
-    assert mechanism.spread == pytest.approx(2)
+    assert mechanism.range_sensitivity == pytest.approx(2)
     assert loss_over_distance(mechanism, law, 8, Fraction(1)) > 0.95
 
 
@@ -92,23 +92,23 @@ def test_the_spread_is_the_largest_change_of_a_lead_over_all_pairs(rows):
         Fraction(int(np.ptp(table[:, i] - table[:, j])), abs(int(places[i] - places[j])))
         for i, j in itertools.combinations(range(5), 2)
     )
-    found = spread(metric, table)
+    found = range_sensitivity(metric, table)
     assert expected <= Fraction(found) <= expected * (1 + Fraction(1, 2**50))
-    assert found <= 2 * steepness(metric, table).max() * (1 + 1e-15)
+    assert found <= 2 * query_sensitivities(metric, table).max() * (1 + 1e-15)
 
 
 def test_beyond_the_comparison_limit_twice_the_steepness_stands_in(monkeypatch):
     metric = verify_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]]).metric
     rows = np.array([[0, 3, 3], [0, 2, 2]])
-    assert spread(metric, rows) == pytest.approx(1)
-    monkeypatch.setattr(steepness_file, "COMPARISON_LIMIT", 1)
-    assert spread(metric, rows) == pytest.approx(6)
+    assert range_sensitivity(metric, rows) == pytest.approx(1)
+    monkeypatch.setattr(score_sensitivities, "COMPARISON_LIMIT", 1)
+    assert range_sensitivity(metric, rows) == pytest.approx(6)
 
 
 def test_scores_that_move_together_need_half_the_noise():
     metric = verify_metric([[0, 1], [1, 0]])
-    assert selection(metric, candidates([[1, 0], [0, 0]])).spread == pytest.approx(1)
-    assert selection(metric, candidates([[1, 0], [0, 1]])).spread == pytest.approx(2)
+    assert selection(metric, candidates([[1, 0], [0, 0]])).range_sensitivity == pytest.approx(1)
+    assert selection(metric, candidates([[1, 0], [0, 1]])).range_sensitivity == pytest.approx(2)
 
 
 def test_a_constant_normaliser_never_helps_with_linear_scores_of_two_records():
@@ -142,7 +142,7 @@ def test_the_shortfall_is_exceeded_no_more_often_than_it_says(scores, rate, leve
     metric = verify_metric([[0, 1], [1, 0]])
     count = len(scores)
     mechanism = selection(metric, candidates([[1, 0], *[[0, 1]] * (count - 1)]))
-    shortfall = mechanism.shortfall(level, rate * Fraction(mechanism.spread))
+    shortfall = mechanism.shortfall(level, rate * Fraction(mechanism.range_sensitivity))
     for chances in (permute_and_flip_chances(scores, rate), exponential_chances(scores, rate)):
         missed = sum(p for p, s in zip(chances, scores, strict=True) if s <= max(scores) - shortfall)
         assert missed <= (1 - level) * (1 + 1e-9)
@@ -166,7 +166,7 @@ def test_theorem_4_as_printed_adds_what_it_should_subtract():
 def test_candidates_nobody_can_influence_are_compared_without_noise():
     metric = verify_metric([[0, np.inf], [np.inf, 0]])
     mechanism = selection(metric, candidates([[1, 0], [0, 1]]))
-    assert mechanism.spread == 0
+    assert mechanism.range_sensitivity == 0
     picked = {
         dx.release(mechanism, [3, 4], ledger=":memory:", spend="1/1000", insecure_test_seed=seed).answer
         for seed in range(10)
@@ -178,7 +178,7 @@ def test_a_lead_that_differs_at_distance_zero_is_refused():
     metric = verify_metric([[0, 0], [0, 0]])
     with pytest.raises(UnboundedLoss):
         selection(metric, candidates([[1, 0], [0, 1]]))
-    assert selection(metric, candidates([[1, 0], [1, 0]])).spread == 0
+    assert selection(metric, candidates([[1, 0], [1, 0]])).range_sensitivity == 0
 
 
 def test_weights_share_one_unit_exactly():

@@ -16,8 +16,8 @@ from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnsupportedCombin
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column
-from dxgeom.mechanisms.statistics.norm_sensitivities import corner_structure, entry_sensitivities, norm_sensitivities
-from dxgeom.mechanisms.statistics.polynomial_statistic import moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.sensitivities import corner_structure, entry_sensitivities, norm_sensitivities
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 

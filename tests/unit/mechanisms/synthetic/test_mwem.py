@@ -14,9 +14,9 @@ from reference.selection_law import permute_and_flip_chances
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.synthetic import mwem as mwem_file
-from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright
-from dxgeom.mechanisms.synthetic.mwem import mwem
+from dxgeom.mechanisms.synthetic import multiplicative_weights as mwem_file
+from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, measured_at_once
+from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.verification import verify, verify_metric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -111,7 +111,7 @@ def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_o
     names = MARGINALS_POLICY.universe.names
     subsets = [subset for size in (1, 2, 3) for subset in itertools.combinations(names, size)]
     tables = LinearQueries.marginals(MARGINALS_POLICY.universe, subsets)
-    mechanism, at_once = mwem(ordinary, tables), outright(ordinary, tables)
+    mechanism, at_once = mwem(ordinary, tables), measured_at_once(ordinary, tables)
     assert np.sqrt(at_once.ideal_variances / 2) == pytest.approx(2 * 7)
     seen = set()
     for records, spend in itertools.product((1, 100, 10**4), (Fraction(1, 1000), Fraction(1, 10), Fraction(1))):
@@ -184,7 +184,7 @@ def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch)
     select, draw = mwem_file.choose, LaplaceNoise.draw
 
     def noted_select(scores, lead, share, law, randomness):
-        assert lead == 2 * mechanism.fineness * mechanism.steepness.max()
+        assert lead == 2 * mechanism.fineness * mechanism.query_sensitivities.max()
         shares.append(share)
         return select(scores, lead, share, law, randomness)
 
@@ -199,7 +199,7 @@ def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch)
     assert shares == [Fraction(3, 10) / 9] * 3
     assert sum(shares) + sum(share for _, share in factors) == Fraction(3, 10)
     for one, (scales, _) in zip(answer.measurements, factors, strict=True):
-        assert scales == [mechanism.fineness * mechanism.steepness[one.query]]
+        assert scales == [mechanism.fineness * mechanism.query_sensitivities[one.query]]
 
 
 def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
@@ -210,8 +210,8 @@ def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
     spend, fine = Fraction(3, 2), mechanism.fineness
     start = np.rint(rows @ (np.ones(3) / 3) * 2 * fine).astype(int)
     laws = {}
-    noise = [interval_law(Fraction(float(c)) * fine * 3 / 2 / spend, 600) for c in mechanism.steepness]
-    rate = spend / 3 / Fraction(2 * fine * float(mechanism.steepness.max()))
+    noise = [interval_law(Fraction(float(c)) * fine * 3 / 2 / spend, 600) for c in mechanism.query_sensitivities]
+    rate = spend / 3 / Fraction(2 * fine * float(mechanism.query_sensitivities.max()))
     for pair in itertools.combinations_with_replacement(range(3), 2):
         exact = rows @ np.bincount(pair, minlength=3) * fine
         chances = permute_and_flip_chances([abs(int(a) - int(b)) for a, b in zip(exact, start, strict=True)], rate)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.steepness import steepness
-from dxgeom.mechanisms.synthetic.integer_queries import integer_queries
+from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
+from dxgeom.mechanisms.synthetic.common_unit import integer_queries
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.product import SumMetric
@@ -73,8 +73,8 @@ class Rows:
     def totals(self, counts):
         return self.numerators @ counts
 
-    def steepness(self, metric):
-        return steepness(metric, self.numerators)
+    def query_sensitivities(self, metric):
+        return query_sensitivities(metric, self.numerators)
 
     def answers(self, queries=None):
         chosen = self.numerators if queries is None else self.numerators[queries.start : queries.stop]
@@ -157,7 +157,7 @@ def test_steps_that_drift_hundreds_of_nats_apart_stay_accurate():
 @settings(max_examples=15)
 @given(workload=workloads)
 def test_the_steepness_of_a_box_is_that_of_its_row(metric, workload):
-    assert np.array_equal(workload.steepness(metric), as_rows(workload).steepness(metric))
+    assert np.array_equal(workload.query_sensitivities(metric), as_rows(workload).query_sensitivities(metric))
 
 
 def test_a_step_along_all_cells_of_a_marginal_is_one_step():
@@ -273,4 +273,4 @@ def test_any_mixture_of_queries_is_learnt_as_its_rows_say(some, weights, steps):
     assert [asked.block_of(len(parts[0].names) + place) for place in range(3)] == [
         range(len(parts[0].names), len(parts[0].names) + 3)
     ] * 3
-    assert np.array_equal(asked.steepness(SUM), steepness(SUM, rows.numerators))
+    assert np.array_equal(asked.query_sensitivities(SUM), query_sensitivities(SUM, rows.numerators))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference.claimed_distances import KINDS, SIZE, disturbed, euclidean, integers, symmetric
 
 import dxgeom as dx
-from dxgeom.metrics.checking.half_precision_screen import coarse_copy, coarse_of, suspects
+from dxgeom.metrics.checking.half_precision_screen import half_precision_copy, half_precision_of, suspects
 from dxgeom.metrics.checking.min_plus import worst_detour
 
 
@@ -19,7 +19,7 @@ from dxgeom.metrics.checking.min_plus import worst_detour
 def test_the_worst_detour_is_the_same_with_a_coarse_copy(kind, seed, start, rows):
     matrix = symmetric(KINDS[kind](seed))
     stop = min(start + rows, SIZE)
-    coarse = coarse_of(matrix, rows)
+    coarse = half_precision_of(matrix, rows)
     assert worst_detour(matrix, start, stop, coarse) == worst_detour(matrix, start, stop)
 
 
@@ -28,7 +28,7 @@ def test_the_worst_detour_is_the_same_with_a_coarse_copy(kind, seed, start, rows
 def test_no_pair_that_a_detour_shortens_is_left_out(seed, kind):
     matrix = symmetric(KINDS[kind](seed))
     shortest = (matrix[:, :, None] + matrix[None, :, :]).min(axis=1)
-    coarse = coarse_copy(matrix)
+    coarse = half_precision_copy(matrix)
     assert coarse is not None
     found, count = suspects(coarse, 0, SIZE)
     assert count == np.count_nonzero(found)
@@ -37,7 +37,7 @@ def test_no_pair_that_a_detour_shortens_is_left_out(seed, kind):
 
 def test_small_whole_numbers_are_decided_by_the_copy_alone():
     matrix = symmetric(integers(3, 90, 200))
-    coarse = coarse_of(matrix, 64)
+    coarse = half_precision_of(matrix, 64)
     assert coarse is not None
     assert coarse.slack == 0
     shortest = (matrix[:, :, None] + matrix[None, :, :]).min(axis=1)
@@ -48,7 +48,7 @@ def test_small_whole_numbers_are_decided_by_the_copy_alone():
     "matrix", [euclidean(1, 20), np.zeros((SIZE, SIZE)), KINDS["a line"](4), np.where(np.eye(SIZE) > 0, 0, np.inf)]
 )
 def test_where_a_copy_would_not_help_there_is_none(matrix):
-    assert coarse_of(matrix, 64) is None
+    assert half_precision_of(matrix, 64) is None
 
 
 def test_one_part_in_a_billion_is_found_among_four_hundred_records():

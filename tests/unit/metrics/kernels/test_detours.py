@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.claimed_distances import KINDS, SIZE, euclidean, symmetric
 
 import dxgeom as dx
-from dxgeom.metrics.checking.half_precision_screen import coarse_copy
+from dxgeom.metrics.checking.half_precision_screen import half_precision_copy
 from dxgeom.metrics.kernels import detours, detours_in_numpy
 
 rows = st.integers(1, 70)
@@ -53,7 +53,7 @@ def test_both_find_the_same_worst_detour_and_the_same_shortest_ones(compiled, ki
 def test_both_suspect_the_same_pairs_and_find_the_same_worst_of_them(compiled, kind, seed, start, height, slack):
     matrix = symmetric(KINDS[kind](seed))
     stop = min(start + height, SIZE)
-    coarse = coarse_copy(matrix)
+    coarse = half_precision_copy(matrix)
     assert coarse is not None
     suspected, count = detours_in_numpy.suspects(coarse.entries, start, stop, slack)
     again, as_many = compiled.suspects(coarse.entries, start, stop, slack)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.operations import lipschitz as by_structure
+from dxgeom.metrics.operations import lipschitz_constants as by_structure
 
 
 def all_quotients(metric, values):

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.metrics.kernels.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_in_reach
+from dxgeom.metrics.kernels.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_within_limit
 
 edges = st.dictionaries(
     st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1]), st.integers(1, 9)
@@ -39,7 +39,7 @@ def test_lengths_from_a_node_are_those_of_shortest_paths(found):
 def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach):
     paths = table(8, found)
     expected = {(i, j, paths[i][j]) for i, j in itertools.combinations(range(8), 2) if paths[i][j] <= reach}
-    pairs = pairs_in_reach(graph_of(8, found), reach, 100)
+    pairs = pairs_within_limit(graph_of(8, found), reach, 100)
     assert pairs is not None
     listed = list(zip(*(column.tolist() for column in pairs), strict=True))
     assert len(listed) == len(expected)
@@ -48,7 +48,7 @@ def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach):
 
 def test_too_many_pairs_are_noticed_before_they_are_made():
     star = graph_of(20_000, {(0, node): 1 for node in range(1, 20_000)})
-    assert pairs_in_reach(star, 2, 1_000_000) is None
-    within_one = pairs_in_reach(star, 1, 1_000_000)
+    assert pairs_within_limit(star, 2, 1_000_000) is None
+    within_one = pairs_within_limit(star, 1, 1_000_000)
     assert within_one is not None
     assert within_one[0].size == 19_999

@@ -12,7 +12,7 @@ from reference.bodies import generating_pairs_of
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.groups import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric

@@ -8,7 +8,7 @@ from reference.bodies import generating_pairs_of
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.groups import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
@@ -19,7 +19,7 @@ from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.operations.differences import generating_differences
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 
 LINE = LineMetric(tuple(Fraction(x) for x in ("0", "0.1", "5", "5.5")), Fraction("0.3"))

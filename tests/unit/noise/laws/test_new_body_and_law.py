@@ -21,8 +21,8 @@ from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope
 from dxgeom.geometry.containment.comparison import contains
 from dxgeom.mechanisms.linear.containment import largest_load
-from dxgeom.noise.laws import k_norm_noise as registry
-from dxgeom.noise.laws.k_norm_noise import k_norm_noise
+from dxgeom.noise.laws import k_norm as registry
+from dxgeom.noise.laws.k_norm import k_norm_noise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.exact_numbers import rational

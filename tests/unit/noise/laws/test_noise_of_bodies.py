@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dxgeom.errors import WrongArgument
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.laws.k_norm_noise import k_norm_noise, simulate_noise
+from dxgeom.noise.laws.k_norm import k_norm_noise, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HULL = hull_of_differences(np.array([[5, 1], [2, 4], [-3, 3]]), np.ones(3))
@@ -65,3 +66,9 @@ def test_released_noise_of_any_body_has_its_moment(body):
 
 def test_halfspaces_are_drawn_from_their_hull_without_loss():
     assert k_norm_noise(SQUARE).acceptance > 1 - 1e-6
+
+
+@pytest.mark.parametrize("wrong", [None, "box", [1.0, 2.0], np.eye(2), Box])
+def test_what_is_no_body_has_no_noise(wrong):
+    with pytest.raises(WrongArgument, match="one of dxgeom"):
+        k_norm_noise(wrong)

@@ -17,7 +17,7 @@ from dxgeom.errors import PolicyError
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 

@@ -16,8 +16,9 @@ from dxgeom.errors import PolicyError
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.syntax import models as syntax_models
-from dxgeom.queries.kinds import KINDS
-from dxgeom.queries.schema import DESCRIPTIONS, policy_schema, queries_schema
+from dxgeom.policy.syntax.schema import DESCRIPTIONS, policy_schema
+from dxgeom.queries.schema import queries_schema
+from dxgeom.queries.syntax import KINDS
 
 WRONG = sorted((TESTS / "golden" / "policies" / "wrong").glob("*.yaml"))
 STRUCTURAL = {"DX105", "DX106", "DX108"}

@@ -12,14 +12,14 @@ from reference.changed_query import distances_of, least_bias, least_squared_erro
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.biased import query_change
-from dxgeom.mechanisms.linear.biased.query_change import changed, most_saved, with_known_bias
+from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, changed, most_saved
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import Group, GroupedMetric
+from dxgeom.metrics.combinations.groups import Group, GroupedMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
@@ -72,7 +72,7 @@ def random_matrix(metric, seed, count=1, largest=100):
 
 def laplace(asked, records):
     answered, change = changed(asked, records)
-    return with_known_bias(optimal_laplace(answered), change)
+    return biased_mechanism(optimal_laplace(answered), change)
 
 
 def exact_rows(queries):
@@ -207,7 +207,7 @@ def test_hull_noise_can_be_for_changed_queries_too():
     before = hull_mechanism(asked, sensitivity_hull(asked))
     prices = before.ideal_variances / optimal_laplace(asked).ideal_variances
     answered, change = changed(asked, 20, None, prices)
-    after = with_known_bias(hull_mechanism(answered, sensitivity_hull(answered)), change)
+    after = biased_mechanism(hull_mechanism(answered, sensitivity_hull(answered)), change)
     assert after.variances().sum() < before.variances().sum()
 
 
@@ -219,9 +219,9 @@ def test_intervals_hold_for_the_worst_records(kind, level):
     asked = sensitivity(metric, random_matrix(metric, 4, 1 if kind == "laplace" else 2))
     answered, change = changed(asked, records)
     noise = optimal_laplace(answered) if kind == "laplace" else hull_mechanism(answered, sensitivity_hull(answered))
-    mechanism = with_known_bias(noise, change)
+    mechanism = biased_mechanism(noise, change)
     widths = half_widths(mechanism, level, spend, records)
-    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(5), 1 / spend) @ mechanism.float_spread.T
+    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(5), 1 / spend) @ mechanism.float_mixing.T
     before, after = exact_rows(asked.queries), exact_rows(answered.queries)
     for query in range(len(before)):
         shifts = [float(b - a) for a, b in zip(before[query], after[query], strict=True)]

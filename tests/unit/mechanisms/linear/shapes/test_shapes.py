@@ -22,10 +22,10 @@ from dxgeom.geometry.bodies.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.coarse_hull import coarse_hull
+from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import determinant_bound, rotation_bound
-from dxgeom.mechanisms.linear.shapes.rotated_laplace import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_space import round_space
+from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -109,11 +109,11 @@ def inner_dimension(law):
 def test_the_error_of_simulated_noise_is_the_predicted_one(name, queries):
     mechanism = build(name, builder(sensitivity(4, 12, queries)))
     draws = mechanism.law.simulate(200_000, np.random.default_rng(5))
-    answers = draws @ mechanism.float_spread.T
+    answers = draws @ mechanism.float_mixing.T
     squares = answers**2
     # Six standard errors for each of nine queries: a false alarm below 2e-8.
     error = 6 * squares.std(axis=0) / np.sqrt(len(squares))
-    assert np.all(np.abs(squares.mean(axis=0) - mechanism.variances()) <= error + mechanism.float_spread.max() ** 2)
+    assert np.all(np.abs(squares.mean(axis=0) - mechanism.variances()) <= error + mechanism.float_mixing.max() ** 2)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -180,7 +180,7 @@ def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
     asked = sensitivity(3, 40, 9)
     total = {}
     for facets in (2_000, 24):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.block_hulls.FACETS", facets)
+        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.hulls_of_blocks.FACETS", facets)
         mechanism = build("block-hulls", CandidateBuilder(asked))
         total[facets] = float(mechanism.variances().sum())
         assert max(part.body.facets for part in mechanism.law.inner.parts) <= facets
@@ -194,7 +194,7 @@ def test_the_error_of_lattice_releases_is_the_predicted_one(name):
     mechanism = build(name, builder(sensitivity(4, 12, 5)))
     spend = Fraction(1, 3)
     draws = mechanism.law.draw(5_000, InsecureSeededRandomness(6), 1 / spend)
-    squares = (draws @ mechanism.float_spread.T) ** 2
+    squares = (draws @ mechanism.float_mixing.T) ** 2
     error = 6 * squares.std(axis=0) / np.sqrt(len(squares))
     assert mechanism.name == name
     assert np.all(np.abs(squares.mean(axis=0) - mechanism.variances(spend)) < error)

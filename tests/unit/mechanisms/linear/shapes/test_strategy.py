@@ -16,7 +16,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.round_space import round_space
+from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -139,7 +139,7 @@ def mechanism():
 
 def test_released_answers_have_the_predicted_error(mechanism):
     """A false alarm, were the seed drawn at random, has a chance below 3e-8: six standard errors for 11 answers."""
-    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(3)) @ mechanism.float_spread.T
+    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(3)) @ mechanism.float_mixing.T
     error = 6 * (draws**2).std(axis=0) / np.sqrt(len(draws))
     assert np.all(np.abs((draws**2).mean(axis=0) - mechanism.variances()) <= error)
 
@@ -147,7 +147,7 @@ def test_released_answers_have_the_predicted_error(mechanism):
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_error_bars_cover_as_often_as_they_say_and_hardly_more(mechanism, level):
     widths = half_widths(mechanism, level, Fraction(1), None)
-    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(4)) @ mechanism.float_spread.T
+    draws = mechanism.law.draw(200_000, InsecureSeededRandomness(4)) @ mechanism.float_mixing.T
     covered = (np.abs(draws) <= widths).mean(axis=0)
     error = 6 * np.sqrt(level * (1 - level) / len(draws))
     assert np.all(covered >= level - error)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import hiding
-from dxgeom.mechanisms.linear.diagonal_mixing import OwnNoise
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -75,7 +75,7 @@ class RoundSpace:
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
         law = hiding(inner, self.scales[:, None] * image, self._differences, self.sensitivity.bounds)
-        return AdditiveMechanism(name, self.sensitivity, law, OwnNoise(self.noisy))
+        return AdditiveMechanism(name, self.sensitivity, law, DiagonalMixing(self.noisy))
 
     @property
     def _differences(self) -> NDArray[np.int64]:

@@ -15,11 +15,11 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
-from dxgeom.mechanisms.selection.selection import choose, require_rate, require_scores_fit
+from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
+from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
-from dxgeom.mechanisms.synthetic.integer_queries import IntegerQueries, integer_queries
-from dxgeom.mechanisms.synthetic.measure_at_once import outright
+from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -47,9 +47,10 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     not measured yet, at the cost of spend·d/3T. The cells of its marginal, or the query alone where it is not of a
     marginal, are measured with Laplace noise at the cost of 2·spend·d/3T. y^t is y^(t−1) reweighed along all that was
     measured (:func:`dxgeom.mechanisms.synthetic.fitting.fit`). The answer is y^T. With T = 0 nothing is selected:
-    everything is measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.outright`) costs spend·d.
+    everything is measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.measured_at_once`) costs spend·d.
 
-    ``steepness`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at most max_k c_k·d.
+    ``query_sensitivities`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at
+    most max_k c_k·d.
     The cells of a marginal have noise of scale 2·max c_k·3T/(2·spend): a replaced record leaves one and enters another.
     ``fineness``: the lattice's steps per unit. ``start`` (N,): a public distribution. ``rounds``: None for
     :meth:`rounds_for`.
@@ -66,14 +67,14 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     name: str
     metric: VerifiedMetric = field(repr=False)
     asked: IntegerQueries = field(repr=False)
-    steepness: NDArray[np.float64] = field(repr=False)
+    query_sensitivities: NDArray[np.float64] = field(repr=False)
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
 
     @cached_property
     def fingerprint(self) -> str:
-        asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.steepness)
+        asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.query_sensitivities)
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
@@ -123,7 +124,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @cached_property
     def _at_once(self) -> AdditiveMechanism:
-        return outright(self.metric, self.asked.queries)
+        return measured_at_once(self.metric, self.asked.queries)
 
     @cached_property
     def _total_at_once(self) -> float:
@@ -145,13 +146,13 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         """
         firsts, beyond = self.asked.blocks.T
         starts = np.unique(firsts)
-        steepest = np.maximum.reduceat(self.steepness, starts)[np.searchsorted(starts, firsts)]
+        steepest = np.maximum.reduceat(self.query_sensitivities, starts)[np.searchsorted(starts, firsts)]
         return np.asarray(steepest * np.minimum(beyond - firsts, 2))
 
     @property
     def _largest_lead(self) -> float:
         """How far a lead between two scores can change for each unit of distance, in steps: one rises, one falls."""
-        return 2 * self.fineness * float(self.steepness.max())
+        return 2 * self.fineness * float(self.query_sensitivities.max())
 
     def _everything(
         self, modelled: NDArray[np.float64], data: NDArray[np.int64], spend: Fraction, randomness: Randomness
@@ -251,15 +252,23 @@ def mwem(
             f"0 and that many, found {rounds}"
         )
     if rounds == 0:
-        outright(metric, queries)
-    steepness = asked.steepness(metric.metric)
+        measured_at_once(metric, queries)
+    query_sensitivities = asked.query_sensitivities(metric.metric)
     begin = _public_start(start, metric.size)
-    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, None if rounds is None else int(rounds))
+    return Mwem(
+        "mwem",
+        metric,
+        asked,
+        query_sensitivities,
+        _fineness(query_sensitivities),
+        begin,
+        None if rounds is None else int(rounds),
+    )
 
 
-def _fineness(steepness: NDArray[np.float64]) -> int:
+def _fineness(query_sensitivities: NDArray[np.float64]) -> int:
     """A power of two, so that nothing is rounded when sensitivities are multiplied by it."""
-    noisy = steepness[steepness > 0]
+    noisy = query_sensitivities[query_sensitivities > 0]
     if not noisy.size:
         return 1
     needed = math.ceil(math.log2(STEPS_PER_SENSITIVITY / float(noisy.min())))

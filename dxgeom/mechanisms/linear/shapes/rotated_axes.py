@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, longest_first, principal_axes, spread_of
 from dxgeom.noise.laws.laplace import LaplaceNoise
 

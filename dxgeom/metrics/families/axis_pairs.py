@@ -14,7 +14,7 @@ from dxgeom.numeric.rows import distinct_rows
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def pairs_in_fibres(shape: Sequence[int], axes: Sequence[int], part: Metric) -> Iterator[PairBlock]:
+def pairs_along_axes(shape: Sequence[int], axes: Sequence[int], part: Metric) -> Iterator[PairBlock]:
     """The generating pairs of a metric on the codes of some axes, in every fibre of the whole product.
 
     Args: ``shape`` of the whole; ``axes`` of the fibres, in the order of ``part``'s codes, the last one fastest.
@@ -39,7 +39,7 @@ def _combined(sizes: Sequence[int], strides: Sequence[int]) -> NDArray[np.int64]
     return total
 
 
-def fibre_labels(shape: Sequence[int], axes: Sequence[int]) -> NDArray[np.int64]:
+def axis_labels(shape: Sequence[int], axes: Sequence[int]) -> NDArray[np.int64]:
     """For every record of a product, the number of the fibre along ``axes`` that it lies in."""
     sizes = [1 if axis in axes else size for axis, size in enumerate(shape)]
     labels = np.arange(math.prod(sizes), dtype=np.int64).reshape(sizes)

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.steepness import common_unit, steepness
+from dxgeom.mechanisms.linear.score_sensitivities import common_unit, query_sensitivities
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.restriction import on_axes
@@ -83,7 +83,7 @@ class IntegerQueries:
         """(K,): the exact answers on a histogram, in units. **Not private.** Callers see to it that they fit int64."""
         return np.array(self.tables.totals(counts), dtype=np.int64) * self.factors
 
-    def steepness(self, metric: Metric) -> NDArray[np.float64]:
+    def query_sensitivities(self, metric: Metric) -> NDArray[np.float64]:
         """(K,): the Lipschitz constant of each query's weights, in units, *rounded up*.
 
         Raises: UnboundedLoss when a query separates records at distance 0.
@@ -108,9 +108,9 @@ class IntegerQueries:
         rows = (row * factor for row, factor in zip(_single_rows(table), factors, strict=True))
         each = (row.reshape(table.shape)[codes] for row in rows)
         if fewer is not None:
-            return np.concatenate([steepness(fewer, weights.reshape(1, -1)) for weights in each])
+            return np.concatenate([query_sensitivities(fewer, weights.reshape(1, -1)) for weights in each])
         whole = (np.broadcast_to(weights.reshape(broadcast), shape).reshape(1, -1) for weights in each)
-        return np.concatenate([steepness(metric, row) for row in whole])
+        return np.concatenate([query_sensitivities(metric, row) for row in whole])
 
 
 def _single_rows(table: WeightTable) -> Iterator[NDArray[np.int64]]:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.biased.common_change import changed_alike
+from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
-from dxgeom.mechanisms.linear.steepness import over_common_unit, steepness
-from dxgeom.mechanisms.selection.selection import choose, nats_of, require_rate, require_scores_fit
+from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_largest import SelectionLaw
+from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
@@ -194,7 +194,7 @@ def small_database(
             "coarser universe, or use mwem"
         )
     numerators, unit = over_common_unit(queries)
-    steepest = float(steepness(metric.metric, numerators).max())
+    steepest = float(query_sensitivities(metric.metric, numerators).max())
     asked = SmallDatabaseMechanism("small database", metric, queries, law, numerators, unit, steepest, size)
     if records is None:
         return asked
@@ -202,14 +202,14 @@ def small_database(
 
 
 def _with_changed_queries(asked: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:
-    """The same for the queries whose bias and steepness together have the smallest bound."""
+    """The same for the queries whose bias and sensitivity together have the smallest bound."""
     if records < 1:
         raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
     per_scale = 2 * (math.log(asked.databases) + nats_of(_LEVEL))
     change = changed_alike(asked.metric.metric, asked.numerators, records, per_scale)
     unit = asked.unit / 2**change.finer
     queries = replace(asked.queries, weights=change.rows, units=(unit,) * len(change.rows))
-    steepest = float(steepness(asked.metric.metric, change.rows).max())
+    steepest = float(query_sensitivities(asked.metric.metric, change.rows).max())
     return replace(
         asked,
         queries=queries,

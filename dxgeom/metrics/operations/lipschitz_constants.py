@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.grouped import GroupedMetric
+from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
@@ -20,7 +20,7 @@ from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.metric import Metric, all_pairs
-from dxgeom.metrics.operations.pair_classes import kinds_of_records
+from dxgeom.metrics.operations.pair_classes import classes_of_records
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.universe.weight_table import WeightTable
@@ -93,7 +93,7 @@ def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) ->
         return l1_diameter(tables.matrix(), weights)
     if tables.count <= _LISTED_QUERIES:
         try:
-            return l1_diameter(kinds_of_records(tables), weights)
+            return l1_diameter(classes_of_records(tables), weights)
         except TooLarge:
             pass
     return math.nextafter(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.hulls.coarse_polytope import coarse_polytope
+from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 
 FACETS = 8_000

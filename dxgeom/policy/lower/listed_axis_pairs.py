@@ -21,7 +21,7 @@ Indices: TypeAlias = NDArray[np.int64]
 
 @final
 @dataclass(frozen=True)
-class ListedFibres:
+class ListedAxisPairs:
     """The listed records, grouped by all attributes but those at ``places``."""
 
     universe: Universe

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.hulls.coarse_polytope import coarse_polytope
+from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
-from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior, require_prior
-from dxgeom.mechanisms.finite.likelihood_ratio_bounds import hidden_odds
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds
 from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
 from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.numeric.linear_program import SparseRows, minimise_linear
+from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 
 LARGEST_PROGRAMME = 400_000
 """Constraints: about a hundred points of the plane, or more on a line or a graph."""
@@ -43,7 +43,7 @@ def optimal_table(
     guesses = _require_losses(metric, prior, losses)
     if stretch < 1:
         raise DxgeomError(f"a stretch is at least 1, found {stretch}")
-    hidden = hidden_odds(metric, spend)
+    hidden = likelihood_ratio_bounds(metric, spend)
     pairs, bounds = _constraints(metric, float(stretch))
     if 2 * len(pairs) * guesses > LARGEST_PROGRAMME:
         raise TooLarge(
@@ -78,7 +78,7 @@ def bracketed_table(
     _require_losses(metric, prior, losses)
     if min(map(min, losses)) < 0:
         raise UnsupportedCombination("a bracket is relative to the loss, so losses are not negative: add a constant")
-    hidden = hidden_odds(metric, spend)
+    hidden = likelihood_ratio_bounds(metric, spend)
     pairs, bounds = _constraints(metric, 1.0)
     if np.any(bounds == 0):
         raise UnboundedLoss(_TOGETHER)
@@ -122,14 +122,14 @@ def _solve(costs: NDArray[np.float64], pairs: NDArray[np.int64], bounds: NDArray
     rows = np.arange(count)
     # e^(−d) times the larger side, so that no coefficient exceeds 1.
     shrunk = np.repeat(np.exp(-np.concatenate([bounds, bounds])), guesses)
-    ratios = SparseRows(
+    ratios = ConstraintRows(
         count,
         np.concatenate([rows, rows]),
         np.concatenate([(one[:, None] * guesses + answers).ravel(), (other[:, None] * guesses + answers).ravel()]),
         np.concatenate([shrunk, -np.ones(count)]),
     )
     cells = np.arange(secrets * guesses)
-    sums = SparseRows(secrets, cells // guesses, cells, np.ones(cells.size))
+    sums = ConstraintRows(secrets, cells // guesses, cells, np.ones(cells.size))
     scale = float(np.abs(costs).max()) or 1.0
     solution = minimise_linear(costs.ravel() / scale, ratios, sums, np.ones(secrets))
     return np.maximum(solution.reshape(secrets, guesses), 0.0)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.product import SumMetric, distances_of_parts
+from dxgeom.metrics.families.axis_pairs import pairs_along_axes
 from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.fibre_pairs import pairs_in_fibres
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down, sum_round_down
 
@@ -72,7 +72,7 @@ class GroupedMetric(Metric):
         yield from SumMetric(self.parts).generating_pairs()
         for group in self.groups:
             count = math.prod(self.shape[place] for place in group.places)
-            yield from pairs_in_fibres(self.shape, group.places, DiscreteMetric(count, group.epsilon))
+            yield from pairs_along_axes(self.shape, group.places, DiscreteMetric(count, group.epsilon))
 
     def certificate(self) -> MetricCertificate:
         for group in self.groups:

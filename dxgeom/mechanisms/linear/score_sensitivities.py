@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.lipschitz import lipschitz
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import quotient_round_up
 from dxgeom.universe.queries import LinearQueries
@@ -19,7 +19,7 @@ from dxgeom.universe.queries import LinearQueries
 LARGEST_WEIGHT = 2**50
 """Weights over a common unit stay below this, so that differences of differences are exact in float64."""
 COMPARISON_LIMIT = 2_000_000_000
-"""Beyond so many differences the spread is bounded by twice the steepness instead: a quarter of a minute."""
+"""Beyond so many differences the range is bounded by twice the sensitivity instead: a quarter of a minute."""
 
 
 def common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fraction]:
@@ -47,7 +47,7 @@ def over_common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fractio
     return queries.numerators * factors[:, None], unit
 
 
-def steepness(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def query_sensitivities(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """(K,): max |rows[k, i] − rows[k, j]|/d(i, j) over generating pairs, *rounded up*.
 
     Raises: UnboundedLoss when a row separates records at distance 0.
@@ -55,12 +55,12 @@ def steepness(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     return _finite(np.array([lipschitz(metric, row) for row in rows]))
 
 
-def spread(metric: Metric, rows: NDArray[np.int64]) -> float:
+def range_sensitivity(metric: Metric, rows: NDArray[np.int64]) -> float:
     """max over generating pairs of (max_k Δ_k − min_k Δ_k)/d(i, j) with Δ_k = rows[k, i] − rows[k, j], *rounded up*.
 
-    It is at most twice the largest steepness, and equal to it when all rows move the same way. The range of a vector
-    is a seminorm, so generating pairs are enough.
-    Guarantee: beyond the stated number of comparisons, twice the largest steepness, which is never smaller.
+    It is at most twice the largest sensitivity of a row, and equal to it when all rows move the same way. The range of
+    a vector is a seminorm, so generating pairs are enough.
+    Guarantee: beyond the stated number of comparisons, twice the largest sensitivity of a row, which is never smaller.
     Raises: UnboundedLoss when the range is not 0 at distance 0.
     """
     fewer, values = without_idle_attributes(metric, rows)
@@ -68,7 +68,7 @@ def spread(metric: Metric, rows: NDArray[np.int64]) -> float:
     for block in fewer.generating_pairs():
         compared += block.bound.size * len(values)
         if compared > COMPARISON_LIMIT:
-            return 2 * float(steepness(metric, rows).max())
+            return 2 * float(query_sensitivities(metric, rows).max())
         highest = values[0, block.first] - values[0, block.second]
         lowest = highest.copy()
         for row in values[1:]:

@@ -48,7 +48,7 @@ def odds_below(distance: Fraction, bits: int = HIDDEN_BITS) -> Fraction:
 
 @final
 @dataclass(frozen=True, eq=False)
-class HiddenOdds:
+class LikelihoodRatioBounds:
     """``most[k]`` bounds P(z | x)/P(z | y) both ways for the secrets x = first[k], y = second[k] and every answer z.
 
     Pairs that generate a metric are enough: bounds multiply along a shortest path.
@@ -87,7 +87,7 @@ class HiddenOdds:
         return None
 
 
-def hidden_odds(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> HiddenOdds:
+def likelihood_ratio_bounds(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> LikelihoodRatioBounds:
     """The odds e^(spend·d) along the metric's generating pairs, *rounded down*.
 
     Raises: TooLarge beyond 2,048 secrets; UnsupportedCombination for a metric that was not verified.
@@ -107,10 +107,10 @@ def hidden_odds(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> Hidden
             if bound not in known:
                 known[bound] = odds_below(Fraction(bound) * spend)
             most.append(known[bound])
-    return HiddenOdds(metric.size, tuple(first), tuple(second), tuple(most))
+    return LikelihoodRatioBounds(metric.size, tuple(first), tuple(second), tuple(most))
 
 
-def hidden_odds_of_table(table: Sequence[Sequence[Fraction | float]]) -> HiddenOdds:
+def likelihood_ratio_bounds_of_table(table: Sequence[Sequence[Fraction | float]]) -> LikelihoodRatioBounds:
     """The same from a symmetric table of exact odds e^d, ∞ where nothing is hidden."""
     size = len(table)
     pairs = [(x, y, table[x][y]) for x in range(size) for y in range(x + 1, size)]
@@ -119,4 +119,4 @@ def hidden_odds_of_table(table: Sequence[Sequence[Fraction | float]]) -> HiddenO
         raise DxgeomError("odds form a symmetric square table")
     if any(most < 1 for _, _, most in kept):
         raise DxgeomError("odds that stay hidden are at least 1")
-    return HiddenOdds(size, tuple(p[0] for p in kept), tuple(p[1] for p in kept), tuple(p[2] for p in kept))
+    return LikelihoodRatioBounds(size, tuple(p[0] for p in kept), tuple(p[1] for p in kept), tuple(p[2] for p in kept))

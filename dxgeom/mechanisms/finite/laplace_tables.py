@@ -9,8 +9,8 @@ from flint import arb, arb_mat, ctx
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.mechanisms.finite.likelihood_ratio_bounds import LAW_BITS, hidden_odds, odds_below
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.ratio_bounds import LAW_BITS, likelihood_ratio_bounds, odds_below
 from dxgeom.metrics.checking.verification import VerifiedMetric
 
 LARGEST_LINE = 512
@@ -86,7 +86,7 @@ def finite_laplace(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> Pri
         weights = [
             [max(_middle(scale * ball), Fraction(0)) for scale, ball in zip(scales, row, strict=True)] for row in balls
         ]
-    law = rounded_and_mixed(weights, hidden_odds(metric, spend))
+    law = rounded_and_mixed(weights, likelihood_ratio_bounds(metric, spend))
     return honouring(metric, law, "finite Laplace", spend)
 
 
@@ -99,7 +99,9 @@ def halved_exponential(metric: VerifiedMetric, spend: Fraction = Fraction(1)) ->
     """
     with ctx.workprec(_PRECISION):
         weights = [[_middle(ball) for ball in row] for row in _kernel(metric, spend / 2)]
-    return honouring(metric, rounded_and_mixed(weights, hidden_odds(metric, spend)), "halved exponential", spend)
+    return honouring(
+        metric, rounded_and_mixed(weights, likelihood_ratio_bounds(metric, spend)), "halved exponential", spend
+    )
 
 
 def _kernel(metric: VerifiedMetric, spend: Fraction) -> list[list[arb]]:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.path_lengths import path_lengths
+from dxgeom.metrics.operations.upper_distances import path_lengths
 from dxgeom.numeric.exact_sums import exact_sum
-from dxgeom.numeric.linear_program import SparseRows, minimise_linear
+from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 from dxgeom.numeric.rounding import round_up
 
 MOST_MOVES = 200_000
@@ -88,8 +88,8 @@ def _cheapest_moves(
     from_type, to_type = np.nonzero(np.isfinite(costs))
     width = len(from_type)
     ends = np.concatenate([from_type, len(supply) + to_type])
-    rows = SparseRows(len(supply) + len(demand), ends, np.tile(np.arange(width), 2), np.ones(2 * width))
-    nothing = SparseRows(0, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    rows = ConstraintRows(len(supply) + len(demand), ends, np.tile(np.arange(width), 2), np.ones(2 * width))
+    nothing = ConstraintRows(0, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     sides = np.concatenate([supply, demand]).astype(np.float64)
     moves = np.zeros(costs.shape, dtype=np.int64)
     moves[from_type, to_type] = np.rint(minimise_linear(costs[from_type, to_type], nothing, rows, sides))

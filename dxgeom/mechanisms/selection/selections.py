@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
-from dxgeom.mechanisms.linear.steepness import over_common_unit, spread
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_largest import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
+from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
@@ -28,15 +28,15 @@ from dxgeom.universe.queries import LinearQueries
 class Selection(HistogramMechanism[int]):
     """The index of one candidate r, whose score on the histogram x is u_r(x) = unit·(numerators[r] @ x).
 
-    Definition: with rate = spend/spread, "exponential" picks r with a chance proportional to e^(rate·u_r(x));
-    "permute-and-flip" looks at the candidates in random order and takes the first that passes a coin of chance
-    e^(rate·(u_r(x) − max u)). The latter never loses more.
+    Definition: with rate = spend/range_sensitivity, "exponential" picks r with a chance proportional to
+    e^(rate·u_r(x)); "permute-and-flip" looks at the candidates in random order and takes the first that passes a coin
+    of chance e^(rate·(u_r(x) − max u)). The latter never loses more.
 
-    ``spread``: max over generating pairs of (max_r Δ_r − min_r Δ_r)/d(i, j), in units, rounded up. It takes the place
-    of 2c: it is 2c at most, and c when one replaced record moves all scores the same way.
+    ``range_sensitivity``: max over generating pairs of (max_r Δ_r − min_r Δ_r)/d(i, j), in units, rounded up. It takes
+    the place of 2c: it is 2c at most, and c when one replaced record moves all scores the same way.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): under both laws the
-    log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A spread of 0
+    log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A range of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
     :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
@@ -47,17 +47,17 @@ class Selection(HistogramMechanism[int]):
     candidates: LinearQueries = field(repr=False)
     numerators: NDArray[np.int64] = field(repr=False)
     unit: Fraction
-    spread: float
+    range_sensitivity: float
 
     @cached_property
     def fingerprint(self) -> str:
         scored = (self.candidates.fingerprint, self.numerators, self.unit)
-        return canonical_digest("selection", self.metric.fingerprint, self.name, *scored, self.spread)
+        return canonical_digest("selection", self.metric.fingerprint, self.name, *scored, self.range_sensitivity)
 
     def shortfall(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` the score is above the best score less this; whatever the data.
 
-        Definition: (ln R − ln(1 − level))·unit·spread/spend, up to the rounding of float64.
+        Definition: (ln R − ln(1 − level))·unit·range_sensitivity/spend, up to the rounding of float64.
         Source: Kamalaruban et al. 2020, Theorem 4; corrected: what another score costs is subtracted, not added.
         Permute-and-flip inherits it, because its score stochastically dominates that of the other law.
         Raises: UnsupportedCombination unless 0 < level < 1.
@@ -65,7 +65,7 @@ class Selection(HistogramMechanism[int]):
         return self._per_nat(spend) * (math.log(self.candidates.count) + nats_of(level))
 
     def expected_shortfall(self, spend: Fraction = Fraction(1)) -> float:
-        """The best score less the expected score is at most ln R·unit·spread/spend, whatever the data.
+        """The best score less the expected score is at most ln R·unit·range_sensitivity/spend, whatever the data.
 
         The exponential law maximises expected score plus entropy/rate, and the entropy is at most ln R.
         """
@@ -74,14 +74,14 @@ class Selection(HistogramMechanism[int]):
     def check_size(self, records: int, spend: Fraction) -> None:
         require_written_for(self.candidates.records, records)
         require_scores_fit(int(np.abs(self.numerators).max()) * records)
-        require_rate(self.spread, spend)
+        require_rate(self.range_sensitivity, spend)
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> int:
         scores = np.array(integer_totals(self.numerators, data), dtype=np.int64)
-        return choose(scores, self.spread, spend, self.name, randomness)
+        return choose(scores, self.range_sensitivity, spend, self.name, randomness)
 
     def _per_nat(self, spend: Fraction) -> float:
-        return float(self.unit) * self.spread / float(spend)
+        return float(self.unit) * self.range_sensitivity / float(spend)
 
 
 def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionLaw = "permute-and-flip") -> Selection:
@@ -95,7 +95,7 @@ def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionL
     require_same_records(metric, candidates)
     require_public_number(metric, candidates)
     numerators, unit = over_common_unit(candidates)
-    return Selection(law, metric, candidates, numerators, unit, spread(metric.metric, numerators))
+    return Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))
 
 
 def choose(

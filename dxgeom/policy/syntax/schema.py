@@ -1,0 +1,116 @@
+"""The policy language as JSON Schema, for editors that complete and underline while a policy is written.
+
+Its structure comes from the grammar's models. A schema knows nothing of names, units or files: ``check`` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS
+from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
+from dxgeom.policy.syntax.models import PolicySyntax, listed
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_WORD: Final = ["string", "number", "boolean"]
+"""A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
+
+_NOUNS: Final = listed([kind.noun for kind in ATTRIBUTE_KINDS], " or ")
+
+DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
+    "PolicySyntax": {
+        "": "dxgeom policy: what records exist, which differences between them stay hidden, and how strongly.",
+        "policy": "The policy's name.",
+        "about": "What the policy protects, in a sentence for its readers.",
+        "universe": "What records exist.",
+        "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
+        "a rule more can only protect more.",
+        "budget": "All releases together may spend this multiple of the metric.",
+        "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
+    },
+    "UniverseSyntax": {
+        "": "Universe: what records exist.",
+        "table": "A CSV file beside the policy that lists the possible records; its columns are the attributes.",
+        "attributes": f"Every attribute with its values, by name: {_NOUNS}. Beside 'table' only those that are not "
+        "words.",
+    },
+    "SecretsSyntax": {
+        "": "Secrets: the pairs of values or records that must stay hidden.",
+        "edges": "A CSV file beside the policy; its first two columns are values of the rule's attribute.",
+        "partition": "Pairs of records that agree in this attribute, or in all of a list; with 'change', pairs of "
+        "values that agree in this further column of the attribute's file.",
+    },
+    "RuleSyntax": {
+        "": "Rule: selects pairs of records and bounds how well they may be told apart.",
+        "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
+        "together": "true: records that differ in any of the listed attributes at once.",
+        "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
+        "between": "'everything': all pairs of records, as in ordinary differential privacy.",
+        "presence": "true: a record and its absence, so that the number of records is private.",
+        "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
+        "chains of them.",
+        "weight": "The column of that file with each pair's own epsilon.",
+        "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
+        "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
+        "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
+        "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",
+        **{kind.key: kind.about for kind in RULE_KINDS},
+        "otherwise": "The epsilon of the values that 'values' or 'individuals' does not list.",
+    },
+}
+"""What editors show: of each model under "" (the part before the colon is its title), and of each of its keys; kinds of
+attributes say it themselves."""
+
+_LIMITS: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    ("UniverseSyntax", ""): {"minProperties": 1},
+    ("RuleSyntax", ""): {"minProperties": 2},
+    **{("RuleSyntax", kind.key): kind.limits for kind in RULE_KINDS},
+}
+"""What every file must also obey, and the models leave to later phases."""
+
+_LEFT_OUT: Final = ("title", "default", "description", "limits")
+_STRUCTURE: Final = ("type", "required", "additionalProperties")
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of policy files.
+
+    Guarantee: a file that loads is valid, read as YAML 1.2 or 1.1; a valid file may still have other mistakes.
+    """
+    schema = PolicySyntax.model_json_schema()
+    parts = schema.pop("$defs")
+    described = {name: _described(name, part) for name, part in parts.items()}
+    return {"$schema": DIALECT, **_described("PolicySyntax", schema), "$defs": described}
+
+
+def _described(model: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A model's schema with the words of the table, and without what only Python needs."""
+    words = DESCRIPTIONS.get(model) or _own_words(schema)
+    title, _, about = words[""].partition(": ")
+    keys = {}
+    for key, form in schema["properties"].items():
+        cleaned = _as_written(form)
+        default = {} if form.get("default") is None else {"default": form["default"]}
+        limits = form.get("limits") or _LIMITS.get((model, key), {})
+        keys[key] = {**cleaned, **default, **limits, "description": words[key]}
+    rest: dict[str, Any] = {key: schema[key] for key in _STRUCTURE if key in schema}
+    return {"title": title, "description": about, **rest, "properties": keys, **_LIMITS.get((model, ""), {})}
+
+
+def _own_words(schema: dict[str, Any]) -> dict[str, str]:
+    """What a kind of attribute says of itself and of its keys."""
+    keys = {key: form["description"] for key, form in schema["properties"].items()}
+    return {"": f"{schema['title']}: {schema['description']}", **keys}
+
+
+def _as_written(form: Any) -> Any:
+    """A key that may be left out is not one that may be empty, and a word may look like something else."""
+    if isinstance(form, list):
+        return [_as_written(one) for one in form]
+    if not isinstance(form, dict):
+        return form
+    kept = {key: _as_written(value) for key, value in form.items() if key not in _LEFT_OUT}
+    options = [one for one in kept.pop("anyOf", ()) if one != {"type": "null"}]
+    kept |= options[0] if len(options) == 1 else {"anyOf": options} if options else {}
+    free = kept.get("type") == "string" and "const" not in kept and "enum" not in kept
+    return {**kept, "type": _WORD} if free else kept

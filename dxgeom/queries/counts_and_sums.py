@@ -1,0 +1,108 @@
+"""Queries with one answer: counts, sums and means."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar, final
+
+from pydantic import BaseModel, Field
+
+from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.query_kind import STRICT, Importance, Name, QueryKind, Where, Word, condition_words, one_line
+from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.weight_table import products
+
+
+@final
+class CountSyntax(BaseModel):
+    """``{count: condition}``."""
+
+    model_config = STRICT
+
+    count: Word = Field(description="How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.")
+    name: Name = None
+    importance: Importance = None
+
+
+@final
+class SumSyntax(BaseModel):
+    """``{sum: column, where: condition}``."""
+
+    model_config = STRICT
+
+    sum: Word = Field(description="The sum of a numeric attribute or column.")
+    name: Name = None
+    importance: Importance = None
+    where: Where = None
+
+
+@final
+class MeanSyntax(BaseModel):
+    """``{mean: column}``."""
+
+    model_config = STRICT
+
+    mean: Word = Field(
+        description="The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'."
+    )
+    name: Name = None
+    importance: Importance = None
+
+
+@final
+class Count(QueryKind):
+    """How many records satisfy a condition."""
+
+    word = "count"
+    syntax = CountSyntax
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        chosen = columns.condition(value)
+        return None if chosen is None else AskedQueries((one_line(value),), (Fraction(1),), (chosen,))
+
+
+@final
+class Sum(QueryKind):
+    """The sum of a column over the records that satisfy a condition."""
+
+    word = "sum"
+    syntax = SumSyntax
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        chosen, found = columns.where(node), columns.numbers(value)
+        if found is None or chosen is None:
+            return None
+        numbers, unit = found
+        name = f"sum of {one_line(value)}{condition_words(node)}"
+        return AskedQueries((name,), (unit,), (products(numbers, chosen),))
+
+
+@final
+class Mean(QueryKind):
+    """The mean of a column over all records, of which there is a public number."""
+
+    word = "mean"
+    syntax = MeanSyntax
+    refused: ClassVar = {
+        "where": (
+            "DX204",
+            "a mean is over all records: how many records satisfy a condition is itself private",
+            "ask for the sum and the count with the same condition, and divide the answers",
+        )
+    }
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        found = columns.numbers(value)
+        place = (node.entry(self.word) or (node,))[0].span
+        if columns.universe.absent is not None:
+            advice = "ask for the sum and for 'count: true', and divide the answers"
+            what = "a mean divides by the number of records, which the policy keeps private"
+            columns.note("DX215", place, what, advice)
+        elif records is None:
+            advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
+            columns.note("DX204", place, "a mean needs the number of records", advice)
+        if found is None or records is None:
+            return None
+        numbers, unit = found
+        return AskedQueries((f"mean {one_line(value)}",), (unit / records,), (numbers,))

@@ -1,0 +1,114 @@
+"""From an entry of a queries file to what it asks for, every mistake at its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, final
+
+from pydantic import BaseModel, ValidationError
+
+from dxgeom.errors import TooLarge
+from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
+from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind
+from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
+from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.wording import did_you_mean, shown
+
+_UNIMPORTANT = "DX209"
+"""A wrong importance does not hide what else is wrong with its query."""
+
+
+@final
+@dataclass(frozen=True)
+class QueryReader:
+    """Reads queries of one file, over one universe; notes mistakes and returns None for the query that has one."""
+
+    columns: ColumnReader
+    records: int | None
+
+    def asked(self, node: Node) -> AskedQueries | None:
+        """The queries of one entry of the list."""
+        if not isinstance(node, Mapping):
+            self.columns.note("DX200", node.span, "a query is a mapping such as 'count: age >= 65'")
+            return None
+        kind = self._kind(node)
+        empty = self._empty_values(node)
+        if kind is None:
+            return None
+        syntax, wrong = self._checked(kind, node)
+        if empty or wrong - {_UNIMPORTANT}:
+            return None
+        before = len(self.columns.mistakes.found)
+        _, value = node.entry(kind.word) or (None, node)
+        try:
+            made = kind.asked(node, value, self.columns, self.records)
+        except TooLarge as error:
+            self.columns.note("DX207", value.span, str(error))
+            return None
+        if made is None or syntax is None or len(self.columns.mistakes.found) > before:
+            return None
+        named = _named(made, getattr(syntax, "name", None), kind)
+        return replace(named, importance=getattr(syntax, "importance", None) or Fraction(1))
+
+    def _kind(self, node: Mapping) -> QueryKind | None:
+        found = [key.text for key, _ in node.entries if key.text in KINDS]
+        if len(found) == 1:
+            return QUERY_KINDS[KINDS.index(found[0])]
+        what = f"found {' and '.join(found)}" if found else "found none of them"
+        advice = "write each as a query of its own" if found else ""
+        strangers = [key for key, _ in node.entries if key.text not in WORDS_OF_A_QUERY]
+        if not found and strangers:
+            advice = did_you_mean(strangers[0].text, KINDS)
+        self.columns.note("DX200", node.span, f"a query asks for one of {', '.join(KINDS)}; {what}", advice)
+        return None
+
+    def _empty_values(self, node: Mapping) -> bool:
+        empty = [key for key, value in node.entries if key.text in WORDS_OF_A_QUERY and _is_empty(value)]
+        for key in empty:
+            self.columns.note("DX107", key.span, f"{shown(key.text)} has no value", "write one or remove the key")
+        return bool(empty)
+
+    def _checked(self, kind: QueryKind, node: Mapping) -> tuple[BaseModel | None, set[str]]:
+        """The query as its model has it, and the codes of what the model refuses."""
+        try:
+            return kind.syntax.model_validate(as_data(node)), set()
+        except ValidationError as error:
+            return None, {self._report(kind, node, problem) for problem in error.errors(include_url=False)}
+
+    def _report(self, kind: QueryKind, node: Mapping, problem: Any) -> str:
+        key, context = str(problem["loc"][0]), problem.get("ctx", {})
+        value = node_at(node, (key,))
+        match problem["type"]:
+            case "extra_forbidden":
+                span, (code, message, advice) = key_span_at(node, (key,)), _out_of_place(kind, key)
+            case _ if value is None or _is_empty(value):
+                return "DX107"
+            case str(code) if code == NOT_A_WORD:
+                span, code = value.span, "DX108"
+                message, advice = f"{shown(key)} is a single word or condition", ""
+            case code:
+                span, message, advice = value.span, problem["msg"], str(context.get("advice", ""))
+        self.columns.note(code, span, message, advice)
+        return str(code)
+
+
+def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
+    if key in kind.refused:
+        return kind.refused[key]
+    others = kinds_with(key)
+    if not others:
+        return "DX105", f"the key {shown(key)} is not known here", did_you_mean(key, WORDS_OF_A_QUERY)
+    return "DX200", f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}", ""
+
+
+def _named(made: AskedQueries, name: str | None, kind: QueryKind) -> AskedQueries:
+    if name is None:
+        return made
+    return replace(made, names=tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,))
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.plain and not node.text

@@ -1,0 +1,106 @@
+"""What a kind of query is: the words of its model, and what it asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping as Map
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
+from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.decimals import NotANumber, exact
+
+WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
+"""A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
+SEVERAL_WORDS: Final[dict[str, Any]] = {"anyOf": [WORD, {"type": "array", "items": WORD, "minItems": 1}]}
+NOT_A_WORD: Final = "not_a_word"
+STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise PydanticCustomError(NOT_A_WORD, "a single word or condition is expected here")
+    return value
+
+
+def _bounds(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list) or not value:
+        raise PydanticCustomError("DX108", "'at' is a list of bounds, such as [18, 40, 65]")
+    return tuple(value)
+
+
+def _importance(value: Any) -> Fraction:
+    try:
+        number = exact(" ".join(_word(value).split()))
+    except NotANumber:
+        number = Fraction(0)
+    if number <= 0:
+        advice = "2 counts the squared errors of these answers twice"
+        raise PydanticCustomError("DX209", "an importance is a positive number", {"advice": advice})
+    return number
+
+
+Word: TypeAlias = Annotated[str, PlainValidator(_word), WithJsonSchema(WORD)]
+Name: TypeAlias = Annotated[
+    str | None,
+    PlainValidator(_word),
+    WithJsonSchema(WORD),
+    Field(description="What the answer is called; names are distinct."),
+]
+Where: TypeAlias = Annotated[
+    str | None,
+    PlainValidator(_word),
+    WithJsonSchema(WORD),
+    Field(description="Only records that satisfy this condition."),
+]
+Importance: TypeAlias = Annotated[
+    Fraction | None,
+    PlainValidator(_importance),
+    WithJsonSchema({"type": ["number", "string"], "exclusiveMinimum": 0}),
+    Field(description="The squared errors of these answers count so many times when a plan is chosen."),
+]
+Bounds: TypeAlias = Annotated[
+    tuple[Any, ...] | None,
+    PlainValidator(_bounds),
+    WithJsonSchema({"type": "array", "items": WORD, "minItems": 1}),
+    Field(
+        description="Bounds that rise: counts then go below each, or from each to below another, instead of by single "
+        "values."
+    ),
+]
+
+
+class QueryKind(ABC):
+    """One kind of query: ``word`` is the key that asks for it, ``syntax`` the model of a query of this kind.
+
+    ``several``: it asks many questions at once, and its name is therefore a beginning. ``refused``: what is wrong with
+    a key that other kinds have, as (code, message, advice), where it is not only out of place.
+    """
+
+    word: ClassVar[str]
+    syntax: ClassVar[type[BaseModel]]
+    several: ClassVar[bool] = False
+    refused: ClassVar[Map[str, tuple[str, str, str]]] = {}
+
+    @abstractmethod
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        """What a well-formed query asks for; ``value`` is behind its word. Notes mistakes, and gives None then.
+
+        Raises: TooLarge.
+        """
+
+
+def one_line(node: Node) -> str:
+    """A word without its line breaks."""
+    return " ".join(node.text.split()) if isinstance(node, Scalar) else ""
+
+
+def condition_words(node: Mapping) -> str:
+    """What a query's condition adds to its name."""
+    where = node.entry("where")
+    return f" where {one_line(where[1])}" if where else ""

@@ -1,0 +1,240 @@
+"""Queries that ask for tables of counts: marginals, and prefixes and ranges along an ordered column."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any, Final, final
+
+from pydantic import BaseModel, Field, WithJsonSchema
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.policy.source.mistakes import Span
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
+from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.query_kind import (
+    SEVERAL_WORDS,
+    STRICT,
+    Bounds,
+    Importance,
+    Name,
+    QueryKind,
+    Where,
+    Word,
+    condition_words,
+    one_line,
+)
+from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.weight_table import products
+from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads import (
+    Groups,
+    NamedTable,
+    groups_of_column,
+    marginal,
+    ordered_groups,
+    prefix_counts,
+    range_counts,
+)
+
+_ALL_WAYS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"ways": {"type": ["integer", "string"]}, "of": SEVERAL_WORDS},
+    "required": ["ways"],
+    "additionalProperties": False,
+}
+_GROUPS: Final[dict[str, Any]] = {"type": "array", "items": SEVERAL_WORDS, "minItems": 1}
+
+
+@final
+class MarginalSyntax(BaseModel):
+    """``{marginal: [columns…], where: condition}``; what is no column is told at its place."""
+
+    model_config = STRICT
+
+    marginal: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
+        description="A count for every combination of the values of these attributes or columns."
+    )
+    name: Name = None
+    importance: Importance = None
+    where: Where = None
+
+
+@final
+class MarginalsSyntax(BaseModel):
+    """``{marginals: [[columns…], …]}`` or ``{marginals: {ways: 2, of: [columns…]}}``."""
+
+    model_config = STRICT
+
+    marginals: Annotated[Any, WithJsonSchema({"anyOf": [_GROUPS, _ALL_WAYS]})] = Field(
+        description="Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some "
+        "columns."
+    )
+    name: Name = None
+    importance: Importance = None
+    where: Where = None
+
+
+@final
+class PrefixesSyntax(BaseModel):
+    """``{prefixes: column, at: [bounds…], where: condition}``."""
+
+    model_config = STRICT
+
+    prefixes: Word = Field(
+        description="For each value of a column of numbers or dates: how many records have it or a lower one."
+    )
+    name: Name = None
+    importance: Importance = None
+    where: Where = None
+    at: Bounds = None
+
+
+@final
+class RangesSyntax(BaseModel):
+    """``{ranges: column, at: [bounds…], where: condition}``."""
+
+    model_config = STRICT
+
+    ranges: Word = Field(
+        description="For each two values of a column of numbers or dates: how many records lie between, both included."
+    )
+    name: Name = None
+    importance: Importance = None
+    where: Where = None
+    at: Bounds = None
+
+
+@final
+class Marginal(QueryKind):
+    """A count for every combination of values."""
+
+    word = "marginal"
+    syntax = MarginalSyntax
+    several = True
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        entries = value.items if isinstance(value, Sequence) else (value,)
+        return _counts(node, columns, [_marginal(value.span, entries, columns)])
+
+
+@final
+class Marginals(QueryKind):
+    """Several marginals."""
+
+    word = "marginals"
+    syntax = MarginalsSyntax
+    several = True
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        if isinstance(value, Mapping):
+            return _counts(node, columns, _all_ways(value, columns))
+        if not isinstance(value, Sequence) or not value.items:
+            message = "'marginals' is a list of groups, such as [[age, sex], [race]], or {ways: 2}"
+            columns.note("DX108", value.span, message, "write 'marginal: age' for one table")
+            return _counts(node, columns, [])
+        lists = [item.items if isinstance(item, Sequence) else (item,) for item in value.items]
+        each = zip(value.items, lists, strict=True)
+        return _counts(node, columns, [_marginal(item.span, entries, columns) for item, entries in each])
+
+
+@final
+class Prefixes(QueryKind):
+    """How many records have each value or a lower one."""
+
+    word = "prefixes"
+    syntax = PrefixesSyntax
+    several = True
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        return _counts(node, columns, [_along(self.word, node, value, columns, prefix_counts)])
+
+
+@final
+class Ranges(QueryKind):
+    """How many records lie between each two values."""
+
+    word = "ranges"
+    syntax = RangesSyntax
+    several = True
+
+    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        return _counts(node, columns, [_along(self.word, node, value, columns, range_counts)])
+
+
+def _counts(node: Mapping, columns: ColumnReader, made: list[NamedTable | None]) -> AskedQueries | None:
+    """Tables of counts, of those records only that satisfy the query's condition."""
+    chosen = columns.where(node)
+    tables = [one for one in made if one is not None]
+    if chosen is None or len(tables) < len(made) or not tables:
+        return None
+    names = tuple(name + condition_words(node) for one in tables for name in one.names)
+    counted = tuple(products(one.table, chosen) for one in tables)
+    return AskedQueries(names, (Fraction(1),) * len(names), counted)
+
+
+def _marginal(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> NamedTable | None:
+    groups = [group for group in map(columns.groups, entries) if group is not None]
+    if not entries:
+        columns.note("DX108", span, "a marginal is of one or more columns", "write 'marginal: age' for one table")
+    if len(groups) < len(entries) or not groups:
+        return None
+    if len({group.axis for group in groups}) < len(groups):
+        columns.note("DX201", span, "a marginal takes one column of each attribute, found two of one")
+        return None
+    return marginal(groups)
+
+
+def _all_ways(value: Mapping, columns: ColumnReader) -> list[NamedTable | None]:
+    for key, _ in value.entries:
+        if key.text not in _ALL_WAYS["properties"]:
+            advice = did_you_mean(key.text, tuple(_ALL_WAYS["properties"]))
+            columns.note("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
+    among = value.entry("of")
+    if among is None:
+        first = [attribute.columns[0] for attribute in columns.universe.attributes]
+        found: list[Groups | None] = [
+            groups_of_column(columns.universe, axis, column) for axis, column in enumerate(first)
+        ]
+    else:
+        nodes = among[1].items if isinstance(among[1], Sequence) else (among[1],)
+        found = [columns.groups(node) for node in nodes]
+    known = [one for one in found if one is not None]
+    ways = _ways(value, len(found), columns)
+    if ways is None or len(known) < len(found):
+        return []
+    if len({one.axis for one in known}) < len(known):
+        columns.note("DX201", value.span, "a marginal takes one column of each attribute, found two of one")
+        return []
+    return [marginal(group) for group in itertools.combinations(known, ways)]
+
+
+def _ways(value: Mapping, most: int, columns: ColumnReader) -> int | None:
+    stated = value.entry("ways")
+    try:
+        number = exact(one_line(stated[1])) if stated else Fraction(0)
+    except NotANumber:
+        number = Fraction(0)
+    if number.denominator == 1 and 0 < number <= most:
+        return int(number)
+    span = stated[1].span if stated else value.span
+    columns.note("DX210", span, f"'ways' says how many columns each table has: a whole number from 1 to {most}")
+    return None
+
+
+def _along(
+    word: str, node: Mapping, value: Node, columns: ColumnReader, counts: Callable[[Groups], NamedTable]
+) -> NamedTable | None:
+    found, bounds = columns.column(value), node.entry("at")
+    if found is None:
+        return None
+    try:
+        groups: Groups | None = ordered_groups(columns.universe, *found)
+    except UnsupportedCombination as error:
+        columns.note("DX201", value.span, str(error), f"{word} are along numbers or dates")
+        return None
+    if bounds is not None and isinstance(bounds[1], Sequence):
+        groups = columns.intervals(value, bounds[1])
+    return None if groups is None else counts(groups)
