@@ -157,8 +157,14 @@ def same_frequencies(first, second):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_all_samplers_of_a_body_draw_one_law(name):
-    """With a million draws of every sampler where that is quick, and everywhere in ``benchmarks/released_law.py``."""
+    """With a million draws of every sampler where that is quick."""
     check_agreement(SAMPLERS[name], IN_THE_SUITE[SAMPLERS[name][0].dimension])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_all_samplers_of_a_body_draw_one_law_a_million_times(name):
+    check_agreement(SAMPLERS[name])
 
 
 @pytest.mark.slow
