@@ -1,14 +1,19 @@
-# Everything runs in .venv, built from the hash-pinned lock; nothing else on the machine is touched.
+# Everything runs in environments of its own, each built from a lock with hashes; nothing else on the machine is touched.
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check format lock clean
+.PHONY: demo test check format test-extras test-long soak docs wheel test-wheel bench lock clean
+
+# For everybody.
 
 demo: .venv/ready
 	$(BIN)/python examples/us_cities.py
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST) -n auto --dist worksteal
+
+# For those who change something.
 
 check: .venv/ready
 	$(BIN)/ruff format --check .
@@ -21,18 +26,71 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Only when pyproject.toml changes; needs uv (pip install uv).
+# What needs optional libraries; a test of theirs that cannot run is a failure here.
+test-extras: .venv-peers/ready
+	DXGEOM_MUST_RUN=mbi,numba .venv-peers/bin/python -m pytest -m "needs and not long"
+
+test-long: .venv/ready
+	$(PYTEST) -n auto --dist worksteal -m long
+
+# Writers of one ledger, killed a thousand times.
+soak: .venv/ready
+	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
+
+docs: .venv-docs/ready
+	.venv-docs/bin/python -m sphinx -W --keep-going -q -E -c docs -d docs-output/doctrees . docs-output/html
+	@echo "docs-output/html/index.html"
+
+wheel: .venv/ready
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t wheel
+
+# The wheel and what it needs, alone in an environment, away from the source.
+test-wheel: wheel
+	rm -rf .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	echo "./$$(ls dist/*.whl) --hash=sha256:$$(sha256sum dist/*.whl | cut -d' ' -f1)" > dist/requirements.txt
+	.venv-wheel/bin/python -m pip install $(PIP) --require-hashes -c requirements.lock -r dist/requirements.txt
+	checks/try_wheel.sh .venv-wheel/bin/dxgeom
+
+# All comparisons with other libraries, or those named: make bench BENCHMARKS=benchmarks/checker.py
+BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py,$(wildcard benchmarks/*.py))
+bench: .venv-peers/ready
+	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; .venv-peers/bin/python $$benchmark || exit 1; done
+
+# Only when pyproject.toml changes; needs uv (pip install uv). Pins that still fit stay; UPGRADE=--upgrade renews them.
+LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+  --no-annotate -q
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header --no-annotate --extra dev -q -o requirements.lock pyproject.toml
+	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
+	$(LOCK) --extra plots --extra fast --extra mbi --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --group docs -o requirements-docs.lock
+
+PIP := --quiet --disable-pip-version-check
 
 .venv/ready: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dxgeom needs Python 3.11 or newer; try: make PYTHON=python3.12")'
-	rm -rf .venv
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(call environment,.venv,$<)
+	$(call this_project,.venv)
+
+.venv-peers/ready: benchmarks/peers.lock pyproject.toml
+	$(call environment,.venv-peers,$<)
+	$(call this_project,.venv-peers)
+
+.venv-docs/ready: requirements-docs.lock
+	$(call environment,.venv-docs,$<)
 	touch $@
 
+define environment
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dxgeom needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	rm -rf $(1)
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install $(PIP) --require-hashes -r $(2)
+endef
+
+define this_project
+	$(1)/bin/python -m pip install $(PIP) --no-deps --no-build-isolation -e .
+	touch $(1)/ready
+endef
+
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv .venv-docs .venv-peers .venv-wheel demo-output docs-output dist

@@ -22,7 +22,6 @@ import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.mechanisms.linear.laplace import fairest_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload, box_workload, marginal_workload
 from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
 from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.checking.verification import verify
@@ -37,7 +36,7 @@ DENSE_BLOCK = 100
 ROUNDS = 200
 
 
-def million_cells() -> tuple[dx.VerifiedMetric, BoxWorkload, BoxWorkload]:
+def million_cells() -> tuple[dx.VerifiedMetric, LinearQueries, LinearQueries]:
     """Six attributes of ten values; ten of their two-way marginals, whole and as 990 cells that are measured singly."""
     names = "abcdef"
     universe = {"attributes": {name: [f"{name}{value}" for value in range(10)] for name in names}}
@@ -48,7 +47,7 @@ def million_cells() -> tuple[dx.VerifiedMetric, BoxWorkload, BoxWorkload]:
     cells = [
         {one: (i, i + 1), other: (j, j + 1)} for one, other in pairs for i in range(10) for j in range(10) if i + j < 18
     ]
-    return metric, marginal_workload(metric.universe, pairs), box_workload(metric.universe, cells)
+    return metric, LinearQueries.marginals(metric.universe, pairs), LinearQueries.boxes(metric.universe, cells)
 
 
 def dense_step(rows: NDArray[np.float32], model: NDArray[np.float32], queries: int) -> float:
@@ -94,17 +93,22 @@ def census(seeds: int, other: str | None) -> None:
         universe=universe,
     )
     pairs = list(itertools.combinations(universe.names, 2))
-    workload = marginal_workload(universe, pairs)
+    workload = LinearQueries.marginals(universe, pairs)
     counts = histogram_of_table(POLICIES / "adult" / "people.csv", universe).counts
-    truth = workload.totals(counts)
-    flat = np.abs(workload.model(np.ones(workload.size)).answers() * counts.sum() - truth)
+    truth = np.array([int(total) for total in workload.answers(counts)])
+    flat = np.abs(
+        np.array(workload.answers(np.ones(workload.size, dtype=np.int64)), dtype=np.float64)
+        / workload.size
+        * counts.sum()
+        - truth
+    )
     print(f"adult: {counts.sum():,} records, {workload.size:,} cells, {workload.count} marginal cells; {seeds} seeds")
     print(f"  {'metric':<9} {'spend':>5}  {'':<40} {'largest':>8} {'mean':>7} {'proved':>7} {'seconds':>8}")
     show("", "", "the uniform start", [(float(flat.max()), float(flat.mean()), 0.0, 0.0)])
     for (title, metric), spend in itertools.product(
         (("ordinary", ordinary), ("adult", policy)), (Fraction(1), Fraction(1, 4), Fraction(1, 25), Fraction(1, 100))
     ):
-        laplace = fairest_laplace(sensitivity_of(metric, LinearQueries.marginals(universe, pairs)))
+        laplace = fairest_laplace(sensitivity_of(metric, workload))
 
         def plain(seed: int) -> tuple[float, float, float, float]:
             started = time.perf_counter()

@@ -147,10 +147,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _holds_nothing(source: Source, position: int) -> bool:
-    table = ibis.to_sql(source.rows.agg(held=source.rows[f"k{position}"].count()), dialect="duckdb")
-    return bool(source.connection.sql(str(table)).fetchall() == [(0,)])
+    held = source.rows.agg(held=source.rows[f"k{position}"].count())
+    return bool(source.query(held).fetchall() == [(0,)])
 
 
 def _stream(source: Source, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
-    query = str(ibis.to_sql(rows, dialect="duckdb"))
-    return iter(pa.RecordBatchReader.from_stream(source.connection.sql(query)))
+    return iter(pa.RecordBatchReader.from_stream(source.query(rows)))

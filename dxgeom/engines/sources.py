@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from dxgeom.engines.delimited import Delimited, delimited, header_of
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.frames import arrow_of_frame, names_of_frame
+from dxgeom.engines.frames import arrow_of_frame, flowing, names_of_frame
 from dxgeom.engines.naming import located
 from dxgeom.errors import DataError
 
@@ -38,7 +38,8 @@ class Source:
     """A table that is open.
 
     ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
-    ``text``: the file if it is delimited text, whose cells have no type of their own.
+    ``text``: the file if it is delimited text, whose cells have no type of their own; ``anew``: for rows that flow by
+    once, what makes them flow from the first one.
     """
 
     described: str
@@ -46,6 +47,14 @@ class Source:
     rows: ibis.Table
     types: tuple[pa.DataType, ...]
     text: Delimited | None
+    anew: Callable[[], pa.RecordBatchReader] | None = None
+
+    def query(self, rows: ibis.Table) -> duckdb.DuckDBPyRelation:
+        """The result of an expression over ``rows``, from their first one; the one before must have been read."""
+        if self.anew is not None:
+            self.connection.unregister("everything")
+            self.connection.register("everything", self.anew())
+        return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
 
 
 @contextmanager
@@ -65,10 +74,11 @@ def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
-    text = None
+    text = anew = None
     if not isinstance(table, str | Path):
         places = located(names_of_frame(table), wanted, described)
-        connection.register("everything", arrow_of_frame(table, wanted, places))
+        anew = flowing(table, wanted)
+        connection.register("everything", anew() if anew else arrow_of_frame(table, wanted, places))
         places = tuple(range(len(wanted)))
     elif _ending(Path(table)) == ".parquet":
         places = located(_view_parquet(connection, Path(table)), wanted, described)
@@ -79,7 +89,7 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
     connection.execute(f"CREATE VIEW records AS SELECT {chosen} FROM everything")  # noqa: S608
     schema = connection.sql("SELECT * FROM records LIMIT 0").to_arrow_table().schema
     rows = ibis.table(schema=ibis.schema(schema), name="records")
-    return Source(described, connection, rows, tuple(schema.types), text)
+    return Source(described, connection, rows, tuple(schema.types), text, anew)
 
 
 def _file_of(table: str | Path) -> str:

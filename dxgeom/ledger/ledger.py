@@ -168,6 +168,8 @@ def _place(path: Path, account: Account) -> Path:
     """The ledger's own path; begins the ledger if there is none."""
     described = f"'{path}'"
     with plain_errors(described):
+        if "\0" in str(path):
+            raise unusable(described, "its name holds a character that no file name has; name another file")
         place = Path(os.path.realpath(path))
         if place.is_dir():
             raise unusable(described, "it is a folder; name a file in it")

@@ -32,8 +32,11 @@ def integer_totals(numerators: NDArray[np.int64], counts: NDArray[np.int64]) -> 
     return [int(np.dot(row.astype(object), counts.astype(object))) for row in numerators]
 
 
-def summed_by_class(grid: NDArray[np.int64], axis: int, classes: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The grid with the entries of each class of an axis added up; of all of them, without classes."""
+def summed_by_class(grid: NDArray[Any], axis: int, classes: NDArray[np.int64] | None) -> NDArray[Any]:
+    """The grid with the entries of each class of an axis added up; of all of them, without classes.
+
+    Guarantee: *exact* on integers; floats up to rounding.
+    """
     if grid.shape[axis] == 1:
         return grid
     if classes is None:
@@ -42,7 +45,7 @@ def summed_by_class(grid: NDArray[np.int64], axis: int, classes: NDArray[np.int6
     if count == len(classes):
         return grid if np.all(classes == np.arange(count)) else np.take(grid, np.argsort(classes), axis=axis)
     outer, inner = math.prod(grid.shape[:axis]), math.prod(grid.shape[axis + 1 :])
-    added = np.zeros((outer, count, inner), dtype=np.int64)
+    added = np.zeros((outer, count, inner), dtype=grid.dtype)
     view = grid.reshape(outer, len(classes), inner)
     for code, place in enumerate(classes):
         added[:, place] += view[:, code]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from dxgeom.arguments import require
@@ -70,9 +71,9 @@ def plan(
     if body is not None:
         require_norm_ball(body, queries.count)
     wanted = objective_of(objective, queries.count, queries.importance, importance, errors)
+    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
-    options = PlanOptions(mechanism, number, published, hull_limits, coarse_facets, progress, body)
-    shared = CandidateBuilder(sensitivity, wanted, options)
+    shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)

@@ -110,15 +110,15 @@ def objective_of(
     if errors is not None:
         if importance is not None:
             raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
-        wanted = _one_each(errors, queries, "wanted error")
+        wanted = _one_each(errors, queries, "errors", "wanted error")
         return Objective("max", tuple(1 / error**2 for error in wanted), wanted)
-    chosen = stated if importance is None else _one_each(importance, queries, "importance")
+    chosen = stated if importance is None else _one_each(importance, queries, "importance", "importance")
     # The root of a mean is smallest where the total is.
     return Objective("max" if name == "max" else "mse", chosen)
 
 
-def _one_each(amounts: Sequence[Amount], queries: int, what: str) -> tuple[Fraction, ...]:
-    require(amounts, (Sequence, np.ndarray), what, f"give a list with one {what} for each query")
+def _one_each(amounts: Sequence[Amount], queries: int, argument: str, what: str) -> tuple[Fraction, ...]:
+    require(amounts, (Sequence, np.ndarray), argument, f"give a list with one {what} for each query")
     if len(amounts) != queries:
         raise UnsupportedCombination(f"there is one {what} for each of {queries:,} queries, found {len(amounts):,}")
     return tuple(exact_amount(amount, what) for amount in amounts)

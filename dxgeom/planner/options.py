@@ -6,6 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, final
 
+import numpy as np
+
+from dxgeom.arguments import require
+from dxgeom.errors import WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.shapes.coarse_hull import FACETS
 from dxgeom.numeric.qhull import HullLimits
@@ -34,6 +38,18 @@ class PlanOptions:
     coarse_facets: int = FACETS
     progress: Progress | None = field(default=None, repr=False)
     body: ConvexBody | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.records is not None:
+            require(self.records, (int, np.integer), "records", "give their whole number")
+        if self.hull_limits is not None:
+            require(
+                self.hull_limits, HullLimits, "hull_limits", "give HullLimits(facets=…, seconds=…), or leave it out"
+            )
+        require(self.published, bool, "published", "say True or False")
+        require(self.coarse_facets, (int, np.integer), "coarse_facets", "give a whole number such as 8000")
+        if not (self.progress is None or callable(self.progress)):
+            raise WrongArgument("'progress' is told in words what is being built: pass a function of one text")
 
     @property
     def told_hull_limits(self) -> HullLimits | None:

@@ -51,7 +51,11 @@ def _histogram(
 ) -> Histogram:
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
+    if outside not in ("refuse", "drop"):
+        raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(data, (np.ndarray, list, tuple)):
+        if count_column is not None:
+            raise DataError("an array of counts has no columns; leave count_column out")
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
         return histogram_of_counts(_even(data), readers[0].metric.size, absent)
     universe = next((reader.universe for reader in readers if reader.universe is not None), None)

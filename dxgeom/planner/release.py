@@ -169,7 +169,7 @@ def release(
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
     anything charged. No refusal begins a new ledger.
     """
-    _check_kinds(mechanism, ledger)
+    _check_kinds(mechanism, ledger, insecure_test_seed)
     amount = _amount(mechanism, spend)
     found = read(mechanism, data, outside, count_column)
     mechanism.check(found.data, amount)
@@ -195,11 +195,13 @@ def release(
     )
 
 
-def _check_kinds(mechanism: object, ledger: object) -> None:
+def _check_kinds(mechanism: object, ledger: object, seed: object) -> None:
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
     require(
         ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', in which spends are written down"
     )
+    if seed is not None:
+        require(seed, (int, np.integer), "insecure_test_seed", "leave it out, for answers that nobody can predict")
 
 
 def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:

@@ -15,10 +15,10 @@ from dxgeom.queries.weights import TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
-from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import WeightTable, tabulated
+from dxgeom.universe.weight_table import WeightTable, tabulated
+from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
 

@@ -17,8 +17,8 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.weights import TooFine, Workload, integers_over_unit
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.record_weights import table_of_rows
-from dxgeom.universe.weight_tables import products
+from dxgeom.universe.weight_table import products
+from dxgeom.universe.weight_tables import table_of_rows
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads import (
     Groups,

@@ -16,9 +16,9 @@ from dxgeom.queries.kinds import QueryReader
 from dxgeom.queries.weights import Workload
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.record_weights import over_universe
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import MOST_WEIGHTS, stacked
+from dxgeom.universe.weight_table import MOST_WEIGHTS
+from dxgeom.universe.weight_tables import over_universe, stacked
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
@@ -67,7 +67,7 @@ def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> Li
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     made = [(entry, workload) for entry in entries if (workload := reader.workload(entry)) is not None]
     _check_names(made, mistakes)
-    cells = sum(table.weights.size for _, workload in made for table in workload.tables)
+    cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
     if cells > MOST_WEIGHTS:
         message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")

@@ -11,7 +11,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 
 Row: TypeAlias = NDArray[np.int64]
 

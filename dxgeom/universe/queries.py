@@ -15,17 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
-from dxgeom.universe.record_weights import is_plain_product, over_universe
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
-    LARGEST_NUMERATOR,
     WeightTables,
     below,
+    is_plain_product,
     over_attributes,
+    over_universe,
     stacked,
     tables_of_matrix,
 )
-from dxgeom.universe.workloads import NamedTable
+from dxgeom.universe.workloads import Box, NamedTable
 
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
@@ -59,9 +60,8 @@ class LinearQueries:
         _require(sized, "every query has one name, one row and one unit")
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
-        for table in self.tables.tables:
-            largest = max(int(table.weights.max()), -int(table.weights.min()))
-            _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
+        low, high = self.tables.extremes
+        _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, _TOO_WIDE)
         fits = self.universe is None or self.universe.size == self.size
         _require(fits, f"queries have one weight per record type, found {self.size}")
         if self.importance is not None:
@@ -114,7 +114,7 @@ class LinearQueries:
     ) -> LinearQueries:
         """Counts in every cell of the marginal tables of these groups of attributes, or of all groups of ``ways`` ones.
 
-        Raises: UnsupportedCombination for an unknown attribute; TooLarge.
+        Raises: UnsupportedCombination for an unknown attribute or a group listed twice; TooLarge.
         """
         return cls._of(universe, workloads.marginals(universe, workloads.groups_of(universe, groups, ways)))
 
@@ -137,6 +137,16 @@ class LinearQueries:
         TooLarge.
         """
         return cls._of(universe, [workloads.ranges(universe, attribute, at)])
+
+    @classmethod
+    def boxes(cls, universe: Universe, boxes: Sequence[Box]) -> LinearQueries:
+        """How many records lie in each box, grouped by the attributes that the boxes restrict.
+
+        Args: ``boxes``: for each, by attribute, the first of its codes inside and the first beyond.
+        Raises: UnsupportedCombination for an unknown attribute, a box without attributes or stated twice, or codes
+        outside or in the wrong order; TooLarge.
+        """
+        return cls._of(universe, workloads.boxes(universe, boxes))
 
     @classmethod
     def stack(cls, parts: Sequence[LinearQueries]) -> LinearQueries:

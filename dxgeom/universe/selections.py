@@ -32,7 +32,7 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection:
+class RecordSet:
     """The record types a condition is true of.
 
     ``axes``: the axes of the universe's layout that it depends on, increasing: one per attribute, or that of the listed
@@ -48,17 +48,17 @@ class Selection:
         return self.universe.laid_out(_spread(self, tuple(range(len(self.universe.layout)))))
 
 
-def evaluate(predicate: Predicate, universe: Universe) -> Selection:
+def evaluate(predicate: Predicate, universe: Universe) -> RecordSet:
     """Where a condition is true.
 
     Raises: PredicateError for an unknown column or value, an ill-typed comparison, or a threshold inside a bin.
     """
     match predicate:
         case Always():
-            return Selection(universe, (), np.array(True))
+            return RecordSet(universe, (), np.array(True))
         case Not(inner=inner):
             found = evaluate(inner, universe)
-            return Selection(universe, found.axes, ~found.mask)
+            return RecordSet(universe, found.axes, ~found.mask)
         case Every(parts=parts):
             return _combined(universe, (evaluate(part, universe) for part in parts), np.logical_and)
         case Some(parts=parts):
@@ -66,7 +66,7 @@ def evaluate(predicate: Predicate, universe: Universe) -> Selection:
         case Membership(name=name, values=values, negated=negated):
             each = [_compared(universe, name, "==", value) for value in values]
             found = _combined(universe, each, np.logical_or)
-            return Selection(universe, found.axes, ~found.mask if negated else found.mask)
+            return RecordSet(universe, found.axes, ~found.mask if negated else found.mask)
         case Comparison(terms=terms, operators=operators):
             pairs = zip(terms, operators, terms[1:], strict=False)
             return _combined(universe, [_compared(universe, *pair) for pair in pairs], np.logical_and)
@@ -97,7 +97,7 @@ def find_column(universe: Universe, name: Name) -> tuple[int, Column]:
     raise PredicateError(f"there is no column {shown(str(name))}", name.offset, did_you_mean(name.column, known))
 
 
-def _compared(universe: Universe, left: Term, sign: str, right: Term) -> Selection:
+def _compared(universe: Universe, left: Term, sign: str, right: Term) -> RecordSet:
     if isinstance(left, Literal) and isinstance(right, Name):
         left, sign, right = right, _MIRRORED[sign], left
     if not isinstance(left, Name) or not isinstance(right, Literal):
@@ -125,11 +125,11 @@ def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> 
     return np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
 
 
-def _by_code(universe: Universe, place: int, mask: NDArray[np.bool_]) -> Selection:
+def _by_code(universe: Universe, place: int, mask: NDArray[np.bool_]) -> RecordSet:
     """The records whose code of one attribute is marked."""
     if universe.listed is not None:
-        return Selection(universe, (0,), universe.spread(place, mask))
-    return Selection(universe, (place,), mask)
+        return RecordSet(universe, (0,), universe.spread(place, mask))
+    return RecordSet(universe, (place,), mask)
 
 
 def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
@@ -203,14 +203,14 @@ def _edges(column: NumberColumn, number: Fraction) -> str:
     return f"compare with < or >= and an edge: {near}"
 
 
-def _combined(universe: Universe, parts: Iterable[Selection], join: Callable[..., Any]) -> Selection:
+def _combined(universe: Universe, parts: Iterable[RecordSet], join: Callable[..., Any]) -> RecordSet:
     each = list(parts)
     axes = tuple(sorted({axis for part in each for axis in part.axes}))
     mask = reduce(join, (_spread(part, axes) for part in each))
-    return Selection(universe, axes, np.asarray(mask, dtype=np.bool_))
+    return RecordSet(universe, axes, np.asarray(mask, dtype=np.bool_))
 
 
-def _spread(selection: Selection, axes: tuple[int, ...]) -> NDArray[np.bool_]:
+def _spread(selection: RecordSet, axes: tuple[int, ...]) -> NDArray[np.bool_]:
     """The mask with an axis, of length one where it does not depend on it, for each of ``axes``."""
     shape = selection.universe.layout
     return selection.mask.reshape([shape[axis] if axis in selection.axes else 1 for axis in axes])

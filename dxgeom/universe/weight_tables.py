@@ -1,7 +1,6 @@
-"""Integer weights of many queries, each kept only over what it looks at.
+"""The integer weights of whole workloads: tables below each other, over any universe.
 
-A query tells apart few attributes, and few classes of their values: "women of 65 and more" sees two classes of
-sex and two of age, whatever else the universe holds. Its weights are a small table over those classes.
+A universe is a product of attributes, or listed records, and perhaps an absent one.
 """
 
 from __future__ import annotations
@@ -9,41 +8,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge
-from dxgeom.numeric.exact_sums import integer_totals, summed_by_class
-from dxgeom.numeric.rows import distinct_rows, kinds_of_rows
-
-LARGEST_NUMERATOR = 2**52
-"""Integer weights stay below this, so that their differences are exact in float64."""
-MOST_WEIGHTS = 200_000_000
-"""More weights than this are not laid out in memory."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class WeightTable:
-    """Some queries of a workload that look at the same attributes.
-
-    ``queries`` (k,): their places in the workload; ``axes``: the places of the attributes, increasing; ``classes``: for
-    each axis the class of every code, 0, 1, … with none left out; ``weights`` (k, classes of axis 1, …): int64.
-    """
-
-    queries: NDArray[np.int64]
-    axes: tuple[int, ...]
-    classes: tuple[NDArray[np.int64], ...] = field(repr=False)
-    weights: NDArray[np.int64] = field(repr=False)
-
-    @property
-    def flat(self) -> NDArray[np.int64]:
-        """(k, cells): the weights with one column per cell of the table."""
-        return self.weights.reshape(len(self.queries), -1)
+from dxgeom.numeric.exact_sums import summed_by_class
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import WeightTable, class_of_shared, refuse_too_many, shared_classes, tabulated
 
 
 @final
@@ -72,7 +46,7 @@ class WeightTables:
         """Whether this is one table over all values of the only attribute, its queries and they in order: a plain
         matrix."""
         (table, *others) = self.tables
-        whole = len(self.shape) == 1 and not others and table.weights.shape[1:] == self.shape
+        whole = len(self.shape) == 1 and not others and table.shape == self.shape
         ordered = whole and np.array_equal(table.queries, np.arange(len(table.queries)))
         return ordered and bool(np.all(table.classes[0] == np.arange(self.size)))
 
@@ -81,7 +55,7 @@ class WeightTables:
         """(K,) and (K,): the smallest and the largest weight of each query; some record type has it."""
         low, high = np.empty(self.count, dtype=np.int64), np.empty(self.count, dtype=np.int64)
         for table in self.tables:
-            low[table.queries], high[table.queries] = table.flat.min(axis=1), table.flat.max(axis=1)
+            low[table.queries], high[table.queries] = table.extremes
         return low, high
 
     @cached_property
@@ -94,7 +68,8 @@ class WeightTables:
 
     def changed(self, change: Callable[[WeightTable], NDArray[np.int64]]) -> WeightTables:
         """The same tables with other weights; ``change`` gives those of a table, (k, cells)."""
-        tables = (replace(table, weights=change(table).reshape(table.weights.shape)) for table in self.tables)
+        laid_out = ((table, change(table).reshape(-1, *table.shape)) for table in self.tables)
+        tables = (replace(table, stated=weights, counted=None) for table, weights in laid_out)
         return WeightTables(self.shape, tuple(tables))
 
     def matrix(self) -> NDArray[np.int64]:
@@ -124,7 +99,7 @@ class WeightTables:
             small = grid
             for axis in range(len(self.shape)):
                 small = summed_by_class(small, axis, self._coarser(table, axis))
-            found |= dict(zip(table.queries.tolist(), integer_totals(table.flat, small.reshape(-1)), strict=True))
+            found |= dict(zip(table.queries.tolist(), table.totals(small.reshape(-1)), strict=True))
         return [found[query] for query in range(self.count)]
 
     @cached_property
@@ -144,8 +119,9 @@ class WeightTables:
         """SHA-256 of the shape and all tables."""
         digest = hashlib.sha256(repr(self.shape).encode())
         for table in self.tables:
-            digest.update(repr((table.queries.tolist(), table.axes, table.weights.shape)).encode())
-            for array in (*table.classes, table.weights):
+            shape = (len(table.queries), *table.shape)
+            digest.update(repr((table.queries.tolist(), table.axes, shape)).encode())
+            for array in (*table.classes, *table.rows()):
                 digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -183,117 +159,41 @@ def below(shape: tuple[int, ...], parts: Sequence[WeightTables]) -> WeightTables
     return WeightTables(shape, tuple(placed))
 
 
-def tabulated(axes: Sequence[int], weights: NDArray[Any]) -> WeightTable:
-    """The table of k queries from their weights by code, (k, values of axis 1, …), on as few classes as will do."""
-    codes = [np.arange(size) for size in weights.shape[1:]]
-    kept_axes, classes, kept = _fewest_classes(axes, codes, weights)
-    return WeightTable(np.arange(len(weights)), kept_axes, classes, kept)
+def is_plain_product(universe: Universe) -> bool:
+    """Whether the elements are all combinations of values and nothing else."""
+    return universe.listed is None and universe.absent is None
 
 
-def products(first: WeightTable, second: WeightTable) -> WeightTable:
-    """Each query of ``first`` times each of ``second``, record by record: their Kronecker product where they look at
-    different attributes. The queries of ``second`` run fastest.
-
-    Raises: TooLarge when there are too many weights, or one is too wide for exact arithmetic.
-    """
-    if not second.axes and second.weights.tolist() == [1]:
-        return first
-    axes = tuple(sorted({*first.axes, *second.axes}))
-    shared = [shared_classes((first, second), axis) for axis in axes]
-    sizes = [int(classes.max()) + 1 for classes in shared]
-    count = len(first.queries) * len(second.queries)
-    refuse_too_many(count, math.prod(sizes))
-    if _largest(first) * _largest(second) >= LARGEST_NUMERATOR:
-        raise TooLarge("the products of these weights pass 2**52 over their common units: round them to fewer digits")
-    one, other = (_over_shared(table, axes, shared) for table in (first, second))
-    weights = (one[:, None] * other[None, :]).reshape(count, *sizes)
-    if not {*first.axes} & {*second.axes}:
-        return WeightTable(np.arange(count), axes, tuple(shared), weights)
-    return WeightTable(np.arange(count), *_fewest_classes(axes, shared, weights))
+def along(universe: Universe, place: int, weights: NDArray[Any]) -> WeightTable:
+    """Weights (k, values) by the value of the attribute at ``place``, over the universe's layout."""
+    if universe.listed is None:
+        return tabulated((place,), weights)
+    return tabulated((0,), weights[:, universe.listed_codes[place]])
 
 
-def refuse_too_many(queries: int, cells: int) -> None:
-    """Raises: TooLarge when so many queries over so many cells are not laid out in memory."""
-    if queries * cells > MOST_WEIGHTS:
-        raise TooLarge(
-            f"{queries:,} queries over {cells:,} cells make {queries * cells:,} weights; at most {MOST_WEIGHTS:,} are "
-            "laid out: ask fewer queries at once, or coarsen the universe"
-        )
+def table_of_rows(universe: Universe, rows: NDArray[np.int64]) -> WeightTable:
+    """Weights (k, record types) as a table over the universe's layout."""
+    return tabulated(range(len(universe.layout)), rows.reshape(-1, *universe.layout))
 
 
-def shared_classes(tables: Sequence[WeightTable], axis: int) -> NDArray[np.int64]:
-    """The class of every code of an attribute when codes are the same that no table tells apart."""
-    looking = [table.classes[table.axes.index(axis)] for table in tables if axis in table.axes]
-    return distinct_rows(np.stack(looking, axis=1))[1]
-
-
-def on_shared_classes(tables: Sequence[WeightTable]) -> tuple[WeightTable, ...]:
-    """The same tables with one numbering of classes for each attribute, so that a cell means the same in all of them.
+def over_universe(universe: Universe, tables: WeightTables) -> WeightTables:
+    """Queries over the layout as queries over the elements: a plain matrix where a table lists the records or one may
+    be absent, who then has the weight 0.
 
     Raises: TooLarge.
     """
-    axes = sorted({axis for table in tables for axis in table.axes})
-    shared = {axis: shared_classes(tables, axis) for axis in axes}
-    count = {axis: int(classes.max()) + 1 for axis, classes in shared.items()}
-    for table in tables:
-        refuse_too_many(len(table.queries), math.prod(count[axis] for axis in table.axes))
-    return tuple(
-        WeightTable(
-            table.queries,
-            table.axes,
-            tuple(shared[axis] for axis in table.axes),
-            _over_shared(table, table.axes, [shared[axis] for axis in table.axes]),
-        )
-        for table in tables
-    )
-
-
-def class_of_shared(table: WeightTable, axis: int, shared: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The table's own class of each shared class of one of its axes."""
-    own = np.empty(int(shared.max()) + 1, dtype=np.int64)
-    own[shared] = table.classes[table.axes.index(axis)]
-    return own
+    if is_plain_product(universe):
+        return tables
+    refuse_too_many(tables.count, universe.size)
+    gone = np.zeros((tables.count, universe.size - universe.record_types), dtype=np.int64)
+    return tables_of_matrix(np.concatenate([tables.matrix(), gone], axis=1))
 
 
 def _over_codes(table: WeightTable) -> NDArray[np.int64]:
     return table.weights[np.ix_(np.arange(len(table.queries)), *table.classes)]
 
 
-def _over_shared(table: WeightTable, axes: tuple[int, ...], shared: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The weights by shared class, (k, …), with an axis of length one where the table does not look."""
-    looking = [(axis, classes) for axis, classes in zip(axes, shared, strict=True) if axis in table.axes]
-    own = [class_of_shared(table, axis, classes) for axis, classes in looking]
-    weights = table.weights
-    if not all(np.array_equal(one, np.arange(size)) for one, size in zip(own, weights.shape[1:], strict=True)):
-        weights = weights[np.ix_(np.arange(len(table.queries)), *own)]
-    sizes = iter(weights.shape[1:])
-    return weights.reshape(len(weights), *(next(sizes) if axis in table.axes else 1 for axis in axes))
-
-
-def _largest(table: WeightTable) -> int:
-    return max(int(table.weights.max(initial=0)), -int(table.weights.min(initial=0)))
-
-
 def _broadcast(weights: NDArray[np.int64], axes: tuple[int, ...], dimensions: int) -> NDArray[np.int64]:
     """(k, …) with an axis of length one for every attribute that a table does not look at."""
     sizes = iter(weights.shape[1:])
     return weights.reshape(len(weights), *(next(sizes) if axis in axes else 1 for axis in range(dimensions)))
-
-
-def _fewest_classes(
-    axes: Sequence[int], classes: Sequence[NDArray[np.int64]], weights: NDArray[Any]
-) -> tuple[tuple[int, ...], tuple[NDArray[np.int64], ...], NDArray[np.int64]]:
-    """The same weights (k, …) with classes joined that no query tells apart, and without attributes left with one."""
-    kept_axes: list[int] = []
-    kept_classes: list[NDArray[np.int64]] = []
-    for axis, own in zip(axes, classes, strict=True):
-        place = len(kept_axes) + 1
-        first, which = kinds_of_rows(np.moveaxis(weights, place, 0))
-        if len(first) < weights.shape[place]:
-            weights = np.take(weights, first, axis=place)
-        if len(first) == 1:
-            weights = weights.reshape(*weights.shape[:place], *weights.shape[place + 1 :])
-        else:
-            kept_axes.append(axis)
-            kept_classes.append(which[own])
-    return tuple(kept_axes), tuple(kept_classes), np.ascontiguousarray(weights, dtype=np.int64)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,22 @@ from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
-from dxgeom.universe.record_weights import along
 from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTable, products, refuse_too_many, tabulated
+from dxgeom.universe.weight_table import (
+    LARGEST_NUMERATOR,
+    WeightTable,
+    counts_of_cells,
+    one_by_one,
+    products,
+    refuse_too_many,
+    tabulated,
+)
+from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import did_you_mean, shown
+
+Box: TypeAlias = Mapping[str, tuple[int, int]]
+"""By attribute: the first code inside, and the first beyond. Attributes that are not named are unrestricted."""
 
 
 @final
@@ -118,7 +129,9 @@ def marginal(groups: Sequence[Groups]) -> NamedTable:
     shape = tuple(len(group.words) for group in groups)
     refuse_too_many(math.prod(shape), math.prod(shape))
     names = (", ".join(g.label(c) for g, c in zip(groups, codes, strict=True)) for codes in np.ndindex(shape))
-    return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
+    if groups[0].universe.listed is not None:
+        return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
+    return NamedTable(tuple(names), counts_of_cells([one.axis for one in groups], [one.codes for one in groups]))
 
 
 def prefix_counts(groups: Groups) -> NamedTable:
@@ -177,8 +190,10 @@ def groups_of(
 def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[NamedTable]:
     """The marginal table of each group of attributes.
 
-    Raises: UnsupportedCombination for an unknown or repeated attribute, or an empty group; TooLarge.
+    Raises: UnsupportedCombination for an unknown or repeated attribute, an empty group, or one listed twice; TooLarge.
     """
+    if len({frozenset(group) for group in groups}) < len(groups):
+        raise UnsupportedCombination("each marginal is listed once, in whatever order its attributes are")
     made = []
     for group in groups:
         if not group or len(set(group)) < len(group):
@@ -213,6 +228,37 @@ def _ordered(universe: Universe, attribute: str, bounds: Sequence[object] | None
         raise UnsupportedCombination(f"the bounds of {shown(attribute)} are numbers, found {words}") from error
     except PredicateError as error:
         raise UnsupportedCombination(error.message + (f"; {error.advice}" if error.advice else "")) from error
+
+
+def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
+    """The counts in boxes, a table for those that restrict the same attributes.
+
+    Raises: UnsupportedCombination for an unknown attribute, a box without attributes, or codes outside or in the wrong
+    order; TooLarge.
+    """
+    together: dict[tuple[str, ...], list[Box]] = {}
+    for box in asked:
+        if not box:
+            raise UnsupportedCombination("a box restricts one or more attributes")
+        axes = {name: _attribute(universe, name)[0] for name in box}
+        for name, (low, high) in box.items():
+            size = len(universe.attributes[axes[name]].labels)
+            if not 0 <= low < high <= size:
+                raise UnsupportedCombination(f"codes of {shown(name)} run from 0 to {size}, found {low} to {high}")
+        together.setdefault(tuple(sorted(box, key=axes.__getitem__)), []).append(box)
+    return [_box_counts(universe, names, alike) for names, alike in together.items()]
+
+
+def _box_counts(universe: Universe, names: Sequence[str], alike: Sequence[Box]) -> NamedTable:
+    groups = [groups_of_column(universe, *_attribute(universe, name)) for name in names]
+    ends = np.array([[box[name] for name in names] for box in alike], dtype=np.int64)
+    parts, words = [], [[] for _ in alike]
+    for group, (low, high) in zip(groups, ends.transpose(1, 2, 0), strict=True):
+        codes = np.arange(len(group.codes))
+        parts.append(along(universe, group.axis, (codes >= low[:, None]) & (codes < high[:, None])))
+        for own, first, last in zip(words, low.tolist(), (high - 1).tolist(), strict=True):
+            own.append(group.label(first) if first == last else _between(group, first, last))
+    return NamedTable(tuple(", ".join(own) for own in words), reduce(one_by_one, parts))
 
 
 def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> WeightTable:

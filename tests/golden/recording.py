@@ -34,8 +34,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from dxgeom.planner.mechanism_release import release_answer
-from dxgeom.planner.workshop import Workshop
 from reference.example_policies import TABLES, policy_file, queries_file, table_file
 from reference.mechanisms import CASES
 from reference.project import POLICIES, TESTS
@@ -48,6 +46,9 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import build
+from dxgeom.planner.options import PlanOptions
 
 HERE = Path(__file__).parent / "recorded"
 SEED = 20
@@ -122,8 +123,8 @@ def policy_record(name: str) -> Recorded:
         **_released(plan, name, prints, "chosen"),
     }
     if name in EVERY_MECHANISM:
-        workshop = Workshop(sensitivity_of(metric, queries), records=queries.records)
-        others = {kind: replace(plan, mechanism=workshop.build(kind)) for kind in _buildable(metric, queries)}
+        shared = CandidateBuilder(sensitivity_of(metric, queries), options=PlanOptions(records=queries.records))
+        others = {kind: replace(plan, mechanism=build(kind, shared)) for kind in _buildable(metric, queries)}
         told["by every mechanism"] = {kind: _released(other, name, prints, kind) for kind, other in others.items()}
     return Recorded(_without_paths(told, name), prints)
 
@@ -136,7 +137,7 @@ def mechanism_record() -> Recorded:
         mechanism = case.make()
         account = mechanism.account
         randomness = InsecureSeededRandomness(SEED)
-        release = release_answer(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=SEED)
+        release = dx.release(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=SEED)
         prints[name] = {"mechanism": mechanism.fingerprint, "account": account.policy_fingerprint}
         told[name] = {
             "account": {"policy": account.policy_name, "budget": str(account.budget)},

@@ -22,7 +22,8 @@ from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.operations.changes import Changes, FactoredChanges, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables, generating_differences
-from dxgeom.universe.weight_tables import stacked, tabulated
+from dxgeom.universe.weight_table import tabulated
+from dxgeom.universe.weight_tables import stacked
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
 PAIRWISE = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])

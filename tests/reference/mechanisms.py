@@ -26,7 +26,6 @@ from dxgeom.mechanisms.selection.small_database import small_database
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistic import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
-from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.line import LineMetric
@@ -269,7 +268,7 @@ CASES = {
     ),
     "mwem": replace(
         histogram(
-            lambda: mwem(LINE, matrix_workload(queries()), rounds=1),
+            lambda: mwem(LINE, queries(), rounds=1),
             measured_view,
             lambda answer: off(answer.answers) - answer.largest_error(0.9999),
             lambda mechanism, spend: 0.0,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.weight_tables import LARGEST_NUMERATOR, WeightTables
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR
+from dxgeom.universe.weight_tables import WeightTables
 
 STEPS_PER_SENSITIVITY = 16
 """A step is at most this part of the query's own sensitivity, which costs below 0.02 % of its noise."""

@@ -22,19 +22,29 @@ COMPARISON_LIMIT = 2_000_000_000
 """Beyond so many differences the spread is bounded by twice the steepness instead: a quarter of a minute."""
 
 
-def over_common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fraction]:
-    """The same weights (K, N) as integers over the coarsest unit that all queries share; *exact*.
+def common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fraction]:
+    """The coarsest unit that all queries share, and (K,) how many of it each query's own unit is; *exact*.
 
-    Raises: TooLarge when they need 2⁵⁰ or more.
+    Raises: TooLarge when weights in that unit need 2⁵⁰ or more.
     """
     unit = reduce(_common, queries.units)
     factors = [query_unit / unit for query_unit in queries.units]
-    widest = [int(factor) * int(np.abs(row).max()) for factor, row in zip(factors, queries.numerators, strict=True)]
-    if max(widest) >= LARGEST_WEIGHT:
+    low, high = queries.tables.extremes
+    widths = np.maximum(np.abs(low), np.abs(high)).tolist()
+    if max(int(factor) * width for factor, width in zip(factors, widths, strict=True)) >= LARGEST_WEIGHT:
         raise TooLarge("over one common unit the weights of all queries stay below 2**50: round them to fewer digits")
     # A row of zeros is one in any unit, and its factor may pass 64 bits.
-    whole = [[int(factor) if width else 1] for factor, width in zip(factors, widest, strict=True)]
-    return queries.numerators * np.array(whole, dtype=np.int64), unit
+    whole = [int(factor) if width else 1 for factor, width in zip(factors, widths, strict=True)]
+    return np.array(whole, dtype=np.int64), unit
+
+
+def over_common_unit(queries: LinearQueries) -> tuple[NDArray[np.int64], Fraction]:
+    """The same weights (K, N) as integers over :func:`common_unit`; *exact*.
+
+    Raises: TooLarge as there, and when there are too many weights.
+    """
+    factors, unit = common_unit(queries)
+    return queries.numerators * factors[:, None], unit
 
 
 def steepness(metric: Metric, rows: NDArray[np.int64]) -> NDArray[np.float64]:

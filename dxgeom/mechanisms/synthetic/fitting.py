@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.synthetic.workload import Model
+from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 
 PASSES_BETWEEN = 10
 """Between two rounds, when the next one measures anew."""
@@ -23,7 +23,7 @@ SOFTENING = 64.0
 
 
 class Known(NamedTuple):
-    """What is known of one block: per record, in the workload's unit, each (len(queries),).
+    """What is known of one block: per record, in the queries' common unit, each (len(queries),).
 
     ``lowest``, ``widths``: the smallest and the largest answer possible are lowest and lowest + width; ``values``: what
     was measured; ``deviations``: root mean square of the noise, positive; ``softening``: positive.
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     softening: NDArray[np.float64]
 
 
-def fit(model: Model, known: Sequence[Known], passes: int) -> None:
+def fit(model: HistogramModel, known: Sequence[Known], passes: int) -> None:
     """Pass over the blocks, stepping along each that does not fit, until all do or so often; it reads nothing private.
 
     Definition: a block fits when the mean of ((value − answer)/deviation)² over its queries is at most 0.8. A step
@@ -66,7 +66,7 @@ def last_passes(blocks: int, cells: int) -> int:
     return min(max(CELLS_TOUCHED // (blocks * cells), FEWEST_PASSES), MOST_PASSES)
 
 
-def _step(model: Model, known: Known) -> None:
+def _step(model: HistogramModel, known: Known) -> None:
     """No true answer lies beyond what is possible, so a noisy one that does is moved there."""
     wanted = np.clip(known.values - known.lowest, 0.0, known.widths)
     found = np.clip(model.answers(known.queries) - known.lowest, 0.0, known.widths)

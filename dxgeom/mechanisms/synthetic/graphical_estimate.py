@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.synthetic.box_workload import BoxWorkload
 from dxgeom.mechanisms.synthetic.fitting import ENOUGH
 from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable, estimate
 from dxgeom.mechanisms.synthetic.synthetic import Measurement, SyntheticHistogram
+from dxgeom.universe.weight_table import WeightTable
 
 
 def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
@@ -23,21 +24,24 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
     Raises: UnsupportedCombination where mbi is not installed, or something else than whole marginals was measured;
     TooLarge beyond five million record types.
     """
-    workload = synthetic.workload
-    if not isinstance(workload, BoxWorkload) or not all(group.every_cell for group in workload.groups):
+    tables = synthetic.asked.tables
+    if not all(_is_whole_marginal(table, tables.shape) for table in tables.tables):
         raise UnsupportedCombination(
-            "a graphical model is estimated from whole marginals: make the workload by marginal_workload"
+            "a graphical model is estimated from whole marginals of attributes: ask for LinearQueries.marginals"
         )
     of_query = {one.query: one for one in synthetic.measurements}
-    tables, first = [], 0
-    for group in workload.groups:
-        if first in of_query:
-            tables.append(_table(group.axes, [of_query[first + cell] for cell in range(len(group.low))]))
-        first += len(group.low)
-    return replace(synthetic, distribution=estimate(workload.shape, tables, float(synthetic.records), ENOUGH))
+    noisy = [_noisy(table, of_query) for table in tables.tables if table.axes and int(table.queries[0]) in of_query]
+    return replace(synthetic, distribution=estimate(tables.shape, noisy, float(synthetic.records), ENOUGH))
 
 
-def _table(axes: tuple[int, ...], cells: list[Measurement]) -> NoisyTable:
+def _is_whole_marginal(table: WeightTable, shape: tuple[int, ...]) -> bool:
+    return table.every_cell_once and table.shape == tuple(shape[axis] for axis in table.axes)
+
+
+def _noisy(table: WeightTable, of_query: Mapping[int, Measurement]) -> NoisyTable:
+    """The marginal with its cells in their order."""
+    query_of_cell = table.queries[np.argsort(table.cell_of)]
+    cells = [of_query[query] for query in query_of_cell.tolist()]
     values = np.array([float(one.value) for one in cells])
     squares = np.array([2 * one.scale**2 + float(one.step) ** 2 / 12 for one in cells])
-    return NoisyTable(axes, values, np.sqrt(squares))
+    return NoisyTable(table.axes, values, np.sqrt(squares))

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge
+from dxgeom.numeric.optional_library import optional_library
 
 CELL_LIMIT = 5_000_000
 """Models of more cells than this are refused. The model's largest table can be that of all cells."""
@@ -61,7 +62,7 @@ def estimate(shape: tuple[int, ...], tables: Sequence[NoisyTable], total: float,
     ``total``: the public number of records.
     Guarantee: none; *approximate*.
     Source: McKenna, Sheldon & Miklau 2019, Algorithm 1.
-    Raises: UnsupportedCombination where mbi is not installed; TooLarge beyond five million cells.
+    Raises: MissingExtra where mbi is not installed; TooLarge beyond five million cells.
     """
     if math.prod(shape) > CELL_LIMIT:
         raise TooLarge(
@@ -98,13 +99,7 @@ def _clique(table: NoisyTable, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _libraries() -> tuple[Any, Any]:
     """jax and mbi. mbi warns of settings of jax; the one that matters is made where it is used, for that use only."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import jax
-            import mbi
-    except ImportError as error:
-        raise UnsupportedCombination(
-            "graphical models are estimated by mbi, which is not installed: install dxgeom with its extra, dxgeom[mbi]"
-        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mbi, jax = (optional_library(name, "mbi", "graphical models are estimated") for name in ("mbi", "jax"))
     return jax, mbi

@@ -14,16 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.sensitivity import require_written_for
+from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
 from dxgeom.mechanisms.selection.selection import choose, require_rate, require_scores_fit
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
+from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
+from dxgeom.mechanisms.synthetic.integer_queries import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.measure_at_once import outright
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
-from dxgeom.mechanisms.synthetic.workload import Model, Workload
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.queries import LinearQueries
 
 STEPS_PER_SENSITIVITY = 16
 """The lattice is at most this part of the smallest sensitivity; a measurement's noise is T times wider still."""
@@ -63,7 +65,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     name: str
     metric: VerifiedMetric = field(repr=False)
-    workload: Workload = field(repr=False)
+    asked: IntegerQueries = field(repr=False)
     steepness: NDArray[np.float64] = field(repr=False)
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
@@ -71,7 +73,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @cached_property
     def fingerprint(self) -> str:
-        asked = (self.metric.fingerprint, self.workload.fingerprint, self.steepness)
+        asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.steepness)
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
@@ -83,19 +85,19 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         """
         if self.rounds is not None:
             return self.rounds
-        steepest = float(np.max(self._block_steepness / np.maximum(self.workload.reaches, 1)))
-        cost = 10 * steepest * math.log(max(self.workload.count, 2)) / float(spend)
+        steepest = float(np.max(self._block_steepness / np.maximum(self.asked.largest, 1)))
+        cost = 10 * steepest * math.log(max(self.asked.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
-            best = math.pow(records * math.sqrt(math.log(max(self.workload.size, 2))) / cost, 2 / 3)
-        rounds = max(1, round(min(best, len(np.unique(self.workload.blocks[:, 0])))))
+            best = math.pow(records * math.sqrt(math.log(max(self.metric.size, 2))) / cost, 2 / 3)
+        rounds = max(1, round(min(best, len(np.unique(self.asked.blocks[:, 0])))))
         return 0 if self._total_at_once <= WORTH_IT**2 * self._total_of(rounds) else rounds
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a synthetic histogram needs at least one record")
-        require_written_for(self.workload.records, records)
-        require_scores_fit(2 * int(self.workload.reaches.max()) * records * self.fineness)
+        require_written_for(self.asked.queries.records, records)
+        require_scores_fit(2 * int(self.asked.largest.max()) * records * self.fineness)
         rounds = self.rounds_for(records, spend)
         if rounds == 0:
             self._at_once.check_size(records, spend)
@@ -106,28 +108,28 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)))
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
-        records, model = int(data.sum()), self.workload.model(self.start)
+        records, model = int(data.sum()), self.asked.model(self.start)
         rounds = self.rounds_for(records, spend)
         if rounds == 0:
             measured = self._everything(model.answers() * records, data, spend, randomness)
-            known = known_blocks(self.workload, measured, records)
-            fit(model, known, last_passes(len(known), self.workload.size))
-            return SyntheticHistogram(model.distribution(), self.workload, records, measured, None)
-        return self._learnt(model, self.workload.totals(data) * self.fineness, rounds, spend, (records, randomness))
+            known = known_blocks(self.asked, measured, records)
+            fit(model, known, last_passes(len(known), self.metric.size))
+            return SyntheticHistogram(model.distribution(), self.asked, records, measured, None)
+        return self._learnt(model, self.asked.totals(data) * self.fineness, rounds, spend, (records, randomness))
 
     @property
     def _step(self) -> Fraction:
-        return self.workload.unit / self.fineness
+        return self.asked.unit / self.fineness
 
     @cached_property
     def _at_once(self) -> AdditiveMechanism:
-        return outright(self.metric, self.workload)
+        return outright(self.metric, self.asked.queries)
 
     @cached_property
     def _total_at_once(self) -> float:
         """Of the squared scales in units, at spend 1; infinite where not everything can be measured at once."""
         try:
-            return float(self._at_once.ideal_variances.sum()) / 2 / float(self.workload.unit) ** 2
+            return float(self._at_once.ideal_variances.sum()) / 2 / float(self.asked.unit) ** 2
         except TooLarge:
             return math.inf
 
@@ -141,7 +143,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
         A replaced record leaves one query of a block and enters another.
         """
-        firsts, beyond = self.workload.blocks.T
+        firsts, beyond = self.asked.blocks.T
         starts = np.unique(firsts)
         steepest = np.maximum.reduceat(self.steepness, starts)[np.searchsorted(starts, firsts)]
         return np.asarray(steepest * np.minimum(beyond - firsts, 2))
@@ -156,18 +158,23 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     ) -> tuple[Measurement, ...]:
         values = self._at_once.draw(data, spend, randomness)
         scales = np.sqrt(self._at_once.ideal_variances / 2) / float(spend)
-        steps, unit = self._at_once.sensitivity.queries.steps, float(self.workload.unit)
+        steps, unit = self._at_once.sensitivity.queries.steps, float(self.asked.unit)
         return tuple(
             Measurement(0, False, query, name, values[query], float(scales[query]), steps[query], expected * unit)
-            for query, (name, expected) in enumerate(zip(self.workload.names, modelled.tolist(), strict=True))
+            for query, (name, expected) in enumerate(zip(self.asked.names, modelled.tolist(), strict=True))
         )
 
     def _learnt(
-        self, model: Model, exact: NDArray[np.int64], rounds: int, spend: Fraction, view: tuple[int, Randomness]
+        self,
+        model: HistogramModel,
+        exact: NDArray[np.int64],
+        rounds: int,
+        spend: Fraction,
+        view: tuple[int, Randomness],
     ) -> SyntheticHistogram:
         """Round by round, each at the same part of the spend; ``exact``: the private answers in steps."""
         records, randomness = view
-        left = np.arange(self.workload.count)
+        left = np.arange(self.asked.count)
         measured: list[Measurement] = []
         known: list[Known] = []
         for number in range(rounds):
@@ -175,12 +182,12 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             ones = self._round(number, exact, left, modelled, spend / rounds, randomness)
             left = left[(left < ones[0].query) | (left > ones[-1].query)]
             measured += ones
-            known += known_blocks(self.workload, ones, records)
-            passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.workload.size)
+            known += known_blocks(self.asked, ones, records)
+            passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.metric.size)
             fit(model, known, passes)
         per_nat = self._largest_lead / float(spend / rounds * SELECTING) * float(self._step)
-        look = LastLook(modelled * float(self.workload.unit), per_nat) if left.size else None
-        return SyntheticHistogram(model.distribution(), self.workload, records, tuple(measured), look)
+        look = LastLook(modelled * float(self.asked.unit), per_nat) if left.size else None
+        return SyntheticHistogram(model.distribution(), self.asked, records, tuple(measured), look)
 
     def _round(
         self,
@@ -195,7 +202,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         in_steps = np.rint(modelled[left] * self.fineness).astype(np.int64)
         scores = np.abs(exact[left] - in_steps)
         picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
-        queries = self.workload.block_of(picked)
+        queries = self.asked.block_of(picked)
         scale, factor = self._scale(queries), 1 / (share * (1 - SELECTING))
         values = exact[queries.start : queries.stop].tolist()
         if scale > 0:
@@ -206,11 +213,11 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
                 number,
                 query == picked,
                 query,
-                self.workload.names[query],
+                self.asked.names[query],
                 value * self._step,
                 scale * float(factor) * float(self._step),
                 self._step,
-                float(modelled[query]) * float(self.workload.unit),
+                float(modelled[query]) * float(self.asked.unit),
             )
             for query, value in zip(queries, values, strict=True)
         ]
@@ -221,45 +228,33 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
 
 def mwem(
-    metric: VerifiedMetric, workload: Workload, *, rounds: int | None = None, start: ArrayLike | None = None
+    metric: VerifiedMetric, queries: LinearQueries, *, rounds: int | None = None, start: ArrayLike | None = None
 ) -> Mwem:
-    """Multiplicative weights for a workload under a metric.
+    """Multiplicative weights for linear queries under a metric.
+
+    Cells of marginals, ranges and products of ranges are learnt fast, by the slices that they touch.
 
     Args: ``rounds``: T, at most the number of marginals and single queries; 0 to measure everything at once; None to
     have it chosen by :meth:`Mwem.rounds_for`. ``start`` (N,): positive numbers that the first model is proportional to;
     None for all equal. It must be public: it is not protected.
-    Raises: UnsupportedCombination when metric and workload are not about the same records, or for a start or rounds
-    that make no sense; UnboundedLoss when a query separates records at distance 0; TooLarge for 0 rounds where not
-    everything can be measured at once.
+    Raises: UnsupportedCombination when metric and queries are not about the same records, or for a start or rounds
+    that make no sense; UnboundedLoss when a query separates records at distance 0; TooLarge for weights that need too
+    many digits, or for 0 rounds where not everything can be measured at once.
     """
-    if not isinstance(metric, VerifiedMetric):
-        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
-    if metric.size != workload.size:
-        raise UnsupportedCombination(
-            f"the metric is on {metric.size:,} record types, the workload on {workload.size:,}; they must be the same"
-        )
-    apart = metric.universe and workload.universe and not metric.universe.lists_the_same_records(workload.universe)
-    if apart:
-        raise UnsupportedCombination(
-            "the metric and the workload are about different universes: make both from one policy"
-        )
-    if metric.absent is not None:
-        raise UnsupportedCombination(
-            "multiplicative weights use the number of records, which a policy with a rule about presence keeps private"
-        )
-    blocks = len(np.unique(workload.blocks[:, 0]))
+    require_same_records(metric, queries)
+    require_public_number(metric, queries)
+    asked = integer_queries(queries)
+    blocks = len(np.unique(asked.blocks[:, 0]))
     if rounds is not None and not (isinstance(rounds, (int, np.integer)) and 0 <= rounds <= blocks):
         raise UnsupportedCombination(
             f"each of the {blocks:,} marginals and single queries is measured once: rounds are a whole number between "
             f"0 and that many, found {rounds}"
         )
     if rounds == 0:
-        outright(metric, workload)
-    steepness = workload.steepness(metric.metric)
+        outright(metric, queries)
+    steepness = asked.steepness(metric.metric)
     begin = _public_start(start, metric.size)
-    return Mwem(
-        "mwem", metric, workload, steepness, _fineness(steepness), begin, None if rounds is None else int(rounds)
-    )
+    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, None if rounds is None else int(rounds))
 
 
 def _fineness(steepness: NDArray[np.float64]) -> int:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.selection.selection import nats_of
 from dxgeom.mechanisms.synthetic.fitting import SOFTENING, Known
-from dxgeom.mechanisms.synthetic.workload import Workload
+from dxgeom.mechanisms.synthetic.integer_queries import IntegerQueries
+from dxgeom.universe.queries import LinearQueries
 
 MOST_WHOLE = 2**50
 
@@ -73,10 +74,15 @@ class SyntheticHistogram:
     """
 
     distribution: NDArray[np.float64] = field(repr=False)
-    workload: Workload = field(repr=False)
+    asked: IntegerQueries = field(repr=False)
     records: int
     measurements: tuple[Measurement, ...] = field(repr=False)
     last_look: LastLook | None = field(repr=False)
+
+    @property
+    def queries(self) -> LinearQueries:
+        """What was asked."""
+        return self.asked.queries
 
     @property
     def histogram(self) -> NDArray[np.float64]:
@@ -85,8 +91,8 @@ class SyntheticHistogram:
 
     @cached_property
     def answers(self) -> NDArray[np.float64]:
-        """(K,): the histogram's answers to the workload."""
-        return self.workload.model(self.distribution).answers() * self.records * float(self.workload.unit)
+        """(K,): the histogram's answers to the queries."""
+        return self.asked.model(self.distribution).answers() * self.records * float(self.asked.unit)
 
     def error_bounds(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K,): with probability *at least* ``level`` no answer at all is further from the truth than its bound.
@@ -102,12 +108,12 @@ class SyntheticHistogram:
         """
         each_round = Counter(one.round for one in self.measurements)
         nats = nats_of(level) + math.log(len(each_round) + (self.last_look is not None))
-        bounds = np.full(self.workload.count, np.inf)
+        bounds = np.full(self.asked.count, np.inf)
         if self.last_look is not None:
             last = next(one for one in reversed(self.measurements) if one.selected)
             noise = last.scale * (nats + math.log(each_round[last.round]))
             found = abs(float(last.value) - last.modelled) + noise + 1.5 * float(last.step)
-            missed = self.last_look.per_nat * (math.log(self.workload.count) + nats)
+            missed = self.last_look.per_nat * (math.log(self.asked.count) + nats)
             bounds = np.abs(self.answers - self.last_look.answers) + found + missed
         for one in self.measurements:
             noise = one.noise_within(nats + math.log(each_round[one.round]))
@@ -115,7 +121,7 @@ class SyntheticHistogram:
         return bounds
 
     def largest_error(self, level: float = 0.95) -> float:
-        """With probability *at least* ``level`` no answer to the workload is further from the truth than this.
+        """With probability *at least* ``level`` no answer to a query is further from the truth than this.
 
         The largest of :meth:`error_bounds`. Raises: as there.
         """
@@ -127,7 +133,7 @@ class SyntheticHistogram:
             "records": self.records,
             "answers": [
                 {"name": name, "value": value}
-                for name, value in zip(self.workload.names, self.answers.tolist(), strict=True)
+                for name, value in zip(self.asked.names, self.answers.tolist(), strict=True)
             ],
             "measurements": [
                 {"round": one.round, "name": one.name, "exact": str(one.value), "scale": one.scale}
@@ -152,18 +158,18 @@ class SyntheticHistogram:
         return np.repeat(np.arange(self.histogram.size), self.counts())
 
 
-def known_blocks(workload: Workload, measurements: Sequence[Measurement], records: int) -> list[Known]:
+def known_blocks(asked: IntegerQueries, measurements: Sequence[Measurement], records: int) -> list[Known]:
     """The measurements as a model is fitted to them, one for each block."""
-    blocks = groupby(measurements, key=lambda one: workload.block_of(one.query).start)
-    return [_known(workload, list(ones), records) for _, ones in blocks]
+    blocks = groupby(measurements, key=lambda one: asked.block_of(one.query).start)
+    return [_known(asked, list(ones), records) for _, ones in blocks]
 
 
-def _known(workload: Workload, ones: Sequence[Measurement], records: int) -> Known:
+def _known(asked: IntegerQueries, ones: Sequence[Measurement], records: int) -> Known:
     queries = range(ones[0].query, ones[-1].query + 1)
-    units = records * float(workload.unit)
+    units = records * float(asked.unit)
     block = slice(queries.start, queries.stop)
-    lowest, highest = workload.lowest[block].astype(np.float64), workload.highest[block].astype(np.float64)
-    values = np.array([float(one.value / workload.unit) / records for one in ones])
+    lowest, highest = asked.lowest[block].astype(np.float64), asked.highest[block].astype(np.float64)
+    values = np.array([float(one.value / asked.unit) / records for one in ones])
     scales, steps = np.array([one.scale for one in ones]) / units, np.array([float(one.step) for one in ones]) / units
     widths = np.maximum(highest - lowest, 1.0)
     deviations = np.sqrt(2 * scales**2 + steps**2 / 12)

@@ -23,7 +23,8 @@ from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.metrics.operations.pair_classes import kinds_of_records
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
-from dxgeom.universe.weight_tables import WeightTable, WeightTables
+from dxgeom.universe.weight_table import WeightTable
+from dxgeom.universe.weight_tables import WeightTables
 
 _SIGN_PATTERN_LIMIT = 12
 _PAIR_LIMIT = 200_000_000

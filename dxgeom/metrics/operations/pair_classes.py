@@ -26,7 +26,8 @@ from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import joined_kinds, kinds_of_rows, least_by_row
-from dxgeom.universe.weight_tables import WeightTable, WeightTables, on_shared_classes, shared_classes
+from dxgeom.universe.weight_table import WeightTable, on_shared_classes, shared_classes
+from dxgeom.universe.weight_tables import WeightTables
 
 CELL_LIMIT = 20_000_000
 """A grid of classes with more cells than this is refused."""

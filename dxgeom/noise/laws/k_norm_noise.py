@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import require
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
@@ -40,14 +40,11 @@ def k_norm_noise(body: ConvexBody) -> NoiseLaw:
 
     Guarantee: adding w to a draw changes the odds of any set by at most e^‖w‖_K, ‖w‖_K = ``body.gauge(w)``; draws
     rounded to integers have *exactly* the law of the rounded ideal noise.
-    Raises: UnsupportedCombination for what is no body, or has no exact gauge; TooLarge or CertificateRefused when no
+    Raises: WrongArgument for what is no body; UnsupportedCombination, TooLarge or CertificateRefused when no
     envelope is proved to hold the body, or rejection would hardly ever accept.
     Source: Hardt & Talwar 2010; Awan & Slavković 2020, Algorithm 8, corrected: see :class:`RejectionNoise`.
     """
-    if not isinstance(body, ConvexBody):
-        raise UnsupportedCombination(
-            f"noise is shaped by a body, as those of dxgeom.geometry, found a {type(body).__name__}"
-        )
+    require(body, ConvexBody, "body", "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope")
     for kind in LAWS:
         law = kind.for_body(body, k_norm_noise)
         if law is not None:

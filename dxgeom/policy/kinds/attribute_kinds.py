@@ -44,13 +44,20 @@ def kind_of(syntax: Any) -> AnyKind | None:
     return next((kind for kind in ATTRIBUTE_KINDS if kind is not WORDS and isinstance(syntax, kind.syntax)), None)
 
 
-def measured(attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
-    """The axis and the exact amount along it that a length means for an attribute.
+def kind_making(attribute: Attribute) -> AnyKind:
+    """The first kind whose attributes are of this class.
 
-    Args: ``key`` of the rule that holds the length, for the message.
     Raises: TypeError for an attribute that no kind makes.
     """
     for kind in ATTRIBUTE_KINDS:
         if isinstance(attribute, kind.makes):
-            return kind.measured(attribute, key, length)
+            return kind
     raise TypeError(f"no kind of attribute makes a {type(attribute).__name__}")
+
+
+def measured(attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
+    """The axis and the exact amount along it that a length means for an attribute.
+
+    Args: ``key`` of the rule that holds the length, for the message.
+    """
+    return kind_making(attribute).measured(attribute, key, length)

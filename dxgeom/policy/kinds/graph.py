@@ -47,6 +47,7 @@ class GraphKind(AttributeKind[GraphSyntax, GraphAttribute]):
     key: ClassVar[str] = "graph"
     noun: ClassVar[str] = "a graph"
     form: ClassVar[str] = "{graph} with length and unit, and with nodes"
+    joining: ClassVar[str] = "join the parts by an edge, or add a rule with a plain 'epsilon'"
     syntax = GraphSyntax
     makes = GraphAttribute
 

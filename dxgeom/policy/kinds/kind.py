@@ -101,13 +101,15 @@ class AttributeKind(ABC, Generic[Syntax, Values]):
 
     ``key``: the key that a mapping of this kind has and no other kind's; ``syntax``: the grammar's model of it;
     ``makes``: the class of its attributes, which says how tables and people name their values; ``noun`` and ``form``:
-    the kind in a sentence, and its keys in brief; ``example``: what to write, empty where ``form`` says enough.
+    the kind in a sentence, and its keys in brief; ``example``: what to write, empty where ``form`` says enough;
+    ``joining``: what to do where rules leave values without any way from one to the other.
     """
 
     key: ClassVar[str]
     noun: ClassVar[str]
     form: ClassVar[str]
     example: ClassVar[str] = ""
+    joining: ClassVar[str] = "add a rule with a longer 'within', 'per' or a plain 'epsilon'"
     syntax: type[Syntax]
     makes: type[Values]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.kinds.attribute_kinds import kind_making
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.syntax.joint_rules import splits_records
-from dxgeom.universe.places import GraphAttribute
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
@@ -136,9 +136,7 @@ def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mist
             mistakes.add("DX155", policy.universe_span, str(one), f"{advice} if that is what you want")
             continue
         code = "DX150" if one.no_rule else "DX151"
-        rule = "add a rule with a longer 'within', 'per' or a plain 'epsilon'"
-        if isinstance(policy.universe.attribute(one.attribute), GraphAttribute):
-            rule = "join the parts by an edge, or add a rule with a plain 'epsilon'"
+        rule = kind_making(policy.universe.attribute(one.attribute)).joining
         if one.no_rule:
             rule = f"add a rule 'change: {one.attribute}'"
         advice = f"{rule}; or write 'unconnected: allow' if that is what you want"

@@ -396,3 +396,19 @@ def test_the_one_call_says_what_it_takes():
     ):
         with pytest.raises(WrongArgument, match=words):
             dx.compile_and_release(policy, "data.csv", queries, ledger=":memory:", spend=1)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"records": "3"},
+        {"records": 1.5},
+        {"hull_limits": 3},
+        {"published": "yes"},
+        {"coarse_facets": None},
+        {"progress": "loudly"},
+    ],
+)
+def test_an_option_of_the_wrong_kind_gets_a_sentence(option):
+    with pytest.raises(WrongArgument, match=f"'{next(iter(option))}' is "):
+        dx.plan(METRIC, QUERIES, **option)

@@ -160,6 +160,8 @@ def counts_of(spend=1, **changes):
         ({"data": None}, "found None"),
         ({"data": {"a": 3}}, "found one of type dict"),
         ({"data": "people.csv"}, "universe"),
+        ({"outside": "ignore"}, "'refuse' or 'drop'"),
+        ({"count_column": "n"}, "has no columns"),
         ({"insecure_test_seed": "five"}, "int"),
         ({"mechanism": "laplace"}, "plan.mechanism"),
     ],

@@ -14,7 +14,8 @@ import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import WeightTable, WeightTables, products, stacked, tabulated
+from dxgeom.universe.weight_table import WeightTable, products, tabulated
+from dxgeom.universe.weight_tables import WeightTables, stacked
 
 UNIVERSE = Universe(
     (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.arguments import require
+from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import hiding
@@ -25,7 +26,7 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     Guarantee: every generating difference is hidden, with all rounding errors counted against it: it is shown for the
     law that draws, by that law's own upper bounds on its norm. Of a polytope given by halfspaces the error is rounded
     up, of any other body it is exact up to the rounding of float64.
-    Raises: UnsupportedCombination for what is no body, or has no noise that is drawn exactly; NotANormBall for a body
+    Raises: WrongArgument for what is no body; NotANormBall for a body
     of another dimension, or one that is not symmetric; TooLarge beyond 400 queries that need noise, or where no law
     draws the body's noise; CertificateRefused when no finite factor, or no envelope, can be proved.
     """
@@ -48,12 +49,9 @@ def require_norm_ball(body: ConvexBody, count: int) -> None:
     """A body that was written for this one plan may be no norm ball at all; a few directions tell the common mistakes.
 
     Nothing rests on them: a body's own class promises that its exact gauge is a norm.
-    Raises: UnsupportedCombination, NotANormBall.
+    Raises: WrongArgument, NotANormBall.
     """
-    if not isinstance(body, ConvexBody):
-        raise UnsupportedCombination(
-            f"a body is one of those of dxgeom.geometry, as Box or HalfspacePolytope, found a {type(body).__name__}"
-        )
+    require(body, ConvexBody, "body", "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope")
     if body.dimension != count:
         raise NotANormBall(
             f"the body has {body.dimension} coordinates and there are {count} queries: give it one for each, in their "

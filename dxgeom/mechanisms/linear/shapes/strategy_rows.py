@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.shapes.round_space import RoundSpace
-from dxgeom.universe.weight_tables import WeightTable, on_shared_classes
+from dxgeom.universe.weight_table import WeightTable, on_shared_classes
 
 Kind: TypeAlias = Literal["cells", "blocks"]
 """Cells and their sums over attributes; or also over blocks of 2, 4, 8, … neighbouring classes of an attribute."""

@@ -8,8 +8,6 @@ import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.selection import selection
 from dxgeom.mechanisms.selection.small_database import small_database
-from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
-from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.mwem import mwem
 
 POLICY = dx.Policy.from_dict(
@@ -27,8 +25,8 @@ def test_selection_small_databases_and_multiplicative_weights_refuse_a_private_n
     for build in (
         lambda: selection(metric, QUERIES),
         lambda: small_database(metric, QUERIES, 0.5),
-        lambda: matrix_workload(QUERIES),
-        lambda: mwem(metric, marginal_workload(POLICY.universe, [["team"]])),
+        lambda: mwem(metric, QUERIES),
+        lambda: mwem(metric, dx.LinearQueries.marginals(POLICY.universe, [["team"]])),
     ):
         with pytest.raises(UnsupportedCombination, match=r"number of records|same"):
             build()

@@ -17,6 +17,7 @@ def table(joint, axes, deviations):
     return NoisyTable(axes, values, np.broadcast_to(np.asarray(deviations, dtype=np.float64), values.shape))
 
 
+@pytest.mark.needs("mbi")
 @pytest.mark.slow
 def test_two_tables_that_share_an_attribute_give_the_product_that_is_independent_given_it():
     joint = np.random.default_rng(0).uniform(1, 10, SHAPE) * 100
@@ -29,6 +30,7 @@ def test_two_tables_that_share_an_attribute_give_the_product_that_is_independent
     assert np.abs(joint - expected * joint.sum()).max() > 100
 
 
+@pytest.mark.needs("mbi")
 @pytest.mark.slow
 def test_it_stops_as_soon_as_the_misfit_is_small_enough():
     joint = np.random.default_rng(0).uniform(1, 10, SHAPE) ** 3
@@ -41,6 +43,7 @@ def test_it_stops_as_soon_as_the_misfit_is_small_enough():
     assert misfits[1] <= 10 < misfits[0] <= 1e4
 
 
+@pytest.mark.needs("mbi")
 def test_the_settings_of_jax_stay_as_they_were():
     joint = np.ones(SHAPE)
     estimate(SHAPE, [table(joint, (0,), 1.0)], 24.0, 1.0)

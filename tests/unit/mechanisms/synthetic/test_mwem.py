@@ -15,8 +15,6 @@ import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.synthetic import mwem as mwem_file
-from dxgeom.mechanisms.synthetic.box_workload import marginal_workload
-from dxgeom.mechanisms.synthetic.matrix_workload import matrix_workload
 from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, outright
 from dxgeom.mechanisms.synthetic.mwem import mwem
 from dxgeom.metrics.checking.verification import verify, verify_metric
@@ -29,7 +27,7 @@ from dxgeom.universe.queries import LinearQueries
 PLACES = np.array([0, 1, 3, 4, 8])
 LINE = verify_metric(np.abs(PLACES[:, None] - PLACES), title="line", budget=2)
 ROWS = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 1, 2, 3, 4], [1, 0, 0, -2, 0]])
-WORKLOAD = matrix_workload(LinearQueries.from_matrix("abcd", ROWS))
+WORKLOAD = LinearQueries.from_matrix("abcd", ROWS)
 COUNTS = np.array([70, 10, 5, 40, 25])
 
 
@@ -74,7 +72,7 @@ rules:
   - {change: two, epsilon: 1, per: 2}
   - {change: three, values: {x: 0.25}, otherwise: 2}
 """)
-TABLES = marginal_workload(MARGINALS_POLICY.universe, [["one", "two"], ["two", "three"], ["three"]])
+TABLES = LinearQueries.marginals(MARGINALS_POLICY.universe, [["one", "two"], ["two", "three"], ["three"]])
 
 
 def test_cells_measured_together_hide_every_pair_of_records():
@@ -112,7 +110,7 @@ def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_o
     ordinary = verify(DiscreteMetric(24, Fraction(1)), title="ordinary", fingerprint="ordinary", budget=Fraction(1))
     names = MARGINALS_POLICY.universe.names
     subsets = [subset for size in (1, 2, 3) for subset in itertools.combinations(names, size)]
-    tables = marginal_workload(MARGINALS_POLICY.universe, subsets)
+    tables = LinearQueries.marginals(MARGINALS_POLICY.universe, subsets)
     mechanism, at_once = mwem(ordinary, tables), outright(ordinary, tables)
     assert np.sqrt(at_once.ideal_variances / 2) == pytest.approx(2 * 7)
     seen = set()
@@ -131,7 +129,7 @@ def test_queries_too_many_to_be_measured_at_once_are_selected():
         f"{{policy: a, universe: {{attributes: {{a: {{range: [0, {MOST_QUERIES}], step: 1}}}}}}, "
         "rules: [{change: a, epsilon: 1}]}"
     ).universe
-    workload = marginal_workload(universe, [["a"]])
+    workload = LinearQueries.marginals(universe, [["a"]])
     assert mwem(flat, workload).rounds_for(10**6, Fraction(1)) == 1
     with pytest.raises(TooLarge, match="give rounds"):
         mwem(flat, workload, rounds=0)
@@ -146,7 +144,7 @@ def test_rounds_that_measure_a_marginal_at_once_follow_the_definition():
     for number in range(3):
         ones = [one for one in answer.measurements if one.round == number]
         assert sum(one.selected for one in ones) == 1
-        assert [one.query for one in ones] == list(range(*TABLES.blocks[ones[0].query]))
+        assert [one.query for one in ones] == list(range(*mechanism.asked.blocks[ones[0].query]))
         modelled = rows[[one.query for one in ones]] @ models[number]
         assert np.allclose([one.modelled for one in ones], modelled, rtol=1e-11)
     assert np.allclose(answer.histogram, models[-1], rtol=1e-10)
@@ -208,7 +206,7 @@ def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
     """The joint law of (query, value) on all histograms of two records, against all their neighbours."""
     metric = verify_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     rows = np.array([[1, 0, 0], [0, 1, 2]])
-    mechanism = mwem(metric, matrix_workload(LinearQueries.from_matrix("ab", rows)), rounds=1)
+    mechanism = mwem(metric, LinearQueries.from_matrix("ab", rows), rounds=1)
     spend, fine = Fraction(3, 2), mechanism.fineness
     start = np.rint(rows @ (np.ones(3) / 3) * 2 * fine).astype(int)
     laws = {}
@@ -305,7 +303,7 @@ def test_whole_counts_keep_the_sum_and_every_cell():
 
 def test_queries_nobody_protected_can_change_are_answered_exactly():
     apart = verify_metric([[0, np.inf, np.inf], [np.inf, 0, np.inf], [np.inf, np.inf, 0]])
-    workload = matrix_workload(LinearQueries.from_matrix("ab", [[1, 0, 0], [0, 1, 0]]))
+    workload = LinearQueries.from_matrix("ab", [[1, 0, 0], [0, 1, 0]])
     for rounds in (0, 2):
         mechanism = mwem(apart, workload, rounds=rounds)
         answer = mechanism.draw(np.array([5, 2, 3]), Fraction(1, 100), InsecureSeededRandomness(0))
@@ -332,7 +330,7 @@ def test_the_ledger_is_charged_once_with_the_whole_spend_before_the_first_round(
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
     with pytest.raises(UnboundedLoss):
-        mwem(verify_metric([[0, 0], [0, 0]]), matrix_workload(LinearQueries.from_matrix("a", [[1, 0]])))
+        mwem(verify_metric([[0, 0], [0, 0]]), LinearQueries.from_matrix("a", [[1, 0]]))
     with pytest.raises(UnsupportedCombination, match="verified"):
         mwem(LINE.metric, WORKLOAD)
     with pytest.raises(UnsupportedCombination, match="must be the same"):
@@ -369,7 +367,7 @@ def test_weights_far_from_zero_are_fitted_as_well_as_others(shift):
     """e^(exponent·weight) once overflowed, after the ledger was charged."""
     rows = ROWS[:2]
     answers = [
-        mwem(LINE, matrix_workload(LinearQueries.from_matrix("ab", rows + far)), rounds=2).draw(
+        mwem(LINE, LinearQueries.from_matrix("ab", rows + far), rounds=2).draw(
             COUNTS, Fraction(50), InsecureSeededRandomness(1)
         )
         for far in (0, shift)
@@ -380,9 +378,9 @@ def test_weights_far_from_zero_are_fitted_as_well_as_others(shift):
 
 
 def test_a_mean_is_learnt_for_the_records_it_was_divided_by_only():
-    means = dataclasses.replace(WORKLOAD.queries, records=int(COUNTS.sum()))
+    means = dataclasses.replace(WORKLOAD, records=int(COUNTS.sum()))
     for rounds in (0, 1):
-        mechanism = mwem(LINE, matrix_workload(means), rounds=rounds)
+        mechanism = mwem(LINE, means, rounds=rounds)
         mechanism.check(COUNTS, Fraction(1))
         with pytest.raises(DataError, match="written for 150 records, the table has 300"):
             mechanism.check(2 * COUNTS, Fraction(1))
@@ -396,8 +394,8 @@ def test_a_workload_of_another_universe_is_refused():
         ).compile()
         for one in ("a, b", "b, a")
     ]
-    workload = marginal_workload(policies[0].universe, [["one"]])
-    assert mwem(policies[0], workload).workload is workload
+    workload = LinearQueries.marginals(policies[0].universe, [["one"]])
+    assert mwem(policies[0], workload).asked.queries is workload
     with pytest.raises(UnsupportedCombination, match="different universes"):
         mwem(policies[1], workload)
 

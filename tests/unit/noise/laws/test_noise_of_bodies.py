@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dxgeom.errors import WrongArgument
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
@@ -65,3 +66,9 @@ def test_released_noise_of_any_body_has_its_moment(body):
 
 def test_halfspaces_are_drawn_from_their_hull_without_loss():
     assert k_norm_noise(SQUARE).acceptance > 1 - 1e-6
+
+
+@pytest.mark.parametrize("wrong", [None, "box", [1.0, 2.0], np.eye(2), Box])
+def test_what_is_no_body_has_no_noise(wrong):
+    with pytest.raises(WrongArgument, match="one of dxgeom"):
+        k_norm_noise(wrong)

@@ -11,7 +11,7 @@ import pytest
 from flint import fmpq
 
 import dxgeom as dx
-from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
@@ -154,9 +154,9 @@ class Lopsided(ConvexBody):
     ("body", "error", "words"),
     [
         (Box(np.ones(2)), NotANormBall, "2 coordinates and there are 3 queries"),
-        (np.ones(3), UnsupportedCombination, "ndarray"),
-        ([[1, 0, 0]], UnsupportedCombination, "list"),
-        ("box", UnsupportedCombination, "str"),
+        (np.ones(3), WrongArgument, "ndarray"),
+        ([[1, 0, 0]], WrongArgument, "list"),
+        ("box", WrongArgument, "str"),
         (Lopsided(1.0, 2.0), NotANormBall, "symmetric"),
         (Lopsided(np.inf, np.inf), NotANormBall, "positive and finite"),
         (Box(np.array([5e-324, 1.0, 1.0])), NotANormBall, "positive and finite"),
