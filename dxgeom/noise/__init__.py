@@ -26,5 +26,10 @@ if TYPE_CHECKING:
     from dxgeom.noise.laws.laplace import LaplaceNoise as LaplaceNoise
     from dxgeom.noise.laws.law import NoiseLaw as NoiseLaw
     from dxgeom.noise.laws.rejection import RejectionNoise as RejectionNoise
+    from dxgeom.numeric.randomness import (
+        InsecureSeededRandomness as InsecureSeededRandomness,
+        Randomness as Randomness,
+        SystemRandomness as SystemRandomness,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

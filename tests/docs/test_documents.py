@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,24 @@ def test_no_document_that_shows_code_or_commands_is_forgotten():
     shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
     assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE
     assert {name for name, path in shown.items() if commands(path)} == set(COMMANDS_RUN_HERE)
+
+
+def imported(code):
+    """What a text imports, as it is written there."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {ast.unparse(node) for node in nodes}
+
+
+@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE))
+def test_a_document_imports_the_package_by_its_front_door_only(document):
+    found = {line for code in blocks(ROOT / document, "python") for line in imported(code)}
+    assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_a_document_names_by_the_front_door_is_found_there(document):
+    for name in set(re.findall(r"\bdx((?:\.[A-Za-z]\w*)+)", document.read_text(encoding="utf-8"))):
+        assert attrgetter(name[1:])(dx) is not None
 
 
 @pytest.mark.parametrize("document", COMMANDS_RUN_HERE)
@@ -180,9 +200,11 @@ def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
 
 
 def test_the_document_on_bodies_releases_what_it_shows(in_a_copy, capsys):
-    (code,) = blocks(GUIDE / "bodies.md", "python")
+    own, statistics = blocks(GUIDE / "bodies.md", "python")
+    exec(compile(own, "bodies.md", "exec"), {})
+    assert re.fullmatch(r"body 4\.59\n\(2, 3\)\n", capsys.readouterr().out)
     names: dict[str, object] = {}
-    exec(compile(code, "bodies.md", "exec"), names)
+    exec(compile(statistics, "bodies.md", "exec"), names)
     assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nstatistic, hull 0.00")
     assert len(names["noisy"]) == 4
 
