@@ -187,6 +187,42 @@ def test_python_files_that_documents_name_exist(document):
         assert any(path.endswith(f"/{named}") for path in written), named
 
 
+def test_the_contents_list_every_page():
+    """Where pages are read as files, by links, and where they are a site."""
+    contents = ROOT / "docs" / "index.md"
+    text = contents.read_text(encoding="utf-8")
+    linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)", text)}
+    listed = re.findall(r"^(?!:)(/?\w[\w/]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
+    paths = [ROOT / name[1:] if name.startswith("/") else contents.parent / name for name in listed]
+    site = {path.with_name(f"{path.name}.md") for path in paths}
+    pages = {page for page in DOCUMENTS if page != contents and page.parent.name != "decisions"}
+    assert site == pages
+    papers = {page for page in pages if page.name == "page.md"}  # linked from the list of papers
+    assert pages - papers <= linked | {contents}
+
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+
+
+def test_the_architecture_names_every_room_and_no_other():
+    """In the first column of its table."""
+    rooms = {path.parent.relative_to(ROOT / "dxgeom").as_posix() for path in (ROOT / "dxgeom").rglob("__init__.py")}
+    table, _ = ARCHITECTURE.read_text(encoding="utf-8").split("## The types")
+    named = re.findall(r"^\| `([\w/]+)` \|", table, re.MULTILINE)
+    assert sorted(named) == sorted(rooms - {"."})
+
+
+def test_what_the_architecture_names_in_a_file_stands_there():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    steps = re.findall(r"`([\w/]+\.py): (\w+)`", text)
+    types = [(file, name) for name, file in re.findall(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", text, re.MULTILINE)]
+    assert len(steps) > 30
+    assert len(types) > 10
+    for file, name in steps + types:
+        source = (ROOT / "dxgeom" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class) {name}\b|^{name}\b.* = ", source, re.MULTILINE), (file, name)
+
+
 def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     release = dx.compile_and_release(
         policies / "adult" / "policy.yaml",
