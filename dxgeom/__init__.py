@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom import geometry as geometry, noise as noise
+    from dxgeom import (
+        audit as audit,
+        errors as errors,
+        geometry as geometry,
+        mechanisms as mechanisms,
+        metrics as metrics,
+        noise as noise,
+        report as report,
+        universe as universe,
+    )
     from dxgeom.errors import (
         BudgetExceeded as BudgetExceeded,
         DataError as DataError,
@@ -23,9 +32,16 @@ if TYPE_CHECKING:
         TooLarge as TooLarge,
         UnboundedLoss as UnboundedLoss,
         UnsupportedCombination as UnsupportedCombination,
-        WrongArgument as WrongArgument,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
+    from dxgeom.mechanisms.contract.composition import in_parallel as in_parallel, in_sequence as in_sequence
+    from dxgeom.mechanisms.finite.optimal_tables import optimal_table as optimal_table
+    from dxgeom.mechanisms.metric_space.planar import planar_laplace as planar_laplace
+    from dxgeom.mechanisms.metric_space.time_series import series_mechanism as series_mechanism
+    from dxgeom.mechanisms.selection.selections import selection as selection
+    from dxgeom.mechanisms.selection.small_databases import small_database as small_database
+    from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism as statistic_mechanism
+    from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem as mwem
     from dxgeom.metrics.checking.closure import repair_metric as repair_metric
     from dxgeom.metrics.checking.edge_check import repair_edges as repair_edges, verify_edges as verify_edges
     from dxgeom.metrics.checking.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric

@@ -1,1 +1,23 @@
 """Finished claims, re-checked by another route than the one that made them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.audit.claims import claims_of as claims_of, read_claims as read_claims, write_claims as write_claims
+    from dxgeom.audit.distances_audit import audit_edges as audit_edges, audit_matrix as audit_matrix
+    from dxgeom.audit.finite_mechanisms import (
+        PrivacyLevel as PrivacyLevel,
+        is_private as is_private,
+        most_hidden as most_hidden,
+        most_learned as most_learned,
+        posterior as posterior,
+        privacy_level as privacy_level,
+    )
+    from dxgeom.audit.observed_losses import ObservedLoss as ObservedLoss, observed_loss as observed_loss
+    from dxgeom.audit.policy_audit import Audit as Audit, audit_policy as audit_policy
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

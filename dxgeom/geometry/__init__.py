@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.geometry.bodies.polytope import (
         SymmetricPolytope as SymmetricPolytope,
+        hull_of_corners as hull_of_corners,
         hull_of_differences as hull_of_differences,
         hull_of_points as hull_of_points,
     )
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
         contains_point as contains_point,
         gauge_rounded_up as gauge_rounded_up,
     )
+    from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope as coarse_polytope
     from dxgeom.geometry.hulls.enclosing import (
+        EnclosingPolytope as EnclosingPolytope,
         EnclosureLimits as EnclosureLimits,
         enclosing_polytope as enclosing_polytope,
     )
+    from dxgeom.geometry.hulls.integer_hulls import integer_hull as integer_hull
     from dxgeom.geometry.hulls.support_oracle import StatedSupport as StatedSupport, SupportOracle as SupportOracle
-    from dxgeom.numeric.qhull import HullLimits as HullLimits
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,1 +1,20 @@
 """Randomised maps, each with the guarantee it gives and its exact error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms import (
+        contract as contract,
+        finite as finite,
+        linear as linear,
+        metric_space as metric_space,
+        selection as selection,
+        statistics as statistics,
+        synthetic as synthetic,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

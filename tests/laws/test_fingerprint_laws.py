@@ -69,7 +69,6 @@ ADDITIVE = {
     "records in another order": additive(LAPLACE, sensitivity=asked(rows=ROWS[:, ::-1])),
     "a step": additive(LAPLACE, sensitivity=on_lattice(steps=(STEPS[0] / 2, *STEPS[1:]))),
     "what was rounded away": additive(LAPLACE, sensitivity=on_lattice(weight_errors=(Fraction(1, 9), *ERRORS[1:]))),
-    "records divided by": additive(LAPLACE, sensitivity=on_lattice(records=10)),
     "no noise": additive(None, rational(0 * EYE)),
     "a scale, by its last bit": additive(LaplaceNoise(np.array([20.0, 20.0, np.nextafter(20.0, 30)]))),
     "rotated": additive(LinearImageNoise(LaplaceNoise(np.ones(3)), TURN)),

@@ -130,8 +130,8 @@ def taken_through_everything(folder: Path) -> dict[str, Any]:
     """What the package makes of the kind, from the text of a policy to a release."""
     import dxgeom as dx
     from dxgeom.policy.policy import parse_policy
+    from dxgeom.policy.syntax.schema import policy_schema
     from dxgeom.queries.queries_file import parse_queries
-    from dxgeom.queries.schema import policy_schema
 
     policy = parse_policy(POLICY)
     table, mistaken = folder / "table.csv", folder / "mistaken.csv"

@@ -2,3 +2,52 @@
 
 Touches ``contract``, ``noise``, ``geometry``, ``metrics``, ``universe``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear import biased as biased, shapes as shapes
+    from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism
+    from dxgeom.mechanisms.linear.containment import hiding as hiding, largest_load as largest_load
+    from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing
+    from dxgeom.mechanisms.linear.intervals import half_widths as half_widths
+    from dxgeom.mechanisms.linear.laplace import (
+        epsilon_dp_laplace as epsilon_dp_laplace,
+        max_min_laplace as max_min_laplace,
+        optimal_laplace as optimal_laplace,
+        with_scales as with_scales,
+    )
+    from dxgeom.mechanisms.linear.laplace_strategies import (
+        equal_shares as equal_shares,
+        one_scale as one_scale,
+        proportional_shares as proportional_shares,
+    )
+    from dxgeom.mechanisms.linear.lattice import LatticeQueries as LatticeQueries, on_lattice as on_lattice
+    from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates as max_min_fair_rates
+    from dxgeom.mechanisms.linear.query_changes import QueryChange as QueryChange
+    from dxgeom.mechanisms.linear.reciprocal_program import (
+        ReciprocalSolution as ReciprocalSolution,
+        minimise_reciprocal_squares as minimise_reciprocal_squares,
+        minimise_under_heaviest as minimise_under_heaviest,
+    )
+    from dxgeom.mechanisms.linear.scale_groups import ScaleGroups as ScaleGroups, group_scales as group_scales
+    from dxgeom.mechanisms.linear.score_sensitivities import (
+        common_unit as common_unit,
+        over_common_unit as over_common_unit,
+        query_sensitivities as query_sensitivities,
+        range_sensitivity as range_sensitivity,
+    )
+    from dxgeom.mechanisms.linear.sensitivity import (
+        Sensitivity as Sensitivity,
+        absent_record as absent_record,
+        require_public_number as require_public_number,
+        require_same_records as require_same_records,
+        require_written_for as require_written_for,
+        sensitivity_of as sensitivity_of,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

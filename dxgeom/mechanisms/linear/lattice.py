@@ -56,8 +56,11 @@ class LatticeQueries:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, numerators, steps, what was rounded away, and the number that was divided by."""
-        exact = (self.names, self.steps, self.weight_errors, self.records)
+        """SHA-256 of names, numerators, steps, and what was rounded away.
+
+        Not of the number that a mean was divided by: the weights hold it, and other numbers of records are refused.
+        """
+        exact = (self.names, self.steps, self.weight_errors)
         return canonical_digest("queries on a lattice", *exact, self.tables.digest)
 
     @cached_property

@@ -2,3 +2,26 @@
 
 Touches ``linear``, ``contract`` and ``noise``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.selection.selections import (
+        Selection as Selection,
+        choose as choose,
+        nats_of as nats_of,
+        require_rate as require_rate,
+        require_scores_fit as require_scores_fit,
+        selection as selection,
+    )
+    from dxgeom.mechanisms.selection.small_databases import (
+        SmallDatabase as SmallDatabase,
+        SmallDatabaseMechanism as SmallDatabaseMechanism,
+        small_database as small_database,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -2,3 +2,30 @@
 
 Touches ``selection``, ``linear`` and everything below them.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.synthetic.common_unit import (
+        IntegerQueries as IntegerQueries,
+        integer_queries as integer_queries,
+    )
+    from dxgeom.mechanisms.synthetic.fitting import Known as Known, fit as fit, last_passes as last_passes
+    from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model as by_graphical_model
+    from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable as NoisyTable, estimate as estimate
+    from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
+    from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once
+    from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
+    from dxgeom.mechanisms.synthetic.synthetic import (
+        LastLook as LastLook,
+        Measurement as Measurement,
+        SyntheticHistogram as SyntheticHistogram,
+        known_blocks as known_blocks,
+    )
+    from dxgeom.mechanisms.synthetic.table_sums import Boxes as Boxes, TableSums as TableSums
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

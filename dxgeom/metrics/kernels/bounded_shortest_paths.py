@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from dxgeom.numeric.shortest_paths import distances_from
 
@@ -41,6 +40,8 @@ def lengths_from(graph: Neighbours, source: int) -> Whole:
     Args: lengths are positive, no two edges are parallel, and the sum of all lengths is below 2⁵³.
     """
     size = graph.starts.size - 1
+    from scipy.sparse import csr_matrix
+
     edges = csr_matrix((graph.lengths.astype(np.float64), graph.ends, graph.starts), shape=(size, size))
     lengths = distances_from(edges, np.array([source]))[0]
     return np.where(np.isinf(lengths), UNREACHED, np.where(np.isinf(lengths), 0.0, lengths).astype(np.int64))
