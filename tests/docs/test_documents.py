@@ -79,6 +79,12 @@ def test_a_document_imports_the_package_by_its_front_door_only(document):
     assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
 
 
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_an_example_imports_the_package_by_its_front_door_only(example):
+    found = imported(example.read_text(encoding="utf-8"))
+    assert {line for line in found if "dxgeom" in line} == {"import dxgeom as dx"}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_what_a_document_names_by_the_front_door_is_found_there(document):
     for name in set(re.findall(r"\bdx((?:\.[A-Za-z]\w*)+)", document.read_text(encoding="utf-8"))):
