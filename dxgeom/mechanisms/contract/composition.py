@@ -24,7 +24,7 @@ from dxgeom.numeric.randomness import Randomness
 
 New = TypeVar("New")
 _FINEST_SHARE = 10**6
-_PARTS = "a sequence has at least one of its parts, and all parts are mechanisms"
+_PARTS = "a sequence has at least one part, and its parts all are mechanisms"
 _NAME = "give the name that a ledger is to know the mechanism by"
 
 

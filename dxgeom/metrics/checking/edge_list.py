@@ -61,7 +61,7 @@ def stated_edges(edges: Iterable[Edge]) -> StatedEdges:
     if not all(map(_is_edge, given)):
         raise WrongArgument(
             "'edges' are triples of two names and a number, such as ('a', 'b', 2); found "
-            f"{described(edges)} that holds others: write names as text, and read a file first"
+            f"{described(edges)} that holds others: write names as text or as whole numbers, and read a file first"
         )
     if not given:
         raise NotAMetric("a list of edges holds at least one edge", ())
@@ -78,7 +78,8 @@ def _is_edge(edge: object) -> bool:
     if not isinstance(edge, (tuple, list)) or len(edge) != 3:
         return False
     first, second, distance = edge
-    return isinstance(first, str) and isinstance(second, str) and isinstance(distance, Real)
+    named = all(isinstance(name, (str, int, np.integer)) for name in (first, second)) and type(first) is type(second)
+    return named and isinstance(distance, Real)
 
 
 def check_bounds(stated: StatedEdges) -> None:

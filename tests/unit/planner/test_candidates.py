@@ -57,7 +57,7 @@ def test_a_new_candidate_is_planned_compared_asked_for_drawn_and_written(tmp_pat
 def test_a_published_baseline_of_ones_own_is_built_when_asked_for(monkeypatch):
     monkeypatch.setattr(candidates, "CANDIDATES", (*CANDIDATES, Candidate("toy", "toy noise", Kind.PUBLISHED, toy)))
     metric = dx.verify_metric(1 - np.eye(3))
-    queries = dx.LinearQueries.from_matrix("ab", [[1, 0, 0], [0, 1, 0]])
+    queries = dx.LinearQueries.from_matrix(list("ab"), [[1, 0, 0], [0, 1, 0]])
     rows = [[result.name for result in dx.plan(metric, queries, **how).candidates] for how in ({}, {"published": True})]
     assert rows[1] == [*rows[0], *names(Kind.PUBLISHED)]
     assert dx.plan(metric, queries, mechanism="toy").mechanism.name == "toy"

@@ -360,7 +360,7 @@ def test_a_plan_says_what_ordinary_privacy_would_have_cost(plan):
 
 
 METRIC = dx.verify_metric([[0, 1], [1, 0]])
-QUERIES = dx.LinearQueries.from_matrix("a", [[0, 1]])
+QUERIES = dx.LinearQueries.from_matrix(list("a"), [[0, 1]])
 
 
 @pytest.mark.parametrize(

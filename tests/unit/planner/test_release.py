@@ -82,7 +82,7 @@ def test_a_seed_that_is_none_costs_nothing():
 def test_a_table_is_read_for_sequences_and_for_what_follows_them():
     policy = parse_policy("policy: p\nuniverse: {attributes: {x: [a, b]}}\nrules: [{change: x, epsilon: 1}]")
     metric = policy.compile()
-    candidates = LinearQueries.from_matrix("ab", np.eye(2, dtype=int), universe=metric.universe)
+    candidates = LinearQueries.from_matrix(list("ab"), np.eye(2, dtype=int), universe=metric.universe)
     twice = in_sequence([selection(metric, candidates)] * 2)
     named = followed_by(twice, lambda places: {"first": "ab"[places[0]], "both": list(places)}, "names")
     table = pandas.DataFrame({"x": ["a"] * 1000})
@@ -98,7 +98,7 @@ def test_a_table_is_read_for_sequences_and_for_what_follows_them():
 
 def test_means_are_for_the_records_they_were_divided_by_whatever_releases_them():
     metric = verify(LineMetric((Fraction(0), Fraction(1)), Fraction(1)), title="l", fingerprint="l", budget=Fraction(1))
-    means = replace(LinearQueries.from_matrix("m", [[0, Fraction(1, 10)]]), records=10)
+    means = replace(LinearQueries.from_matrix(list("m"), [[0, Fraction(1, 10)]]), records=10)
     for made in (plan(metric, means, mechanism="laplace").mechanism, selection(metric, means)):
         dx.release(made, [5, 5], ledger=":memory:", spend=1)
         with pytest.raises(DataError, match="written for 10 records"):
@@ -141,7 +141,7 @@ def test_more_records_than_64_bits_count_are_refused_before_anything_is_charged(
 
 def counts_of(spend=1, **changes):
     """A release of two counts, with some arguments wrong."""
-    plan = dx.plan(dx.verify_metric([[0, 1], [1, 0]]), dx.LinearQueries.from_matrix("ab", [[1, 0], [0, 1]]))
+    plan = dx.plan(dx.verify_metric([[0, 1], [1, 0]]), dx.LinearQueries.from_matrix(list("ab"), [[1, 0], [0, 1]]))
     arguments = {"mechanism": plan.mechanism, "data": [3, 4], "spend": spend, **changes}
     return dx.release(arguments.pop("mechanism"), arguments.pop("data"), **arguments)
 
@@ -153,7 +153,7 @@ def counts_of(spend=1, **changes):
         ({"spend": 0}, "positive number"),
         ({"spend": None}, "say how much"),
         ({"purpose": "\ud800"}, "UTF-8"),
-        ({"purpose": 7}, "purpose is text"),
+        ({"purpose": 7}, "say in words what the answers are for"),
         ({"plan_fingerprint": 7}, "fingerprint is text"),
         ({"data": [3, 4, 5]}, "counts"),
         ({"data": [[3], [4, 5]]}, "different lengths"),
@@ -183,7 +183,7 @@ def test_a_ledger_is_a_file_or_an_open_ledger(ledger):
 
 
 def test_a_release_of_a_plan_is_a_release_whose_answer_knows_its_errors():
-    metric, queries = dx.verify_metric([[0, 1], [1, 0]]), dx.LinearQueries.from_matrix("ab", [[1, 0], [0, 1]])
+    metric, queries = dx.verify_metric([[0, 1], [1, 0]]), dx.LinearQueries.from_matrix(list("ab"), [[1, 0], [0, 1]])
     plan = dx.plan(metric, queries)
     planned = plan.release([3, 4], ledger=":memory:", spend=1, insecure_test_seed=1)
     bare = dx.release(plan.mechanism, [3, 4], ledger=":memory:", spend=1, insecure_test_seed=1)

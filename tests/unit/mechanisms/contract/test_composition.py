@@ -160,7 +160,7 @@ def test_too_many_pairs_to_list_are_refused(monkeypatch):
 
 
 def test_what_follows_changes_the_answer_and_not_the_price():
-    picked = selection(verified(LINE), LinearQueries.from_matrix("ab", np.array([FIRST, LAST])))
+    picked = selection(verified(LINE), LinearQueries.from_matrix(list("ab"), np.array([FIRST, LAST])))
     named = followed_by(picked, "ab".__getitem__, "a name")
     assert named.draw(np.array([9, 0, 0]), Fraction(2), InsecureSeededRandomness(1)) in "ab"
     assert named.account == picked.account
@@ -218,7 +218,7 @@ def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
         }
     ).universe
     halves = verified(PartitionMetric(np.array([0, 0, 1, 1]), Fraction(1, 3)))
-    present = LinearQueries.from_matrix("a", [[1, 0]], universe=universe)
+    present = LinearQueries.from_matrix(list("a"), [[1, 0]], universe=universe)
     with pytest.raises(UnsupportedCombination, match="hides its own"):
         in_parallel(halves, [0, 0, 1, 1], lambda each, _: plan(each, present, mechanism="laplace").mechanism)
 

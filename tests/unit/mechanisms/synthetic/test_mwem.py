@@ -27,7 +27,7 @@ from dxgeom.universe.queries import LinearQueries
 PLACES = np.array([0, 1, 3, 4, 8])
 LINE = verify_metric(np.abs(PLACES[:, None] - PLACES), title="line", budget=2)
 ROWS = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 1, 2, 3, 4], [1, 0, 0, -2, 0]])
-WORKLOAD = LinearQueries.from_matrix("abcd", ROWS)
+WORKLOAD = LinearQueries.from_matrix(list("abcd"), ROWS)
 COUNTS = np.array([70, 10, 5, 40, 25])
 
 
@@ -206,7 +206,7 @@ def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
     """The joint law of (query, value) on all histograms of two records, against all their neighbours."""
     metric = verify_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     rows = np.array([[1, 0, 0], [0, 1, 2]])
-    mechanism = mwem(metric, LinearQueries.from_matrix("ab", rows), rounds=1)
+    mechanism = mwem(metric, LinearQueries.from_matrix(list("ab"), rows), rounds=1)
     spend, fine = Fraction(3, 2), mechanism.fineness
     start = np.rint(rows @ (np.ones(3) / 3) * 2 * fine).astype(int)
     laws = {}
@@ -303,7 +303,7 @@ def test_whole_counts_keep_the_sum_and_every_cell():
 
 def test_queries_nobody_protected_can_change_are_answered_exactly():
     apart = verify_metric([[0, np.inf, np.inf], [np.inf, 0, np.inf], [np.inf, np.inf, 0]])
-    workload = LinearQueries.from_matrix("ab", [[1, 0, 0], [0, 1, 0]])
+    workload = LinearQueries.from_matrix(list("ab"), [[1, 0, 0], [0, 1, 0]])
     for rounds in (0, 2):
         mechanism = mwem(apart, workload, rounds=rounds)
         answer = mechanism.draw(np.array([5, 2, 3]), Fraction(1, 100), InsecureSeededRandomness(0))
@@ -330,8 +330,8 @@ def test_the_ledger_is_charged_once_with_the_whole_spend_before_the_first_round(
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_charged():
     with pytest.raises(UnboundedLoss):
-        mwem(verify_metric([[0, 0], [0, 0]]), LinearQueries.from_matrix("a", [[1, 0]]))
-    with pytest.raises(UnsupportedCombination, match="verified"):
+        mwem(verify_metric([[0, 0], [0, 0]]), LinearQueries.from_matrix(list("a"), [[1, 0]]))
+    with pytest.raises(UnsupportedCombination, match="VerifiedMetric"):
         mwem(LINE.metric, WORKLOAD)
     with pytest.raises(UnsupportedCombination, match="must be the same"):
         mwem(verify_metric([[0, 1], [1, 0]]), WORKLOAD)
@@ -367,7 +367,7 @@ def test_weights_far_from_zero_are_fitted_as_well_as_others(shift):
     """e^(exponent·weight) once overflowed, after the ledger was charged."""
     rows = ROWS[:2]
     answers = [
-        mwem(LINE, LinearQueries.from_matrix("ab", rows + far), rounds=2).draw(
+        mwem(LINE, LinearQueries.from_matrix(list("ab"), rows + far), rounds=2).draw(
             COUNTS, Fraction(50), InsecureSeededRandomness(1)
         )
         for far in (0, shift)

@@ -253,8 +253,8 @@ def test_marginals_of_universes_that_list_their_records_are_learnt_row_by_row():
 )
 def test_any_mixture_of_queries_is_learnt_as_its_rows_say(some, weights, steps):
     """Boxes, a marginal of a coarser column, sums with conditions and plain rows, one below the other."""
-    coarse = LinearQueries.kronecker("uvw", UNIVERSE, {"two": [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]})
-    sums = LinearQueries.kronecker("st", UNIVERSE, {"one": [[0, 5], [3, 3]], "three": [1, -1, 7]}, Fraction(1, 2))
+    coarse = LinearQueries.kronecker(list("uvw"), UNIVERSE, {"two": [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]})
+    sums = LinearQueries.kronecker(list("st"), UNIVERSE, {"one": [[0, 5], [3, 3]], "three": [1, -1, 7]}, Fraction(1, 2))
     parts = [LinearQueries.boxes(UNIVERSE, some), coarse, sums]
     if weights:
         parts.append(LinearQueries.from_matrix([f"row {k}" for k in range(len(weights))], weights, UNIVERSE))
