@@ -54,9 +54,9 @@ def require_level(level: object) -> None:
 def words_of(texts: object, what: str, advice: str) -> tuple[str, ...]:
     """The texts of a list of them.
 
-    Raises: WrongArgument, saying what to do, for one text alone and for anything that holds no texts.
+    Raises: WrongArgument, saying what to do, for anything that holds no texts. One text alone is a list of its letters.
     """
-    listed = tuple(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else (None,)
+    listed = tuple(texts) if isinstance(texts, Iterable) else (None,)
     if not all(isinstance(text, str) for text in listed):
         raise WrongArgument(f"'{what}' is a list of texts; found {described(texts)} that is none: {advice}")
     return listed

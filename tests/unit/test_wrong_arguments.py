@@ -84,6 +84,7 @@ CALLED = {
     ("queries_from_dict", "data"): "top level",
     ("LinearQueries.from_matrix", "matrix"): "weights",
     ("LinearQueries.kronecker", "factors"): "factor",
+    ("LinearQueries.marginals", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
     ("plan", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
@@ -160,7 +161,7 @@ DOORS: dict[str, Door] = {
         dx.LinearQueries.from_matrix,
         {"names": ["one", "two"], "matrix": [[1, 0, 1], [0, 1, 1]], "universe": universe},
         {
-            "names": (None, 3, "ab", [1, 2], metric, TABLE),
+            "names": (None, 3, [1, 2], metric, TABLE),
             "matrix": NOT_A_MATRIX,
             "universe": (3, "policy.yaml", policy, metric, matrix),
         },
@@ -169,7 +170,7 @@ DOORS: dict[str, Door] = {
         dx.LinearQueries.kronecker,
         {"names": ["one"], "universe": universe, "factors": {"grade": [1, 0, 0]}},
         {
-            "names": (None, 3, "a", [1], metric),
+            "names": (None, 3, [1], metric),
             "universe": (None, 3, policy, metric),
             "factors": (None, 3, ["grade"], {"grade": RAGGED}, {"grade": None}, matrix),
             "unit": NOT_EXACT,

@@ -155,11 +155,12 @@ def cell_of(text: str) -> Cell:
 def _numbers_of(path: Path, body: list[tuple[int, list[str]]], skip: int) -> list[list[Cell]]:
     known: dict[str, Cell] = {}
     numbers = []
+    hint = "; add --edges if this lists from, to, distance" if all(len(cells) == 3 for _, cells in body) else ""
     for line, cells in body:
         if len(cells) - skip != len(body):
             raise DataError(
                 f"'{path}', line {line}: a distance matrix is square: there are {len(body):,} rows of distances, "
-                f"this one has {len(cells) - skip:,}"
+                f"this one has {len(cells) - skip:,}{hint}"
             )
         for column, text in enumerate(cells[skip:], start=skip + 1):
             if text not in known:
@@ -167,7 +168,7 @@ def _numbers_of(path: Path, body: list[tuple[int, list[str]]], skip: int) -> lis
                     known[text] = cell_of(text)
                 except NotANumber as error:
                     found = shown(text) if text else "an empty cell"
-                    raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}") from error
+                    raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}{hint}") from error
         numbers.append([known[text] for text in cells[skip:]])
     return numbers
 

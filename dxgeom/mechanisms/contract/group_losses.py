@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import array_of
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.operations.upper_distances import path_lengths
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
@@ -34,6 +35,7 @@ def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spen
     when more than 200,000 kinds of moves come into question, or beyond 2⁵³ records.
     Source: corrected from Kamalaruban et al. 2020, whose k·max d for k replaced records can be far more.
     """
+    require_verified(metric)
     if not (isinstance(spend, (int, Fraction)) and spend > 0):
         raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
     change = _balanced(metric, _counts(metric, after) - _counts(metric, before))
@@ -51,7 +53,7 @@ def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spen
 
 
 def _counts(metric: VerifiedMetric, histogram: ArrayLike) -> NDArray[np.int64]:
-    counts = np.asarray(histogram)
+    counts = array_of(histogram, "a histogram", "list the number of records of each type")
     if counts.shape != (metric.size,) or counts.dtype.kind not in "iu" or np.any(counts < 0):
         raise UnsupportedCombination(f"a histogram here has a whole number for each of {metric.size:,} record types")
     if exact_sum(counts) > MOST_RECORDS:

@@ -17,7 +17,7 @@ from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.combinations.largest_change import MaxMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.noise.laws.box import BoxNoise
@@ -118,6 +118,7 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
     The answers lie on the lattice of the policy's own numbers, and are not held within its bounds.
     Raises: UnsupportedCombination unless all numbers have one rate and one step, and are multiples of that step.
     """
+    require_verified(metric)
     inner = metric.metric
     lines = [part for part in inner.parts if isinstance(part, LineMetric)] if isinstance(inner, MaxMetric) else []
     rates = {line.rate for line in lines}

@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
@@ -28,6 +29,7 @@ Powers: TypeAlias = tuple[int, ...]
 MOST_ENTRIES = 64
 HIGHEST_DEGREE = 8
 _ROWS_PER_BLOCK = 1 << 16
+_COLUMN = "make a column with bounded_column(name, low, high)"
 
 
 @final
@@ -111,10 +113,13 @@ def polynomial_statistic(columns: Iterable[BoundedColumn], entries: Mapping[str,
     Raises: UnsupportedCombination for unknown columns, constant entries, or entries that follow from others.
     TooLarge beyond degree 8 or 64 entries.
     """
-    boxes = tuple(columns)
+    boxes = _boxes(columns, "columns")
     names = [column.name for column in boxes]
     if len(set(names)) != len(names) or not names:
         raise UnsupportedCombination(f"a statistic needs columns with distinct names, found {names}")
+    require(entries, Mapping, "entries", "give each entry's monomials by its name")
+    for entry in entries.values():
+        require(entry, Mapping, "entries", "give each monomial's coefficient, such as {('x', 'y'): 1}")
     if not 0 < len(entries) <= MOST_ENTRIES:
         raise TooLarge(f"a statistic has between 1 and {MOST_ENTRIES} entries, found {len(entries)}")
     polynomials = [_on_grid(boxes, name, entry) for name, entry in entries.items()]
@@ -129,8 +134,9 @@ def moments(columns: Iterable[BoundedColumn], degree: int = 2) -> PolynomialStat
 
     Entries are named after what they sum: "x", "x·x", "x·y".
     """
-    boxes = tuple(columns)
+    boxes = _boxes(columns, "columns")
     names = [column.name for column in boxes]
+    require(degree, int, "degree", "give a whole number such as 2")
     chosen = itertools.chain.from_iterable(
         itertools.combinations_with_replacement(names, size) for size in range(1, degree + 1)
     )
@@ -142,11 +148,20 @@ def regression_statistic(predictors: Iterable[BoundedColumn], response: BoundedC
 
     Source: Awan & Slavković 2020, §6; corrected: the response is clipped as well, without which nothing is private.
     """
-    boxes = tuple(predictors)
+    boxes = _boxes(predictors, "predictors")
+    require(response, BoundedColumn, "response", _COLUMN)
     names = [column.name for column in boxes]
     pairs = [*itertools.combinations_with_replacement(names, 2), *((name, response.name) for name in names)]
     chosen = [*((name,) for name in names), (response.name,), *pairs]
     return polynomial_statistic((*boxes, response), {"·".join(monomial): {monomial: 1} for monomial in chosen})
+
+
+def _boxes(columns: Iterable[BoundedColumn], what: str) -> tuple[BoundedColumn, ...]:
+    require(columns, Iterable, what, f"list columns: {_COLUMN}")
+    boxes = tuple(columns)
+    for column in boxes:
+        require(column, BoundedColumn, what, _COLUMN)
+    return boxes
 
 
 def _on_grid(columns: tuple[BoundedColumn, ...], name: str, entry: Entry) -> dict[Powers, Fraction]:

@@ -133,6 +133,8 @@ def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...
         return
     inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
     advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
+    if place == "policy" and word == "queries":
+        advice = "this is a queries file; the policy is another file, and is named first"
     mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
 
 
