@@ -77,7 +77,8 @@ def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction
         raise NotAMetric(f"a distance matrix holds numbers, found {raw.dtype}", ())
     if raw.dtype.kind in "iu" and raw.size and (raw.max() >= EXACT_BELOW or raw.min() <= -EXACT_BELOW):
         raise NotAMetric("integer distances must stay below 2**52 to be decided exactly", ())
-    return np.array(raw, dtype=np.float64), Fraction(1)
+    # Zero has one sign, so that equal matrices have equal fingerprints.
+    return np.array(raw, dtype=np.float64) + 0.0, Fraction(1)
 
 
 def require_of_a_check(title: object, budget: object, progress: object, first: object) -> None:

@@ -133,7 +133,7 @@ def _require_known(metric: Metric) -> None:
     if not isinstance(metric, FAMILIES):
         raise UnsupportedCombination(f"no proof is known here that a {type(metric).__name__} is a metric")
     for held in vars(metric).values():
-        for part in held if isinstance(held, tuple) else (held,):
+        for part in held if isinstance(held, tuple | list) else (held,):
             if isinstance(part, Metric):
                 _require_known(part)
 

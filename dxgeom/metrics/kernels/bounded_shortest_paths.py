@@ -14,7 +14,9 @@ from dxgeom.numeric.shortest_paths import distances_from
 
 UNREACHED = 2**62
 """The length of a path that does not exist; sums of lengths stay below it."""
-_LENGTHS_AT_ONCE = 1 << 23
+_LENGTHS_AT_ONCE = 1 << 22
+_FEW_NODES = 8000
+"""A row of lengths to so few nodes costs less than finding out which of them are within the limit."""
 Whole: TypeAlias = NDArray[np.int64]
 
 
@@ -39,27 +41,40 @@ def lengths_from(graph: Neighbours, source: int) -> Whole:
 
     Args: lengths are positive, no two edges are parallel, and the sum of all lengths is below 2⁵³.
     """
-    size = graph.starts.size - 1
+    return _rows(graph, range(source, source + 1), UNREACHED)[0]
+
+
+def _rows(graph: Neighbours, sources: range, reach: int) -> Whole:
+    """The lengths from several nodes to every node, as far as ``reach``; float64 holds all of them exactly."""
     from scipy.sparse import csr_matrix
 
+    size = graph.starts.size - 1
     edges = csr_matrix((graph.lengths.astype(np.float64), graph.ends, graph.starts), shape=(size, size))
-    lengths = distances_from(edges, np.array([source]))[0]
-    return np.where(np.isinf(lengths), UNREACHED, np.where(np.isinf(lengths), 0.0, lengths).astype(np.int64))
+    lengths = distances_from(edges, np.array(sources), limit=float(min(reach, UNREACHED)))
+    unreached = np.isinf(lengths)
+    return np.where(unreached, UNREACHED, np.where(unreached, 0.0, lengths).astype(np.int64))
 
 
 def pairs_within_limit(graph: Neighbours, reach: int, most: int) -> tuple[Whole, Whole, Whole] | None:
     """Unordered pairs of different nodes with a path of at most ``reach``, lower node first, and its length; *exact*.
 
-    None when there are more than ``most``. The work grows with the pairs, not with the square of the nodes.
-    Args: the sum of all lengths is below 2⁶².
+    None when there are more than ``most``. Of many nodes the work grows with the pairs, not with the nodes' square; the
+    memory at a time with neither.
+    Args: as of :func:`lengths_from`.
     """
     size, count = graph.starts.size - 1, 0
-    sources = max(1, min(size, _LENGTHS_AT_ONCE // max(size, 1), most))
+    # Every length that is looked at may be looked at once for each edge of its node.
+    sources = max(1, min(size, _LENGTHS_AT_ONCE // max(size, graph.ends.size, 1), most))
     lengths = np.full(sources * size, UNREACHED, dtype=np.int64)
     none = np.empty(0, dtype=np.int64)
     blocks = [(none, none, none)]
     for low in range(0, size, sources):
-        reached = _search(graph, range(low, min(low + sources, size)), min(reach, UNREACHED - 1), lengths)
+        some = range(low, min(low + sources, size))
+        if size <= _FEW_NODES:
+            lengths = _rows(graph, some, reach).reshape(-1)
+            reached = np.flatnonzero(lengths < UNREACHED)
+        else:
+            reached = _search(graph, some, min(reach, UNREACHED - 1), lengths)
         first, second = np.divmod(reached, size)
         first += low
         above = second > first

@@ -16,6 +16,8 @@ _LINEAR_BELOW = 1e140
 """Beyond, squares overflow; the ranges alone then bound a pair of nodes."""
 _FARTHEST = 1e150
 """Places further apart, whose distance could overflow, count as this far apart."""
+_MOST_APART = float(np.finfo(np.float64).max)
+"""So does what is kept further apart: a quotient by ∞ would be 0."""
 _AT_ONCE = 2048
 """Pairs of nodes that are looked at together, the most promising of those at hand."""
 _LEAVES_AT_ONCE = 64
@@ -36,7 +38,8 @@ class Separation(NamedTuple):
 
     def of(self, distances: Floats) -> Floats:
         """The separation of pairs at these distances."""
-        return np.maximum(self.floor, self.rate * np.maximum(distances * (1 - _MARGIN) - self.error, 0.0))
+        kept = np.maximum(self.floor, self.rate * np.maximum(distances * (1 - _MARGIN) - self.error, 0.0))
+        return np.minimum(kept, _MOST_APART)
 
     def at_least(self, chords: Floats) -> Floats:
         """The separation of any pair whose chord is not shorter; the arcsine's argument is lowered by what rounding,
@@ -91,8 +94,8 @@ def _split(points: Floats) -> _Tree:
             corners[nodes] = choose.reduceat(points[tree.order], starts)
         if level < levels:
             within = np.repeat(nodes, stops - starts)
-            widest = np.argmax(tree.high - tree.low, axis=1)
-            tree.order[:] = tree.order[np.lexsort((points[tree.order, widest[within]], within))]
+            widest = np.repeat(np.argmax(tree.high[nodes] - tree.low[nodes], axis=1), stops - starts)
+            tree.order[:] = tree.order[np.lexsort((points[tree.order, widest], within))]
             middles = (starts + stops) // 2
             tree.starts[2 * nodes], tree.stops[2 * nodes] = starts, middles
             tree.starts[2 * nodes + 1], tree.stops[2 * nodes + 1] = middles, stops
@@ -214,9 +217,11 @@ def steepest_quotient(points: Floats, values: Floats, separation: Separation, to
     Guarantee: never below the exact maximum; ∞ when places that nothing separates have different values.
     A tolerance saves most of the work on maps that are linear up to small remainders.
     """
-    with np.errstate(over="ignore"):
+    # Once a quotient is ∞, ∞·0 selects no further pair.
+    with np.errstate(over="ignore", invalid="ignore"):
         best = _walk(_map(points, values, separation), 1 + tolerance)
-    return float(np.nextafter(best * (1 + tolerance) * (1 + 1e-14), np.inf)) if best > 0 else 0.0
+    changes = values.min() < values.max()
+    return float(np.nextafter(best * (1 + tolerance) * (1 + 1e-14), np.inf)) if changes else 0.0
 
 
 def _map(points: Floats, values: Floats, separation: Separation) -> _Map:
@@ -231,11 +236,14 @@ def _map(points: Floats, values: Floats, separation: Separation) -> _Map:
 
 def _linear_part(points: Floats, values: Floats) -> tuple[Floats, Floats, float]:
     """A linear map close to the values, what it leaves of them, and how far rounding may have moved the remainder."""
+    none = np.zeros(points.shape[1]), values, 0.0
     reach = float(np.abs(values).max())
     if not reach < _LINEAR_BELOW or not np.abs(points).max() < _LINEAR_BELOW:
-        return np.zeros(points.shape[1]), values, 0.0
+        return none
     slopes = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=None)[0]
     heights = float(np.abs(points * slopes).sum(axis=1).max())
+    if not heights < _LINEAR_BELOW or not np.abs(slopes).max() < _LINEAR_BELOW:
+        return none
     return slopes, values - points @ slopes, 16 * 2.0**-53 * (reach + heights)
 
 

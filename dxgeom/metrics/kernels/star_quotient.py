@@ -25,6 +25,8 @@ _TINY = 2.0**-1000
 _LARGEST = 2.0**500
 """Products of larger numbers could overflow: a larger weight is lowered to this, a larger slope counts as infinite."""
 
+_SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
+
 
 class _Excess(NamedTuple):
     """value up − value down − slope·(their weights) in a fibre, at two of its places."""
@@ -111,7 +113,13 @@ def steepest_star_quotient(grid: NDArray[Any], weights: NDArray[np.float64]) -> 
     # A pair with slope·w above the range is no steeper whatever was rounded; the others' terms are below this.
     reach = float(np.abs(values).max() + 2 * np.ptp(values))
     certain = slope + (max(worst.size, 0.0) + reach * _ERROR + _TINY) / float(weights.min())
-    return math.nextafter(certain, math.inf) * scale if certain > slope else slope * scale
+    return _scaled_up(math.nextafter(certain, math.inf) if certain > slope else slope, scale)
+
+
+def _scaled_up(number: float, scale: float) -> float:
+    """number·scale for a power of two, *rounded up*; float64 has fewer digits below its normal numbers."""
+    product = number * scale
+    return product if product >= _SMALLEST_NORMAL else math.nextafter(product, math.inf)
 
 
 def _of_order_one(grid: NDArray[Any]) -> tuple[NDArray[np.float64], float]:

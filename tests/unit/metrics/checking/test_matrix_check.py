@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.errors import DxgeomError, NotAMetric
+from dxgeom.errors import DxgeomError, NotAMetric, UnsupportedCombination
+from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.min_plus import worst_detour
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.combinations.product import SumMetric
 
 
 def euclidean(count, seed=0):
@@ -160,3 +162,22 @@ def test_structured_metrics_with_broken_data_are_refused():
     for metric in broken:
         with pytest.raises(NotAMetric):
             verify(metric, title="t", fingerprint="f", budget=one)
+
+
+class _Unproved(DenseMetric):  # type: ignore[misc]
+    """Stands in for a metric from elsewhere that vouches for itself."""
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_parts_that_vouch_for_themselves_are_refused_in_any_sequence(kind, monkeypatch):
+    """A list was looked past: the metrics in it were believed."""
+    monkeypatch.setattr(_Unproved, "certificate", lambda self: MetricCertificate("none", 3, "because"))
+    monkeypatch.setattr("dxgeom.metrics.checking.verification.FAMILIES", (SumMetric,))
+    part = _Unproved(np.array([[0.0, 9, 1], [9, 0, 1], [1, 1, 0]]))
+    with pytest.raises(UnsupportedCombination, match="no proof is known"):
+        verify(SumMetric(kind([part])), title="t", fingerprint="f", budget=Fraction(1))
+
+
+def test_zero_has_one_sign_in_fingerprints():
+    one, other = (dx.verify_metric([[0.0, zero], [zero, 0.0]]) for zero in (0.0, -0.0))
+    assert one.fingerprint == other.fingerprint

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.kernels.dual_tree import Separation, steepest_quotient
 from dxgeom.metrics.operations import lipschitz_constants as by_structure
 
 
@@ -67,3 +68,28 @@ def test_antipodes_and_neighbours_are_told_apart_as_the_metric_does(monkeypatch)
         part = PointsMetric(points[pair], "great circle", metric.rate)
         largest = all_quotients(part, np.array([0, 1]))
         assert largest <= by_structure.lipschitz(part, np.array([0, 1])) <= largest * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_memory_held_before_raises_no_warning(monkeypatch):
+    """Boxes of nodes that are not filled yet are not looked at."""
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, np.inf, dtype))
+    points = np.random.default_rng(2).random((400, 2))
+    assert steepest_quotient(points, points[:, 0], Separation(1.0, 0.0, 0.0, 0.0)) > 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("across", [1e-12, 1.0, 1e99])
+@pytest.mark.parametrize("high", [1e-300, 1.0, 1e139, 1e300])
+@pytest.mark.parametrize("rate", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("floor", [0.0, 0.5])
+def test_extreme_numbers_neither_lower_the_result_nor_warn(across, high, rate, floor):
+    generator = np.random.default_rng(11)
+    points = generator.random((40, 2)) * (across, across * 1e-150)
+    values = generator.random(40) * high
+    found = steepest_quotient(points, values, Separation(rate, floor, 0.0, 0.0))
+    apart = np.hypot(*(points[:, None] - points[None, :]).transpose(2, 0, 1)).max()
+    assert found > 0
+    # No pair is further apart than the farthest, and the two ends of the values change most.
+    least = Fraction(float(np.ptp(values))) / max(Fraction(floor), Fraction(rate) * Fraction(float(apart)))
+    assert found == np.inf or Fraction(found) >= least * (1 - Fraction(1, 10**12))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dxgeom.metrics.kernels import bounded_shortest_paths
 from dxgeom.metrics.kernels.bounded_shortest_paths import UNREACHED, lengths_from, neighbours_of, pairs_within_limit
 
 edges = st.dictionaries(
@@ -35,8 +38,12 @@ def test_lengths_from_a_node_are_those_of_shortest_paths(found):
     assert [lengths_from(graph, source).tolist() for source in range(8)] == table(8, found)
 
 
-@given(edges, st.integers(0, 30))
-def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach):
+@pytest.mark.parametrize("few_nodes", [0, 8])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(found=edges, reach=st.integers(0, 30))
+def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach, few_nodes, monkeypatch):
+    """Row by row, and by edges from where the last ones led."""
+    monkeypatch.setattr(bounded_shortest_paths, "_FEW_NODES", few_nodes)
     paths = table(8, found)
     expected = {(i, j, paths[i][j]) for i, j in itertools.combinations(range(8), 2) if paths[i][j] <= reach}
     pairs = pairs_within_limit(graph_of(8, found), reach, 100)
@@ -52,3 +59,17 @@ def test_too_many_pairs_are_noticed_before_they_are_made():
     within_one = pairs_within_limit(star, 1, 1_000_000)
     assert within_one is not None
     assert within_one[0].size == 19_999
+
+
+@pytest.mark.parametrize("few_nodes", [0, 1000])
+def test_many_edges_of_few_nodes_take_little_memory(few_nodes, monkeypatch):
+    """Every pair of 250 nodes is joined, and a way over others may be shorter."""
+    monkeypatch.setattr(bounded_shortest_paths, "_FEW_NODES", few_nodes)
+    first, second = np.triu_indices(250, 1)
+    graph = neighbours_of(250, first, second, np.random.default_rng(5).integers(100, 201, first.size))
+    tracemalloc.start()
+    pairs = pairs_within_limit(graph, 10**6, 10**6)
+    assert tracemalloc.get_traced_memory()[1] < 300e6
+    tracemalloc.stop()
+    assert pairs is not None
+    assert pairs[0].size == first.size

@@ -63,6 +63,14 @@ def test_a_tiny_weight_far_up_a_long_range_is_not_lost_to_cancellation():
     assert steepest_star_quotient(grid, own) == pytest.approx(5e8, rel=1e-12)
 
 
+@pytest.mark.parametrize(("height", "weight"), [(1e-288, 1e302), (3e-309, 1e149), (7e-310, 3.0), (5e-324, 1.0)])
+def test_quotients_too_small_for_all_digits_are_rounded_up_too(height, weight):
+    grid, own = np.array([0.0, height]).reshape(1, 2, 1), np.full(2, weight)
+    found = steepest_star_quotient(grid, own)
+    assert found > 0
+    assert Fraction(found) >= exactly(grid, own)
+
+
 def test_many_values_take_a_few_passes():
     """A hundred thousand values are five billion pairs; this would not end before tomorrow one by one."""
     generator = np.random.default_rng(7)
