@@ -2,14 +2,77 @@
 
 from __future__ import annotations
 
-from dxgeom.errors import WrongArgument
+from collections.abc import Iterable
+from fractions import Fraction
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from dxgeom.errors import UnsupportedCombination, WrongArgument
+
+WHOLE = (int, np.integer)
+"""Kinds of a whole number."""
+NUMBER = (int, float, Fraction, np.number)
+"""Kinds of a number that need not be exact."""
 
 
 def require(value: object, kinds: type | tuple[type, ...], what: str, advice: str) -> None:
-    """Raises: WrongArgument, saying what to do, unless the argument ``what`` is of one of these kinds."""
-    if not isinstance(value, kinds):
-        wanted = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+    """Raises: WrongArgument, saying what to do, unless the argument ``what`` is of one of these kinds.
+
+    ``NoneType`` among the kinds: it may be left out. True and False are no numbers here, though Python counts with
+    them.
+    """
+    listed = kinds if isinstance(kinds, tuple) else (kinds,)
+    mistaken = isinstance(value, bool) and bool not in listed
+    if mistaken or not isinstance(value, listed):
+        wanted = " or ".join(kind.__name__ for kind in listed if kind is not NoneType)
         raise WrongArgument(f"'{what}' is of type {wanted}; found {described(value)}: {advice}")
+
+
+def require_function(value: object, what: str, advice: str) -> None:
+    """Raises: WrongArgument, saying what to do, unless the argument ``what`` can be called."""
+    if not callable(value):
+        raise WrongArgument(f"'{what}' is a function; found {described(value)}: {advice}")
+
+
+def require_exact(number: object, what: str) -> None:
+    """Raises: WrongArgument unless the argument ``what`` is an exact number above 0, for floats are rounded."""
+    require(number, (Fraction, int), what, "write it exactly, such as Fraction('0.1')")
+    if isinstance(number, (Fraction, int)) and number <= 0:
+        raise WrongArgument(f"'{what}' is more than 0; found {number}")
+
+
+def require_level(level: object) -> None:
+    """Raises: UnsupportedCombination unless this is a confidence level."""
+    require(level, NUMBER, "level", "give a number such as 0.95")
+    if not 0 < level < 1:  # type: ignore[operator]
+        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
+
+
+def words_of(texts: object, what: str, advice: str) -> tuple[str, ...]:
+    """The texts of a list of them.
+
+    Raises: WrongArgument, saying what to do, for one text alone and for anything that holds no texts.
+    """
+    listed = tuple(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else (None,)
+    if not all(isinstance(text, str) for text in listed):
+        raise WrongArgument(f"'{what}' is a list of texts; found {described(texts)} that is none: {advice}")
+    return listed
+
+
+def array_of(values: object, what: str, advice: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """The values as an array.
+
+    Raises: WrongArgument, saying what to do, for rows of different lengths, and for what is not of that dtype.
+    """
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        held = "numbers in rows of one length" if dtype is not None else "rows of one length"
+        found = f"found {described(values)} that is none"
+        raise WrongArgument(f"'{what}' is an array of {held}; {found}: {advice}") from error
 
 
 def described(value: object) -> str:

@@ -11,18 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits
-from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
-from dxgeom.mechanisms.statistics.statistic_release import StatisticMechanism, statistic_mechanism
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.numeric.randomness import SystemRandomness
-from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
-from dxgeom.report.statistic_pictures import adjacent_outputs_picture
+import dxgeom as dx
 
-X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)
+statistics = dx.mechanisms.statistics
+X, Y = statistics.bounded_column("x", -1, 1), statistics.bounded_column("y", -1, 1)
 
 
 def main() -> None:
@@ -39,27 +31,27 @@ def main() -> None:
 
 def draw_the_curve(folder: Path) -> None:
     """A number and twice its square, the plane example."""
-    statistic = polynomial_statistic([X], {"sum of x": {("x",): 1}, "sum of 2x²": {("x", "x"): 2}})
-    outputs = PolynomialOutputs(statistic)
-    found = norm_sensitivities(outputs)
+    statistic = statistics.polynomial_statistic([X], {"sum of x": {("x",): 1}, "sum of 2x²": {("x", "x"): 2}})
+    outputs = statistics.PolynomialOutputs(statistic)
+    found = statistics.norm_sensitivities(outputs)
     print(f"Δ₁ = {found.l1.upper}, Δ₂ between {found.l2[0]:.9f} and {found.l2[1]:.9f}, Δ∞ = {found.linf.upper}")
-    adjacent_outputs_picture(outputs, statistic.names[:2], folder / "adjacent-outputs.png")  # type: ignore[arg-type]
-    mechanism = statistic_mechanism(statistic, "hull")
+    dx.report.adjacent_outputs_picture(outputs, statistic.names[:2], folder / "adjacent-outputs.png")  # type: ignore[arg-type]
+    mechanism = dx.statistic_mechanism(statistic, "hull")
     body, law, steps = parts(mechanism)
-    contour_picture(body, law, steps, ("sum of x", "sum of 2x²"), folder / "contours.png")
+    dx.report.contour_picture(body, law, steps, ("sum of x", "sum of 2x²"), folder / "contours.png")
     print(f"the hull's body has {body.facets} sides and exceeds the hull by {mechanism.excess:.2%} at most")
 
 
 def draw_solids(folder: Path) -> None:
     """Two numbers and their product, a cuboctahedron; a number with its square and its product with another."""
-    product = polynomial_statistic([X, Y], {"x": {("x",): 1}, "y": {("y",): 1}, "xy": {("x", "y"): 1}})
-    body, _, steps = parts(statistic_mechanism(product, "hull"))
-    solid_picture(body, steps, ("sum of x", "sum of y", "sum of xy"), folder / "cuboctahedron.png")
-    curved = polynomial_statistic([X, Y], {"x": {("x",): 1}, "xx": {("x", "x"): 2}, "xy": {("x", "y"): 1}})
-    body, law, steps = parts(statistic_mechanism(curved, "hull", EnclosureLimits(0.0005)))
+    product = statistics.polynomial_statistic([X, Y], {"x": {("x",): 1}, "y": {("y",): 1}, "xy": {("x", "y"): 1}})
+    body, _, steps = parts(dx.statistic_mechanism(product, "hull"))
+    dx.report.solid_picture(body, steps, ("sum of x", "sum of y", "sum of xy"), folder / "cuboctahedron.png")
+    curved = statistics.polynomial_statistic([X, Y], {"x": {("x",): 1}, "xx": {("x", "x"): 2}, "xy": {("x", "y"): 1}})
+    body, law, steps = parts(dx.statistic_mechanism(curved, "hull", dx.geometry.EnclosureLimits(0.0005)))
     names = ("sum of x", "sum of 2x²", "sum of xy")
-    shadows_picture(body, law, steps, names, folder / "shadows.png")
-    solid_picture(body, steps, names, folder / "curved-hull.png")
+    dx.report.shadows_picture(body, law, steps, names, folder / "shadows.png")
+    dx.report.solid_picture(body, steps, names, folder / "curved-hull.png")
 
 
 def release_a_line() -> None:
@@ -67,18 +59,18 @@ def release_a_line() -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, 10_000)
     table = np.stack([x, 0.2 + 0.5 * x + generator.normal(0, 0.1, x.size)], axis=1)
-    mechanism = statistic_mechanism(regression_statistic([X], Y))
-    noisy = [float(value) for value in mechanism.draw(table, Fraction(1), SystemRandomness())]
+    mechanism = dx.statistic_mechanism(statistics.regression_statistic([X], Y))
+    noisy = [float(value) for value in mechanism.draw(table, Fraction(1), dx.noise.SystemRandomness())]
     for name, values in (("private", noisy), ("exact", [float(value) for value in mechanism.statistic.exact(table)])):
         sum_x, sum_y, sum_xx, sum_xy = values
         slope = (len(x) * sum_xy - sum_x * sum_y) / (len(x) * sum_xx - sum_x**2)
         print(f"{name:>8} line: y = {(sum_y - slope * sum_x) / len(x):.4f} + {slope:.4f} x")
 
 
-def parts(mechanism: StatisticMechanism):  # type: ignore[no-untyped-def]
+def parts(mechanism: dx.mechanisms.statistics.StatisticMechanism):  # type: ignore[no-untyped-def]
     """Body, law and steps of a mechanism of the hull."""
     law = mechanism.law
-    if not isinstance(law, FacetConeNoise):
+    if not isinstance(law, dx.noise.FacetConeNoise):
         raise TypeError("this picture is of the hull")
     return law.body, law, np.array([float(step) for step in mechanism.statistic.steps])
 

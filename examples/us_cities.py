@@ -9,7 +9,6 @@ import argparse
 from pathlib import Path
 
 import dxgeom as dx
-from dxgeom.report.pictures import improvement_picture, noise_body_picture
 
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 SPEND = "0.25"
@@ -35,8 +34,8 @@ def main() -> None:
     show_answers(release, dx.plan(policy.compile(), queries, mechanism="epsilon-dp"))
     (output / "release.json").write_text(release.to_json(LEVEL) + "\n", encoding="utf-8")
     central, mountain = queries.names[1:3]
-    noise_body_picture(plan, central, mountain, output / "noise-body.png")
-    improvement_picture(plan, output / "improvement.png")
+    dx.report.noise_body_picture(plan, central, mountain, output / "noise-body.png")
+    dx.report.improvement_picture(plan, output / "improvement.png")
     heading(f"4. What was written to {output}")
     print("  noise-body.png   the shape of the noise, seen on two queries")
     print("  improvement.png  what it gains over ordinary ε-DP, query by query")

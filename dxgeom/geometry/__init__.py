@@ -51,5 +51,6 @@ if TYPE_CHECKING:
     )
     from dxgeom.geometry.hulls.integer_hulls import integer_hull as integer_hull
     from dxgeom.geometry.hulls.support_oracle import StatedSupport as StatedSupport, SupportOracle as SupportOracle
+    from dxgeom.numeric.qhull import HullLimits as HullLimits
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import final
 
+from dxgeom.arguments import require
 from dxgeom.errors import BudgetExceeded
 from dxgeom.ledger import storage
 from dxgeom.ledger.book import Book, read_book
@@ -48,6 +49,7 @@ class Ledger:
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy or budget.
         """
+        require(path, (str, os.PathLike), "path", "name the file in which spends are written down, or ':memory:'")
         account = Account(
             storable(policy_name, "policy's name"),
             storable(policy_fingerprint, "policy's fingerprint"),

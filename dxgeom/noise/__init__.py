@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from dxgeom.noise.laws.box import BoxNoise as BoxNoise
     from dxgeom.noise.laws.composed import LinearImageNoise as LinearImageNoise, ProductNoise as ProductNoise
     from dxgeom.noise.laws.ellipsoid import EllipsoidNoise as EllipsoidNoise
+    from dxgeom.noise.laws.envelope import tightest_rejection as tightest_rejection
     from dxgeom.noise.laws.facet_cones import FacetConeNoise as FacetConeNoise
     from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise, simulate_noise as simulate_noise
     from dxgeom.noise.laws.laplace import LaplaceNoise as LaplaceNoise
     from dxgeom.noise.laws.law import NoiseLaw as NoiseLaw
     from dxgeom.noise.laws.rejection import RejectionNoise as RejectionNoise
+    from dxgeom.numeric.randomness import (
+        InsecureSeededRandomness as InsecureSeededRandomness,
+        Randomness as Randomness,
+        SystemRandomness as SystemRandomness,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.build_cost import build_cost, timed
@@ -65,7 +65,7 @@ def plan(
     body of another dimension, or one that is flat or not symmetric; UnboundedLoss when no finite noise can honour the
     metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
-    require(metric, VerifiedMetric, "metric", "compile a policy with policy.compile(), or use dx.verify_metric(matrix)")
+    require_verified(metric)
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if body is not None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import TypeAlias, final
 
-import numpy as np
-
-from dxgeom.arguments import require
-from dxgeom.errors import WrongArgument
+from dxgeom.arguments import WHOLE, require, require_function
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
@@ -40,16 +38,13 @@ class PlanOptions:
     body: ConvexBody | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.records is not None:
-            require(self.records, (int, np.integer), "records", "give their whole number")
-        if self.hull_limits is not None:
-            require(
-                self.hull_limits, HullLimits, "hull_limits", "give HullLimits(facets=…, seconds=…), or leave it out"
-            )
+        limits = "give HullLimits(facets=…, seconds=…), or leave it out"
+        require(self.records, (*WHOLE, NoneType), "records", "give their whole number")
+        require(self.hull_limits, (HullLimits, NoneType), "hull_limits", limits)
         require(self.published, bool, "published", "say True or False")
-        require(self.coarse_facets, (int, np.integer), "coarse_facets", "give a whole number such as 8000")
-        if not (self.progress is None or callable(self.progress)):
-            raise WrongArgument("'progress' is told in words what is being built: pass a function of one text")
+        require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
+        if self.progress is not None:
+            require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
 
     @property
     def told_hull_limits(self) -> HullLimits | None:

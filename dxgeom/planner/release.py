@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any, Generic, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require
+from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.charge import charge
 from dxgeom.ledger.ledger import Ledger
@@ -169,7 +170,7 @@ def release(
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
     anything charged. No refusal begins a new ledger.
     """
-    _check_kinds(mechanism, ledger, insecure_test_seed)
+    _check_kinds(mechanism, ledger, purpose, insecure_test_seed)
     amount = _amount(mechanism, spend)
     found = read(mechanism, data, outside, count_column)
     mechanism.check(found.data, amount)
@@ -195,13 +196,14 @@ def release(
     )
 
 
-def _check_kinds(mechanism: object, ledger: object, seed: object) -> None:
+def _check_kinds(mechanism: object, ledger: object, purpose: object, seed: object) -> None:
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
     require(
         ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', in which spends are written down"
     )
+    require(purpose, (str, NoneType), "purpose", "say in words what the answers are for")
     if seed is not None:
-        require(seed, (int, np.integer), "insecure_test_seed", "leave it out, for answers that nobody can predict")
+        require(seed, WHOLE, "insecure_test_seed", "leave it out, for answers that nobody can predict")
 
 
 def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:

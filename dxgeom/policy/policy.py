@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias, final
 
+from dxgeom.arguments import require
 from dxgeom.errors import Diagnostic, PolicyError, TooLarge
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
@@ -151,6 +153,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
 
     Raises: PolicyError with every mistake in the file, each with its line, column and code.
     """
+    require(path, (str, os.PathLike), "path", "name a file; dx.parse_policy takes a text, Policy.from_dict a dict")
     try:
         text = read_text(path)
     except Unreadable as error:
@@ -170,6 +173,9 @@ def parse_policy(
     ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: PolicyError.
     """
+    require(content, str, "content", "give a text; dx.load_policy takes a file, Policy.from_dict a dict")
+    require(file, str, "file", "give the name that messages call the text by")
+    require(folder, (str, os.PathLike, NoneType), "folder", "name the folder of the data files, or leave it out")
     try:
         text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
     except Unreadable as error:

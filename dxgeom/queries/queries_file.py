@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping as Map
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final
 
+from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import Diagnostic, QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.mistakes import Mistakes
@@ -26,6 +28,7 @@ from dxgeom.universe.weight_tables import over_universe, stacked
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
+_BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> LinearQueries:
@@ -34,11 +37,12 @@ def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | No
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
     """
+    require(path, (str, os.PathLike), "path", "name a file; dx.parse_queries takes a text, dx.queries_from_dict a dict")
     try:
         text = read_text(path)
     except Unreadable as error:
         raise QueryError([Diagnostic(os.fspath(path), 1, 1, "DX100", str(error))]) from error
-    return _queries_of(text, policy.universe, records)
+    return _queries_of(text, policy, records)
 
 
 def parse_queries(
@@ -55,11 +59,14 @@ def parse_queries(
     ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: QueryError.
     """
+    require(content, str, "content", "give a text; dx.load_queries takes a file, dx.queries_from_dict a dict")
+    require(file, str, "file", "give the name that messages call the text by")
+    require(folder, (str, os.PathLike, NoneType), "folder", "name the folder of the matrix files, or leave it out")
     try:
         text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
     except Unreadable as error:
         raise QueryError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
-    return _queries_of(text, policy.universe, records)
+    return _queries_of(text, policy, records)
 
 
 def queries_from_dict(
@@ -89,9 +96,12 @@ def queries_from_dict(
     return parse_queries(written.content, policy, records, file=file, folder=folder, paths=written.paths)
 
 
-def _queries_of(text: PolicyText, universe: Universe, records: int | None) -> LinearQueries:
+def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> LinearQueries:
+    require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    universe = policy.universe
     mistakes = Mistakes(text)
-    root = read_tree(mistakes)
+    root = read_tree(mistakes, _BEGIN)
     entries = _entries(root, mistakes) if root is not None else ()
     if universe.absent is None:
         records = _records(root, records, mistakes)
@@ -121,9 +131,7 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:
     if not isinstance(root, Mapping):
-        mistakes.add(
-            "DX108", root.span, "a queries file is a mapping", "begin with 'queries:' and list the queries below"
-        )
+        mistakes.add("DX108", root.span, "a queries file is a mapping", _BEGIN)
         return ()
     for key, _ in root.entries:
         if key.text not in QueriesSyntax.model_fields:

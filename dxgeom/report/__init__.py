@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dxgeom.doors import doors_of
+from dxgeom.numeric.optional_library import optional_library
 
 if TYPE_CHECKING:
     from dxgeom.report.body_pictures import (
@@ -20,4 +21,10 @@ if TYPE_CHECKING:
     )
     from dxgeom.report.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
 
-__getattr__, __dir__, __all__ = doors_of(__name__, __file__)
+_open, __dir__, __all__ = doors_of(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        optional_library("matplotlib", "plots", "pictures are drawn")
+    return _open(name)

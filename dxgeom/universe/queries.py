@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
 from dxgeom.universe.universe import Universe
@@ -28,6 +30,7 @@ from dxgeom.universe.weight_tables import (
 )
 from dxgeom.universe.workloads import Box, NamedTable
 
+_OF_A_POLICY = "give the universe of a policy, policy.universe"
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
 
@@ -80,10 +83,9 @@ class LinearQueries:
         of its row. Where the universe has an absent record, its column of zeros may be left out.
         Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit.
         """
-        try:
-            raw = np.asarray(matrix)
-        except ValueError as error:
-            raise UnsupportedCombination("queries form a K × N matrix, found rows of different lengths") from error
+        named = words_of(names, "names", "give one for each row of the matrix")
+        require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
+        raw = array_of(matrix, "matrix", "give one row of numbers for each query")
         _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
         if universe is not None and universe.absent is not None and raw.shape[1] == universe.record_types:
             raw = np.concatenate([raw, np.zeros((len(raw), 1), dtype=raw.dtype)], axis=1)
@@ -91,7 +93,7 @@ class LinearQueries:
         largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
         _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
         numerators = np.array([row for row, _ in rows], dtype=np.int64).reshape(raw.shape)
-        return cls(tuple(names), numerators, tuple(unit for _, unit in rows), universe)
+        return cls(named, numerators, tuple(unit for _, unit in rows), universe)
 
     @classmethod
     def kronecker(
@@ -104,9 +106,13 @@ class LinearQueries:
         weights are multiplied with.
         Raises: UnsupportedCombination for an unknown attribute or a wrong shape; TooLarge.
         """
+        named = words_of(names, "names", "give one for each combination of the factors' rows")
+        require(universe, Universe, "universe", _OF_A_POLICY)
+        require(factors, Mapping, "factors", "give the integers of each attribute that matters, by its name")
+        require_exact(unit, "unit")
         table = workloads.kronecker_table(universe, factors)
         units = (Fraction(unit),) * len(table.queries)
-        return cls(tuple(names), over_universe(universe, stacked(universe.layout, [table])), units, universe)
+        return cls(named, over_universe(universe, stacked(universe.layout, [table])), units, universe)
 
     @classmethod
     def marginals(
@@ -116,6 +122,7 @@ class LinearQueries:
 
         Raises: UnsupportedCombination for an unknown attribute or a group listed twice; TooLarge.
         """
+        require(universe, Universe, "universe", _OF_A_POLICY)
         return cls._of(universe, workloads.marginals(universe, workloads.groups_of(universe, groups, ways)))
 
     @classmethod
@@ -125,6 +132,7 @@ class LinearQueries:
         Args: ``at``: rising numbers or days; then how many lie below each of these instead.
         Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit.
         """
+        require(universe, Universe, "universe", _OF_A_POLICY)
         return cls._of(universe, [workloads.prefixes(universe, attribute, at)])
 
     @classmethod
@@ -136,6 +144,7 @@ class LinearQueries:
         Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit;
         TooLarge.
         """
+        require(universe, Universe, "universe", _OF_A_POLICY)
         return cls._of(universe, [workloads.ranges(universe, attribute, at)])
 
     @classmethod
@@ -146,6 +155,7 @@ class LinearQueries:
         Raises: UnsupportedCombination for an unknown attribute, a box without attributes or stated twice, or codes
         outside or in the wrong order; TooLarge.
         """
+        require(universe, Universe, "universe", _OF_A_POLICY)
         return cls._of(universe, workloads.boxes(universe, boxes))
 
     @classmethod
@@ -154,7 +164,10 @@ class LinearQueries:
 
         Raises: UnsupportedCombination when they are not about the same records or numbers of records.
         """
-        _require(len(parts) > 0, "a workload has at least one query")
+        require(parts, (list, tuple), "parts", "list the workloads that are to be one")
+        _require(len(parts) > 0, "a workload has at least one of the parts that it is stacked from")
+        for part in parts:
+            require(part, LinearQueries, "parts", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
         universe, records = parts[0].universe, parts[0].records
         for part in parts:
             same = part.universe and universe and part.universe.lists_the_same_records(universe)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -13,6 +13,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import WHOLE, array_of, require, words_of
 from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.universe.columns import Column, NumberColumn
 from dxgeom.universe.decimals import NotANumber, exact
@@ -33,6 +34,8 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 Box: TypeAlias = Mapping[str, tuple[int, int]]
 """By attribute: the first code inside, and the first beyond. Attributes that are not named are unrestricted."""
+_GROUPS = "list lists of attributes, such as [['sex', 'race'], ['age']]"
+_BOXES = "list mappings from attributes to their codes, such as [{'age': (0, 5)}]"
 
 
 @final
@@ -181,7 +184,8 @@ def groups_of(
     if (groups is None) == (ways is None):
         raise UnsupportedCombination("marginals are of listed groups of attributes, or of all groups of so many 'ways'")
     if groups is not None:
-        return tuple(tuple(group) for group in groups)
+        require(groups, Iterable, "groups", _GROUPS)
+        return tuple(words_of(group, "groups", _GROUPS) for group in groups)
     if ways is None or not 0 < ways <= len(universe.names):
         raise UnsupportedCombination(f"'ways' lies between 1 and {len(universe.names)}, found {ways}")
     return tuple(itertools.combinations(universe.names, ways))
@@ -237,14 +241,17 @@ def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
     order; TooLarge.
     """
     together: dict[tuple[str, ...], list[Box]] = {}
+    require(asked, Iterable, "boxes", _BOXES)
     for box in asked:
+        require(box, Mapping, "boxes", _BOXES)
         if not box:
             raise UnsupportedCombination("a box restricts one or more attributes")
         axes = {name: _attribute(universe, name)[0] for name in box}
-        for name, (low, high) in box.items():
+        for name, codes in box.items():
             size = len(universe.attributes[axes[name]].labels)
-            if not 0 <= low < high <= size:
-                raise UnsupportedCombination(f"codes of {shown(name)} run from 0 to {size}, found {low} to {high}")
+            pair = isinstance(codes, (list, tuple)) and len(codes) == 2 and all(isinstance(c, WHOLE) for c in codes)
+            if not (pair and 0 <= codes[0] < codes[1] <= size):
+                raise UnsupportedCombination(f"two codes of {shown(name)} run from 0 to {size}, found {codes}")
         together.setdefault(tuple(sorted(box, key=axes.__getitem__)), []).append(box)
     return [_box_counts(universe, names, alike) for names, alike in together.items()]
 
@@ -270,7 +277,7 @@ def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> Wei
     tables = []
     for name, given in factors.items():
         axis, _ = _attribute(universe, name)
-        factor = np.atleast_2d(np.asarray(given))
+        factor = np.atleast_2d(array_of(given, "factors", "give a row of integers for each query"))
         size = universe.shape[axis]
         if factor.dtype.kind not in "iub" or factor.ndim != 2 or factor.shape[1] != size or not len(factor):
             raise UnsupportedCombination(f"the factor of {shown(name)} is integers with {size:,} per query")
@@ -281,6 +288,7 @@ def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> Wei
 
 
 def _attribute(universe: Universe, name: str) -> tuple[int, Column]:
+    require(name, str, "attribute", f"name one of {', '.join(map(shown, universe.names))}")
     if name not in universe.names:
         advice = did_you_mean(name, universe.names)
         raise UnsupportedCombination(f"there is no attribute {shown(name)}" + (f"; {advice}" if advice else ""))

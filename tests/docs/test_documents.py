@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,30 @@ def test_no_document_that_shows_code_or_commands_is_forgotten():
     shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
     assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE
     assert {name for name, path in shown.items() if commands(path)} == set(COMMANDS_RUN_HERE)
+
+
+def imported(code):
+    """What a text imports, as it is written there."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {ast.unparse(node) for node in nodes}
+
+
+@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE))
+def test_a_document_imports_the_package_by_its_front_door_only(document):
+    found = {line for code in blocks(ROOT / document, "python") for line in imported(code)}
+    assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_an_example_imports_the_package_by_its_front_door_only(example):
+    found = imported(example.read_text(encoding="utf-8"))
+    assert {line for line in found if "dxgeom" in line} == {"import dxgeom as dx"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_a_document_names_by_the_front_door_is_found_there(document):
+    for name in set(re.findall(r"\bdx((?:\.[A-Za-z]\w*)+)", document.read_text(encoding="utf-8"))):
+        assert attrgetter(name[1:])(dx) is not None
 
 
 @pytest.mark.parametrize("document", COMMANDS_RUN_HERE)
@@ -167,6 +193,42 @@ def test_python_files_that_documents_name_exist(document):
         assert any(path.endswith(f"/{named}") for path in written), named
 
 
+def test_the_contents_list_every_page():
+    """Where pages are read as files, by links, and where they are a site."""
+    contents = ROOT / "docs" / "index.md"
+    text = contents.read_text(encoding="utf-8")
+    linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)", text)}
+    listed = re.findall(r"^(?!:)(/?\w[\w/]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
+    paths = [ROOT / name[1:] if name.startswith("/") else contents.parent / name for name in listed]
+    site = {path.with_name(f"{path.name}.md") for path in paths}
+    pages = {page for page in DOCUMENTS if page != contents and page.parent.name != "decisions"}
+    assert site == pages
+    papers = {page for page in pages if page.name == "page.md"}  # linked from the list of papers
+    assert pages - papers <= linked | {contents}
+
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+
+
+def test_the_architecture_names_every_room_and_no_other():
+    """In the first column of its table."""
+    rooms = {path.parent.relative_to(ROOT / "dxgeom").as_posix() for path in (ROOT / "dxgeom").rglob("__init__.py")}
+    table, _ = ARCHITECTURE.read_text(encoding="utf-8").split("## The types")
+    named = re.findall(r"^\| `([\w/]+)` \|", table, re.MULTILINE)
+    assert sorted(named) == sorted(rooms - {"."})
+
+
+def test_what_the_architecture_names_in_a_file_stands_there():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    steps = re.findall(r"`([\w/]+\.py): (\w+)`", text)
+    types = [(file, name) for name, file in re.findall(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", text, re.MULTILINE)]
+    assert len(steps) > 30
+    assert len(types) > 10
+    for file, name in steps + types:
+        source = (ROOT / "dxgeom" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class) {name}\b|^{name}\b.* = ", source, re.MULTILINE), (file, name)
+
+
 def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
     release = dx.compile_and_release(
         policies / "adult" / "policy.yaml",
@@ -180,9 +242,11 @@ def test_the_census_of_adults_is_released_in_one_call(in_a_copy, policies):
 
 
 def test_the_document_on_bodies_releases_what_it_shows(in_a_copy, capsys):
-    (code,) = blocks(GUIDE / "bodies.md", "python")
+    own, statistics = blocks(GUIDE / "bodies.md", "python")
+    exec(compile(own, "bodies.md", "exec"), {})
+    assert re.fullmatch(r"body 4\.59\n\(2, 3\)\n", capsys.readouterr().out)
     names: dict[str, object] = {}
-    exec(compile(code, "bodies.md", "exec"), names)
+    exec(compile(statistics, "bodies.md", "exec"), names)
     assert capsys.readouterr().out.startswith("24000000 CornerStructure(reached=2, corners=16)\nstatistic, hull 0.00")
     assert len(names["noisy"]) == 4
 

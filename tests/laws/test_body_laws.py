@@ -12,9 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
+from reference.families import members
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.body import DEGREES, ConvexBody
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
@@ -180,11 +181,12 @@ def test_a_certified_gauge_is_the_exact_one(body, vectors):
 def test_what_a_body_knows_of_itself_fits_its_gauge_and_support(body, vectors):
     for direction, most in zip(vectors[1][:5], body.support_upper_bounds(vectors[1][:5]).tolist(), strict=True):
         assert most == pytest.approx(float(body.support_function(direction)), rel=1e-3)
-        assert most >= float(body.support_function(direction)) * (1 - 1e-9)
+        assert not arb(most) < body.exact_support([rational(x) for x in direction.tolist()])
     for rows, value in ((body.exact_corners(), body.exact_gauge), (body.exact_facets(), body.exact_support)):
-        for row in (rows or [])[:20]:
-            assert abs(float(arb(value(row))) - 1) < 1e-2
-            assert value([x / 2 for x in row]) < 1
+        sizes = [float(arb(value(row))) for row in (rows or [])[:20]]
+        assert not sizes or abs(max(sizes) - 1) < 1e-2
+        # A halfspace that others make idle is met by no corner; every other row is.
+        assert isinstance(body, HalfspacePolytope) or all(abs(size - 1) < 1e-2 for size in sizes)
     if body.powers is not None:
         sizes = np.abs(vectors[0]) / body.powers.radii
         assert body.gauge(vectors[0]) == pytest.approx(np.linalg.norm(sizes, body.powers.exponent, axis=1))
@@ -199,10 +201,11 @@ def test_what_a_body_knows_of_itself_fits_its_gauge_and_support(body, vectors):
 
 def test_the_shadow_of_a_body_is_as_wide_as_the_body(body):
     onto = np.random.default_rng(8).standard_normal((2, body.dimension))
-    shadow = body.shadow(onto)
+    shadow, size = body.shadow(onto), float(body.support_function(DEGREES @ onto).max())
     for direction in np.random.default_rng(9).standard_normal((20, 2)):
+        direction /= np.linalg.norm(direction)
         widest = float(body.support_function(direction @ onto))
-        assert float((shadow @ direction).max()) == pytest.approx(widest, rel=1e-3)
+        assert float((shadow @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
 
 
 def test_every_body_has_a_digest_of_its_own():
@@ -287,4 +290,4 @@ def test_axes_that_make_no_ellipsoid_are_refused(axes):
 
 
 def test_no_body_is_forgotten():
-    assert {type(body) for body in BODIES.values()} == set(ConvexBody.__subclasses__())
+    assert {type(body) for body in BODIES.values()} == members(ConvexBody)

@@ -127,7 +127,12 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
     "planar Laplace": {"step": Fraction(1, 8), "scale": 100.0, "spend": Fraction(1, 3), "name": "p"},
     "series": {"readings": 4, "epsilon": Fraction(1, 2), "step": Fraction(1, 4), "name": "s"},
     "statistic, hull": {"name": "s", "law": LaplaceNoise(np.ones(2))},
-    "permute-and-flip": {"name": "exponential", "spread": 3.5, "unit": Fraction(1, 2), "numerators": ROWS[1:]},
+    "permute-and-flip": {
+        "name": "exponential",
+        "range_sensitivity": 3.5,
+        "unit": Fraction(1, 2),
+        "numerators": ROWS[1:],
+    },
     "small database": {
         "name": "s",
         "law": "exponential",

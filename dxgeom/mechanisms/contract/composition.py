@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.arguments import require, require_function
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
@@ -24,6 +25,8 @@ from dxgeom.universe.decimals import SMALLEST
 
 New = TypeVar("New")
 _FINEST_SHARE = 10**6
+_PARTS = "a sequence has at least one of its parts, and all parts are mechanisms"
+_NAME = "give the name that a ledger is to know the mechanism by"
 
 
 @final
@@ -42,7 +45,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     shares: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        _require_fixed(self.parts, Mechanism, "a sequence has at least one part, and all are mechanisms")
+        _require_fixed(self.parts, Mechanism, _PARTS)
         accounts = {(part.account.policy_fingerprint, part.account.budget) for part in self.parts}
         if len(accounts) > 1:
             raise UnsupportedCombination(
@@ -51,7 +54,9 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         _require_same_reading(histogram_readers(self))
         exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s > 0 for s in self.shares)
         if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
-            raise UnsupportedCombination("a sequence has a positive Fraction for each part, and they sum to 1")
+            raise UnsupportedCombination(
+                "the shares of a sequence are a positive Fraction for each part, and they sum to 1"
+            )
         if min(self.shares) < SMALLEST:
             raise UnsupportedCombination("the share of a part is at least 1e-30 of the spend: leave that part out")
         if len(self._wholes) > 1:
@@ -168,8 +173,7 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
 
     def __post_init__(self) -> None:
         require(self.inner, Mechanism, "inner", "pass the mechanism whose answers the function takes")
-        if not callable(self.function):
-            raise WrongArgument("'function' takes an answer and makes another one of it: pass a function")
+        require_function(self.function, "function", "pass one that takes an answer and makes another one of it")
 
     @property
     def account(self) -> Account:
@@ -205,6 +209,10 @@ def in_sequence(
     for, or equal where all serve any. :func:`least_error_shares` finds good ones.
     Raises: UnsupportedCombination when the parts answer for different policies, or for shares that do not fit them.
     """
+    require(name, str, "name", _NAME)
+    require(parts, Sequence, "parts", "list the mechanisms that are to answer about the same data")
+    _require_fixed(tuple(parts), Mechanism, _PARTS)
+    require(shares, (Sequence, NoneType), "shares", "list a Fraction for each part, or leave them out")
     taken = _default_shares(parts) if shares is None else tuple(shares)
     return Sequential(name, tuple(parts), taken)
 
@@ -223,6 +231,8 @@ def in_parallel(
     Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two, or a part was
     made for other records, or is a sequence: make a sequence of parallels instead, which says the same.
     """
+    require(name, str, "name", _NAME)
+    require_function(make, "make", "pass one that makes a mechanism of a block's metric and its records' indices")
     blocks = separate_blocks(metric, labels)
     return Parallel(name, blocks, tuple(map(make, blocks.metrics, blocks.members)))
 
@@ -231,6 +241,7 @@ def followed_by(
     mechanism: Mechanism[Data, Answer], function: Callable[[Answer], New], name: str
 ) -> PostProcessed[Data, Answer, New]:
     """The mechanism, with its answer handed to a function that looks at nothing private. ``name``: for the ledger."""
+    require(name, str, "name", _NAME)
     return PostProcessed(name, mechanism, function)
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         likelihood_ratio_bounds as likelihood_ratio_bounds,
         likelihood_ratio_bounds_of_table as likelihood_ratio_bounds_of_table,
         odds_below as odds_below,
+        require_metric_and_spend as require_metric_and_spend,
     )
     from dxgeom.mechanisms.finite.ratio_program import (
         RatioSolution as RatioSolution,

@@ -9,6 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias, final
 
+import numpy as np
+
+from dxgeom.arguments import NUMBER, require
 from dxgeom.errors import DxgeomError
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
@@ -141,5 +144,8 @@ def ratio(one: Fraction, other: Fraction) -> Odds:
 
 def require_prior(prior: Prior, secrets: int) -> None:
     """Raises: DxgeomError unless there is a probability for each secret, and they sum to 1."""
+    require(prior, (Sequence, np.ndarray), "prior", "list the probability of each secret")
+    for chance in prior:
+        require(chance, NUMBER, "prior", "list numbers, such as Fraction(1, 3)")
     if len(prior) != secrets or any(chance < 0 for chance in prior) or sum(prior) != 1:
         raise DxgeomError("a prior has a probability for each secret, and they sum to 1")

@@ -10,7 +10,12 @@ from flint import arb, arb_mat, ctx
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
-from dxgeom.mechanisms.finite.ratio_bounds import LAW_BITS, likelihood_ratio_bounds, odds_below
+from dxgeom.mechanisms.finite.ratio_bounds import (
+    LAW_BITS,
+    likelihood_ratio_bounds,
+    odds_below,
+    require_metric_and_spend,
+)
 from dxgeom.metrics.checking.verification import VerifiedMetric
 
 LARGEST_LINE = 512
@@ -51,6 +56,7 @@ def truncated_geometric(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -
     Raises: UnsupportedCombination when nothing is hidden, or CertificateRefused when the secrets are no line.
     Source: Chatzikokolakis et al. 2013, Theorem 10; corrected: §5.1 forgets to divide by the sensitivity.
     """
+    require_metric_and_spend(metric, spend)
     if metric.size == 1:
         return honouring(metric, truncated_geometric_law(0, Fraction(2)), "truncated geometric", spend)
     order = np.arange(metric.size - 1)
@@ -70,6 +76,7 @@ def finite_laplace(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> Pri
     mechanism; UnboundedLoss when two secrets have distance 0; TooLarge beyond 256 secrets.
     Source: Chatzikokolakis et al. 2013, Definition 6, of which the truncated geometric mechanism is the case of a line.
     """
+    require_metric_and_spend(metric, spend)
     balls = _kernel(metric, spend)
     with ctx.workprec(_PRECISION):
         try:
@@ -97,6 +104,7 @@ def halved_exponential(metric: VerifiedMetric, spend: Fraction = Fraction(1)) ->
     Raises: UnboundedLoss when two secrets have distance 0; TooLarge beyond 256 secrets.
     Source: McSherry & Talwar 2007; Chatzikokolakis et al. 2013, Fact 7, which needs a normaliser that does not.
     """
+    require_metric_and_spend(metric, spend)
     with ctx.workprec(_PRECISION):
         weights = [[_middle(ball) for ball in row] for row in _kernel(metric, spend / 2)]
     return honouring(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import array_of, require, require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior, require_prior
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
@@ -40,10 +42,11 @@ def optimal_table(
     or losses do not fit; CertificateRefused when no solution could be repaired.
     Source: Bordenabe, Chatzikokolakis & Palamidessi 2014.
     """
+    hidden = likelihood_ratio_bounds(metric, spend)
     guesses = _require_losses(metric, prior, losses)
+    require_exact(stretch, "stretch")
     if stretch < 1:
         raise DxgeomError(f"a stretch is at least 1, found {stretch}")
-    hidden = likelihood_ratio_bounds(metric, spend)
     pairs, bounds = _constraints(metric, float(stretch))
     if 2 * len(pairs) * guesses > LARGEST_PROGRAMME:
         raise TooLarge(
@@ -75,10 +78,10 @@ def bracketed_table(
     Raises: as :func:`optimal_table`; TooLarge beyond N²·R = 2²⁶; UnsupportedCombination when a secret has no pair, or
     for negative losses; CertificateRefused when float64 does not reach the gap.
     """
+    hidden = likelihood_ratio_bounds(metric, spend)
     _require_losses(metric, prior, losses)
     if min(map(min, losses)) < 0:
         raise UnsupportedCombination("a bracket is relative to the loss, so losses are not negative: add a constant")
-    hidden = likelihood_ratio_bounds(metric, spend)
     pairs, bounds = _constraints(metric, 1.0)
     if np.any(bounds == 0):
         raise UnboundedLoss(_TOGETHER)
@@ -93,10 +96,11 @@ def bracketed_table(
 def _require_losses(metric: VerifiedMetric, prior: Prior, losses: Losses) -> int:
     """The number of guesses."""
     require_prior(prior, metric.size)
-    guesses = len(losses[0]) if len(losses) == metric.size else 0
-    if guesses == 0 or any(len(row) != guesses for row in losses):
-        raise DxgeomError(f"losses form a table with a row for each of {metric.size} secrets")
-    return guesses
+    require(losses, (Sequence, np.ndarray), "losses", "list what each answer costs, by secret")
+    table = array_of(losses, "losses", "list what each answer costs, by secret", float)
+    if table.ndim != 2 or len(table) != metric.size or not table.size or not np.all(np.isfinite(table)):
+        raise DxgeomError(f"losses form a table of finite numbers with a row for each of {metric.size} secrets")
+    return int(table.shape[1])
 
 
 def _costs(prior: Prior, losses: Losses) -> NDArray[np.float64]:

@@ -10,9 +10,10 @@ from typing import TypeAlias, final
 
 from flint import arb, ctx, fmpq
 
+from dxgeom.arguments import require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 
 HIDDEN_BITS = 128
 """Of the odds a mechanism is held to."""
@@ -87,13 +88,18 @@ class LikelihoodRatioBounds:
         return None
 
 
+def require_metric_and_spend(metric: object, spend: object) -> None:
+    """Raises: WrongArgument unless the metric is verified and the spend an exact number above 0."""
+    require_verified(metric)
+    require_exact(spend, "spend")
+
+
 def likelihood_ratio_bounds(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> LikelihoodRatioBounds:
     """The odds e^(spend·d) along the metric's generating pairs, *rounded down*.
 
-    Raises: TooLarge beyond 2,048 secrets; UnsupportedCombination for a metric that was not verified.
+    Raises: TooLarge beyond 2,048 secrets; WrongArgument as :func:`require_metric_and_spend`.
     """
-    if not isinstance(metric, VerifiedMetric):
-        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
+    require_metric_and_spend(metric, spend)
     if metric.size > LARGEST_TABLE:
         raise TooLarge(f"a finite mechanism has at most {LARGEST_TABLE:,} secrets, the metric {metric.size:,}")
     first: list[int] = []

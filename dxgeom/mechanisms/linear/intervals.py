@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
@@ -32,8 +33,7 @@ def half_widths(
     by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
-    if not 0 < level < 1:
-        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
+    require_level(level)
     half_steps = mechanism.lattice_widths / 2
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
     return np.asarray(_error_quantiles(mechanism, level, spend) + half_steps + drift)

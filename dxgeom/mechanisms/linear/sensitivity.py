@@ -8,9 +8,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables
@@ -92,10 +93,13 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent, universe)
 
 
-def require_same_records(metric: VerifiedMetric, queries: LinearQueries) -> None:
-    """Raises: UnsupportedCombination unless the metric is verified and on the records that the queries weigh."""
-    if not isinstance(metric, VerifiedMetric):
-        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
+def require_same_records(metric: VerifiedMetric, queries: LinearQueries, called: str = "queries") -> None:
+    """Raises: UnsupportedCombination unless the metric is verified and on the records that the queries weigh.
+
+    ``called``: the argument that the queries came as.
+    """
+    require_verified(metric)
+    require(queries, LinearQueries, called, "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     if metric.size != queries.size:
         raise UnsupportedCombination(
             f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"

@@ -12,11 +12,12 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import array_of, require_exact
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -153,15 +154,15 @@ def planar_laplace(
     are no integers below 2²⁵.
     Source: Chatzikokolakis et al. 2013, §6.2; Andrés, Bordenabe, Chatzikokolakis & Palamidessi 2013.
     """
-    if not isinstance(metric, VerifiedMetric):
-        raise UnsupportedCombination("mechanisms accept verified metrics only: use verify_metric, or compile a policy")
+    require_verified(metric)
+    for number, what in ((step, "step"), (spend, "spend")):
+        require_exact(number, what)
+    places = array_of(places, "places", "give two integers for each place")
     whole = places.ndim == 2 and places.shape[1] == 2 and places.dtype.kind == "i"
     if not whole or np.abs(places).max(initial=0) >= _LARGEST_COORDINATE:
         raise DxgeomError("places are pairs of integers below 2**25, in steps of the lattice")
     if metric.size != len(places):
         raise UnsupportedCombination(f"the metric is on {metric.size:,} places, {len(places):,} are given")
-    if not (step > 0 and spend > 0):
-        raise UnsupportedCombination("a step and a spend are positive")
     places = places.astype(np.int64)
     scale = max((_longest(places, block) for block in metric.metric.generating_pairs()), default=0.0)
     if scale == 0:

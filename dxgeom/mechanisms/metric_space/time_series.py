@@ -11,6 +11,7 @@ from typing import final
 
 import numpy as np
 
+from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.ledger.entry import Account
@@ -104,6 +105,10 @@ def series_mechanism(
 
     Raises: UnsupportedCombination for numbers that make no series.
     """
+    require(title, str, "title", "give the name that a ledger is to know these series by")
+    require(readings, WHOLE, "readings", "give their whole number")
+    for number, what in ((epsilon, "epsilon"), (step, "step"), (budget, "budget")):
+        require_exact(number, what)
     return SeriesMechanism(Account(title, digest_of("series", title, epsilon), budget), readings, epsilon, step)
 
 

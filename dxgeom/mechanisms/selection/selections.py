@@ -11,6 +11,7 @@ from typing import final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require_level
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
@@ -92,7 +93,7 @@ def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionL
     """
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
-    require_same_records(metric, candidates)
+    require_same_records(metric, candidates, "candidates")
     require_public_number(metric, candidates)
     numerators, unit = over_common_unit(candidates)
     return Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))
@@ -116,8 +117,7 @@ def choose(
 
 def nats_of(level: float) -> float:
     """−ln(1 − level). Raises: UnsupportedCombination unless 0 < level < 1."""
-    if not 0 < level < 1:
-        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
+    require_level(level)
     return -math.log1p(-level)
 
 

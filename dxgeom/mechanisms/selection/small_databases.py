@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations_with_replacement
+from types import NoneType
 from typing import Any, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import NUMBER, WHOLE, require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.biased.common_change import changed_alike
@@ -181,6 +183,8 @@ def small_database(
     """
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
+    require(alpha, NUMBER, "alpha", "give the share of the records that answers may be off by, such as 0.1")
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     if not 1e-6 <= alpha <= 1:
         raise UnsupportedCombination(f"alpha, the share of the records to be off by, lies in (0, 1], found {alpha}")
     require_same_records(metric, queries)

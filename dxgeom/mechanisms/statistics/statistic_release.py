@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import require, require_exact
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
@@ -116,6 +118,11 @@ def statistic_mechanism(
     proportion to Δ(T_k), up to 14 entries. "auto" leaves out what is too large.
     Raises: TooLarge when the body asked for has too many facets or entries, or the lattice is too fine for 64 bits.
     """
+    require(statistic, PolynomialStatistic, "statistic", "make one with moments, regression_statistic and their like")
+    require(body, str, "body", "name auto, hull, box or laplace")
+    require(limits, (EnclosureLimits, NoneType), "limits", "give EnclosureLimits(…), or leave it out")
+    require(title, str, "title", "give the name that a ledger is to know the statistics by")
+    require_exact(budget, "budget")
     builders: dict[str, Callable[[], StatisticMechanism]] = {
         "hull": lambda: _by_hull(statistic, limits),
         "box": lambda: _by_box(statistic),

@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import WHOLE, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -246,7 +248,8 @@ def mwem(
     require_public_number(metric, queries)
     asked = integer_queries(queries)
     blocks = len(np.unique(asked.blocks[:, 0]))
-    if rounds is not None and not (isinstance(rounds, (int, np.integer)) and 0 <= rounds <= blocks):
+    require(rounds, (*WHOLE, NoneType), "rounds", "give a whole number, or leave it out")
+    if rounds is not None and not 0 <= rounds <= blocks:
         raise UnsupportedCombination(
             f"each of the {blocks:,} marginals and single queries is measured once: rounds are a whole number between "
             f"0 and that many, found {rounds}"
@@ -278,7 +281,7 @@ def _fineness(query_sensitivities: NDArray[np.float64]) -> int:
 
 
 def _public_start(start: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    weights = np.ones(size) if start is None else np.asarray(start, dtype=np.float64)
+    weights = np.ones(size) if start is None else array_of(start, "start", "give one for each record type", float)
     if weights.shape != (size,) or not np.all((weights > 0) & (weights < 1e100)) or weights.min() < 1e-100:
         raise UnsupportedCombination(f"a start has one positive number for each of the {size:,} record types")
     return np.asarray(weights / weights.sum())

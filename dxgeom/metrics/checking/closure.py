@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.checking.matrix_check import Progress, matrix_of
+from dxgeom.metrics.checking.matrix_check import Progress, matrix_of, require_progress
 from dxgeom.metrics.checking.min_plus import ROWS, through_one_record
 
 Distance: TypeAlias = Fraction | float
@@ -44,8 +44,9 @@ def repair_metric(matrix: ArrayLike, *, progress: Progress | None = None) -> Rep
     Args: ``progress`` is called with the rows done and the rows of one round.
     Raises: NotAMetric when no metric lies below: an entry is negative or NaN, or this is no square matrix.
     """
-    raw = np.asarray(matrix)
+    require_progress(progress)
     stated, factor = matrix_of(matrix)
+    raw = np.asarray(matrix)
     _require_bounds(stated)
     closed = np.minimum(stated, stated.T)
     np.fill_diagonal(closed, 0.0)

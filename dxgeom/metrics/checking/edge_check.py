@@ -22,7 +22,7 @@ from dxgeom.metrics.checking.edge_list import (
     stated_edges,
     words_of,
 )
-from dxgeom.metrics.checking.matrix_check import TRIANGLE, Progress
+from dxgeom.metrics.checking.matrix_check import TRIANGLE, Progress, require_of_a_check, require_progress
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
@@ -76,6 +76,7 @@ def verify_edges(
     a path by a relative max(2⁻⁴⁸, (N + 1)·2⁻⁵³), which the certificate then says.
     Raises: NotAMetric; the witness of a too long edge is the whole shorter path, as places among the sorted names.
     """
+    require_of_a_check(title, budget, progress, first)
     stated = stated_edges(edges)
     check_statements(stated)
     excess, worst, count = _worst(stated, progress, first)
@@ -99,6 +100,7 @@ def repair_edges(edges: Iterable[Edge], *, progress: Progress | None = None) -> 
     Guarantee: *exact* for integers and rationals; float64 paths are sums rounded to nearest, never above the input.
     Raises: NotAMetric when a distance is negative or NaN.
     """
+    require_progress(progress)
     stated = stated_edges(edges)
     check_bounds(stated)
     closed = stated.lengths.copy()

@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
+from numbers import Rational, Real
 from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import NotAMetric
+from dxgeom.arguments import described
+from dxgeom.errors import NotAMetric, WrongArgument
 from dxgeom.metrics.checking.closure import Distance
 from dxgeom.metrics.checking.matrix_check import EXACT_BELOW, ROUNDING_OF_INPUT
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
@@ -52,18 +54,31 @@ class StatedEdges:
 def stated_edges(edges: Iterable[Edge]) -> StatedEdges:
     """The edges with their names numbered in sorted order, so that the order of edges has no meaning.
 
-    Raises: NotAMetric for an empty list, and for rationals that need integers beyond 2⁵².
+    Raises: NotAMetric for an empty list, and for rationals that need integers beyond 2⁵²; WrongArgument for what is no
+    list of edges.
     """
-    given = list(edges)
+    given = list(edges) if isinstance(edges, Iterable) else [edges]
+    if not all(map(_is_edge, given)):
+        raise WrongArgument(
+            "'edges' are triples of two names and a number, such as ('a', 'b', 2); found "
+            f"{described(edges)} that holds others: write names as text, and read a file first"
+        )
     if not given:
-        raise NotAMetric("an edge list holds at least one edge", ())
+        raise NotAMetric("a list of edges holds at least one edge", ())
     names = sorted({name for edge in given for name in edge[:2]})
     place = {name: number for number, name in enumerate(names)}
     ends = np.array([[place[name] for name in edge[:2]] for edge in given], dtype=np.int64)
-    distances = [edge[2] for edge in given]
+    distances = [edge[2] if isinstance(edge[2], Rational) else float(edge[2]) for edge in given]
     exact = all(not isinstance(distance, float) or distance == math.inf for distance in distances)
     lengths, factor = _to_integers(distances) if exact else ([float(distance) for distance in distances], Fraction(1))
     return StatedEdges(tuple(names), ends[:, 0], ends[:, 1], np.array(lengths), factor, exact)
+
+
+def _is_edge(edge: object) -> bool:
+    if not isinstance(edge, (tuple, list)) or len(edge) != 3:
+        return False
+    first, second, distance = edge
+    return isinstance(first, str) and isinstance(second, str) and isinstance(distance, Real)
 
 
 def check_bounds(stated: StatedEdges) -> None:

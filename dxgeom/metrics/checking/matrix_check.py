@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import require, require_exact, require_function
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.half_precision_screen import half_precision_of
@@ -64,7 +65,10 @@ def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction
     the float matrix times the factor is the input.
     Raises: NotAMetric when it is not a square matrix of numbers.
     """
-    raw = np.asarray(distances)
+    try:
+        raw = np.asarray(distances)
+    except ValueError as error:
+        raise NotAMetric("a distance matrix is square, found rows of different lengths", ()) from error
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
         raise NotAMetric(f"a distance matrix is square and not empty, found shape {raw.shape}", ())
     if raw.dtype == object:
@@ -74,6 +78,20 @@ def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction
     if raw.dtype.kind in "iu" and raw.size and (raw.max() >= EXACT_BELOW or raw.min() <= -EXACT_BELOW):
         raise NotAMetric("integer distances must stay below 2**52 to be decided exactly", ())
     return np.array(raw, dtype=np.float64), Fraction(1)
+
+
+def require_of_a_check(title: object, budget: object, progress: object, first: object) -> None:
+    """Raises: WrongArgument unless this is what a checker may be told besides the distances."""
+    require(title, str, "title", "give the name that a ledger is to know the metric by")
+    require_exact(budget, "budget")
+    require_progress(progress)
+    require(first, bool, "first", "say True or False")
+
+
+def require_progress(progress: object) -> None:
+    """Raises: WrongArgument for what cannot be told how far a check is."""
+    if progress is not None:
+        require_function(progress, "progress", "pass one of two numbers, what is done and of how much")
 
 
 def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
+from types import NoneType
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.checking.matrix_check import Progress, certify_matrix, fingerprint_of, matrix_of
+from dxgeom.metrics.checking.matrix_check import (
+    Progress,
+    certify_matrix,
+    fingerprint_of,
+    matrix_of,
+    require_of_a_check,
+)
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
@@ -104,6 +112,12 @@ class VerifiedMetric:
         return self.metric.distance(i, j)
 
 
+def require_verified(metric: object) -> None:
+    """Raises: WrongArgument unless the argument ``metric`` is a verified one; mechanisms accept nothing else."""
+    advice = "compile a policy with policy.compile(), or use dx.verify_metric(matrix)"
+    require(metric, VerifiedMetric, "metric", advice)
+
+
 def verify(
     metric: Metric, *, title: str, fingerprint: str, budget: Fraction, universe: Universe | None = None
 ) -> VerifiedMetric:
@@ -143,6 +157,8 @@ def verify_metric(
     Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom; UnsupportedCombination
     for a universe that does not fit.
     """
+    require_of_a_check(title, budget, progress, first)
+    require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
     if factor != 1:

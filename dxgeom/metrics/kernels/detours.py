@@ -17,7 +17,7 @@ from dxgeom.numeric.optional_library import optional_library
 
 Worst: TypeAlias = tuple[float, int, int, int, int]
 """The largest relative excess 1 − detour/direct way, its i, k, j (or −1), and how many pairs have a shorter detour."""
-COMPILED_FROM = 500
+COMPILED_FROM = 1000
 """Smaller matrices are done before a compiler would be loaded."""
 SLOWER = "numba would make this about five times as fast: pip install 'dxgeom[fast]'"
 

@@ -9,9 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import array_of
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified, verify
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
@@ -55,17 +56,20 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
     different blocks that the metric hides from each other; TooLarge for blocks that would have to be listed pair by
     pair.
     """
+    require_verified(verified)
     if verified.absent is not None:
         raise UnsupportedCombination(
             "where records may be absent, blocks are not apart: adding a record to one and removing it from another is "
             "a replacement; use in_sequence"
         )
-    names, block_of = np.unique(np.asarray(labels), return_inverse=True)
+    names, block_of = np.unique(array_of(labels, "labels", "give one for each record type"), return_inverse=True)
     if block_of.shape != (verified.size,):
         raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} record types")
     for pairs in verified.metric.generating_pairs():
         _require_separate(pairs, block_of)
     members = tuple(np.flatnonzero(block_of == block) for block in range(len(names)))
+    for inside in members:
+        inside.setflags(write=False)  # what was checked stays as it is
     inner = tuple(
         verify(
             _restricted(verified.metric, inside),

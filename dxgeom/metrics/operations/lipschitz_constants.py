@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.arguments import NUMBER, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -57,10 +58,12 @@ def lipschitz(metric: VerifiedMetric | Metric, values: ArrayLike, tolerance: flo
     places on, which are not compared pair by pair, their distances are lowered by another relative 2·10⁻¹⁴ first.
     Raises: TooLarge for wider integers, or beyond the stated number of comparisons.
     """
+    require(metric, (VerifiedMetric, Metric), "metric", "compile a policy, or use dx.verify_metric(matrix)")
+    require(tolerance, NUMBER, "tolerance", "leave it out, for the constant itself")
     if not 0 <= tolerance <= 1:
         raise UnsupportedCombination(f"a tolerance lies between 0 and 1, found {tolerance}")
     bare = metric.metric if isinstance(metric, VerifiedMetric) else metric
-    rows = _checked(bare, np.asarray(values))[None, :]
+    rows = _checked(bare, array_of(values, "values", "give one number for each record type"))[None, :]
     fewer, rows = without_idle_attributes(bare, rows)
     return _along(fewer, np.ascontiguousarray(rows).reshape(1, -1, 1), tolerance)
 

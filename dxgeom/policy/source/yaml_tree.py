@@ -66,10 +66,13 @@ class _Stopped(Exception):
     """Reading on would only produce nonsense; the mistake has been noted."""
 
 
-def read_tree(mistakes: Mistakes) -> Node | None:
-    """The tree of the text that ``mistakes`` is about; None when it could not be read to its end."""
+def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") -> Node | None:
+    """The tree of the text that ``mistakes`` is about; None when it could not be read to its end.
+
+    ``begin``: what to write in an empty file.
+    """
     try:
-        return _Reader(mistakes).document()
+        return _Reader(mistakes).document(begin)
     except _Stopped:
         return None
     except MarkedYAMLError as error:
@@ -101,7 +104,7 @@ class _Reader:
         self._events: Iterator[Any] = YAML(typ="safe", pure=True).parse(mistakes.text.content)
         self._nodes = 0
 
-    def document(self) -> Node | None:
+    def document(self, begin: str) -> Node | None:
         root: Node | None = None
         for event in self._events:
             if isinstance(event, ev.StreamStartEvent | ev.StreamEndEvent | ev.DocumentEndEvent):
@@ -116,7 +119,7 @@ class _Reader:
                 continue
             root = self._node(event, 1)
         if root is None:
-            self._mistakes.add("DX107", Span(0, 0), "the file is empty", "begin with 'policy: a name'")
+            self._mistakes.add("DX107", Span(0, 0), "the file is empty", begin)
         return root
 
     def _node(self, event: Any, depth: int) -> Node:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -88,16 +89,19 @@ def test_writers_killed_at_any_moment_lose_no_returned_charge_and_never_overspen
     wait_until_ready(steady)
     let_go(steady)
     returned: list[str] = []
-    for turn in range(KILLS):
-        victim = writer(path, f"victim{turn}", "1", f"1/{CHARGES}", 10**6)
-        wait_until_ready(victim)
-        let_go(victim)
-        time.sleep(chance.uniform(0.0, 0.25))
-        victim.send_signal(signal.SIGKILL)
-        lines, _ = victim.communicate(timeout=60)
-        returned += [line for line in lines.splitlines(keepends=True) if line.endswith("\n")]
-    steady.send_signal(signal.SIGKILL)
-    lines, errors = steady.communicate(timeout=60)
+    with ThreadPoolExecutor(1) as reader:
+        # What the steady writer says is read all the while: a full pipe would stop it.
+        said = reader.submit(steady.communicate)
+        for turn in range(KILLS):
+            victim = writer(path, f"victim{turn}", "1", f"1/{CHARGES}", 10**6)
+            wait_until_ready(victim)
+            let_go(victim)
+            time.sleep(chance.uniform(0.0, 0.25))
+            victim.send_signal(signal.SIGKILL)
+            lines, _ = victim.communicate(timeout=60)
+            returned += [line for line in lines.splitlines(keepends=True) if line.endswith("\n")]
+        steady.send_signal(signal.SIGKILL)
+        lines, errors = said.result(timeout=60)
     assert errors == ""
     returned += [line for line in lines.splitlines(keepends=True) if line.endswith("\n")]
     with opened(path, "1") as ledger:

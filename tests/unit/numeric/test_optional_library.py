@@ -40,8 +40,14 @@ def run_without(*libraries, code):
 
 
 def test_pictures_without_matplotlib_say_what_to_install():
-    code = "from dxgeom.errors import MissingExtra\ntry:\n import dxgeom.report.pictures\n"
-    printed = run_without("matplotlib", code=code + "except MissingExtra as error:\n print(error)")
+    code = """
+import dxgeom as dx
+try:
+    dx.report.improvement_picture
+except dx.errors.MissingExtra as error:
+    print(error)
+"""
+    printed = run_without("matplotlib", code=code)
     assert "pip install 'dxgeom[plots]'" in printed
 
 

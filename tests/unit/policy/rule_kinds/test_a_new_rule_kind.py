@@ -72,7 +72,7 @@ PROGRAM = textwrap.dedent(
     import dxgeom as dx
     from dxgeom.errors import PolicyError
     from dxgeom.policy.policy import Policy, parse_policy
-    from dxgeom.queries.schema import policy_schema
+    from dxgeom.policy.syntax.schema import policy_schema
 
     WARDS = "policy: p\\nuniverse: {attributes: {ward: [a, b, c, d, e], sex: [F, M]}}\\nrules:\\n"
     SEX = "  - {change: sex, epsilon: 0.5}\\n"

@@ -1,0 +1,438 @@
+"""Arguments of the wrong kind are refused with a sentence that names the argument, at every door of the package.
+
+A row of the table is a door, a call that is right, and for each argument what a person may hand over in its place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dxgeom as dx
+
+POLICY = {
+    "policy": "grades",
+    "universe": {"attributes": {"grade": ["low", "middle", "high"]}},
+    "rules": [{"change": "grade", "epsilon": 1}],
+}
+QUERIES = {"queries": [{"count": "grade == 'low'"}, {"count": "grade == 'high'"}]}
+POLICY_TEXT = dx.Policy.from_dict(POLICY).to_yaml()
+QUERIES_TEXT = "queries:\n  - count: grade == 'low'\n"
+
+policy = dx.Policy.from_dict(POLICY)
+metric = policy.compile()
+queries = dx.queries_from_dict(QUERIES, policy)
+universe = policy.universe
+mechanism = dx.selection(metric, queries)
+statistic = dx.mechanisms.statistics.moments([dx.mechanisms.statistics.bounded_column("age", 0, 100, 1)], 1)
+matrix = np.array([[0.0, 1.0], [1.0, 0.0]])
+RAGGED = [[0, 1], [1]]
+EDGES = [("a", "b", 1), ("b", "c", 2)]
+TABLE = pa.table({"grade": ["low", "high"]})
+HALF = Fraction(1, 2)
+PRIOR, LOSSES = (Fraction(1, 3),) * 3, ((0, 1, 1), (1, 0, 1), (1, 1, 0))
+PLACES = np.array([[0, 0], [1, 0], [0, 1]])
+
+NOT_A_METRIC = (None, "policy.yaml", Path("policy.yaml"), policy, queries, matrix, RAGGED, POLICY, metric.metric, TABLE)
+NOT_QUERIES = (None, "queries.yaml", Path("queries.yaml"), metric, policy, ["low", "high"], QUERIES, matrix, TABLE)
+NOT_A_POLICY = (None, "policy.yaml", Path("policy.yaml"), POLICY, metric, queries, 3)
+NOT_A_PATH = (None, 3, math.nan, policy, POLICY, ["policy.yaml"], matrix)
+NOT_TEXT = (None, 3, ["text"], POLICY, policy, Path("policy.yaml"), b"policy: grades")
+NOT_A_FOLDER = (3, ["."], policy, POLICY)
+NOT_A_MAPPING = (None, 3, "policy: grades", ["policy"], policy, TABLE)
+NOT_EXACT = (None, "a half", math.nan, math.inf, 0.5, ["1/2"], {"spend": 1}, 0, -1, True, matrix, TABLE)
+NOT_AN_AMOUNT = ("a half", math.nan, math.inf, ["1/2"], {"spend": 1}, 0, -1, True, matrix, metric)
+NOT_A_COUNT = ("three", 2.5, math.nan, ["3"], {"records": 3}, -1, True, matrix, policy)
+NOT_A_NUMBER = (None, "a tenth", math.nan, ["0.1"], {"alpha": 0.1}, -1, matrix, metric)
+NOT_A_MATRIX = (
+    None,
+    "matrix.csv",
+    Path("matrix.csv"),
+    3,
+    math.nan,
+    RAGGED,
+    {"a": 1},
+    ["a", "b"],
+    metric,
+    policy,
+    TABLE,
+)
+NOT_A_LEDGER = (None, 3, 2.5, ["ledger.db"], {"path": "ledger.db"}, policy, metric, matrix)
+NOT_A_CHOICE = (None, 3, "fancy", ["box"], {"law": "box"}, metric)
+NOT_A_MECHANISM = (None, "hull", metric, queries, policy, {"mechanism": "hull"}, matrix)
+NOT_MECHANISMS = (None, 3, "hull", [], ["a", "b"], mechanism, {"a": mechanism}, [metric], [None])
+NOT_A_FUNCTION = (None, "selection", 3, mechanism)
+NOT_YES_OR_NO = (None, "yes", 3, [True])
+NOT_A_BODY = (3, "box", ["box"], {"body": "box"}, matrix, metric, queries)
+NOT_EDGES = (None, 3, "edges.csv", Path("edges.csv"), metric, ["ab", "bc"], [("a", "b")], [("a", "b", "far")], [1, 2])
+NOT_EDGES += ([("a", "b", None)], [("a", "b", math.nan)], [(1, "b", 1)], {"a": 1}, TABLE, [])
+
+
+CALLED = {
+    ("Policy.from_dict", "data"): "top level",
+    ("Policy.explain", "first"): "record",
+    ("Policy.explain", "second"): "record",
+    ("queries_from_dict", "data"): "top level",
+    ("LinearQueries.from_matrix", "matrix"): "weights",
+    ("LinearQueries.kronecker", "factors"): "factor",
+    ("LinearQueries.boxes", "boxes"): "codes",
+    ("plan", "errors"): "wanted error",
+    ("Plan.release", "table"): "count",
+    ("release", "data"): "count",
+    ("compile_and_release", "table"): "count",
+    ("Ledger.open", "policy_fingerprint"): "policy's fingerprint",
+    ("Ledger.open", "policy_name"): "policy's name",
+    ("in_parallel", "labels"): "label",
+    ("lipschitz", "values"): "a map has one number",
+    ("verify_metric", "matrix"): "distance",
+}
+"""Words by which a message may also name an argument."""
+
+
+class Door(NamedTuple):
+    """A function, arguments that it takes, and what it refuses in the place of each."""
+
+    call: Callable[..., Any]
+    right: Mapping[str, Any]
+    wrong: Mapping[str, tuple[Any, ...]]
+
+
+SPENT = {"ledger": "ledger.db", "spend": HALF}
+OF_A_RELEASE: dict[str, tuple[Any, ...]] = {
+    "ledger": NOT_A_LEDGER,
+    "spend": (None, *NOT_AN_AMOUNT),
+    "purpose": NOT_TEXT[1:],
+    "outside": NOT_A_CHOICE,
+    "count_column": (3, ["n"], TABLE),
+    "insecure_test_seed": ("one", 0.5, [1]),
+}
+OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
+DOORS: dict[str, Door] = {
+    "load_policy": Door(dx.load_policy, {"path": "policy.yaml"}, {"path": NOT_A_PATH}),
+    "parse_policy": Door(
+        dx.parse_policy, {"content": POLICY_TEXT}, {"content": NOT_TEXT, "file": NOT_TEXT, "folder": NOT_A_FOLDER}
+    ),
+    "Policy.from_dict": Door(
+        dx.Policy.from_dict, {"data": POLICY}, {"data": NOT_A_MAPPING, "file": NOT_TEXT, "folder": NOT_A_FOLDER}
+    ),
+    "Policy.explain": Door(
+        policy.explain,
+        {"first": 0, "second": {"grade": "low"}},
+        {argument: (None, 2.5, math.nan, ["low"], "nobody", TABLE, metric) for argument in ("first", "second")},
+    ),
+    "load_queries": Door(
+        dx.load_queries,
+        {"path": "queries.yaml", "policy": policy},
+        {"path": NOT_A_PATH, "policy": NOT_A_POLICY, "records": NOT_A_COUNT},
+    ),
+    "parse_queries": Door(
+        dx.parse_queries,
+        {"content": QUERIES_TEXT, "policy": policy},
+        {
+            "content": NOT_TEXT,
+            "policy": NOT_A_POLICY,
+            "records": NOT_A_COUNT,
+            "file": NOT_TEXT,
+            "folder": NOT_A_FOLDER,
+        },
+    ),
+    "queries_from_dict": Door(
+        dx.queries_from_dict,
+        {"data": QUERIES, "policy": policy},
+        {
+            "data": NOT_A_MAPPING,
+            "policy": NOT_A_POLICY,
+            "records": NOT_A_COUNT,
+            "file": NOT_TEXT,
+            "folder": NOT_A_FOLDER,
+        },
+    ),
+    "LinearQueries.from_matrix": Door(
+        dx.LinearQueries.from_matrix,
+        {"names": ["one", "two"], "matrix": [[1, 0, 1], [0, 1, 1]], "universe": universe},
+        {
+            "names": (None, 3, "ab", [1, 2], metric, TABLE),
+            "matrix": NOT_A_MATRIX,
+            "universe": (3, "policy.yaml", policy, metric, matrix),
+        },
+    ),
+    "LinearQueries.kronecker": Door(
+        dx.LinearQueries.kronecker,
+        {"names": ["one"], "universe": universe, "factors": {"grade": [1, 0, 0]}},
+        {
+            "names": (None, 3, "a", [1], metric),
+            "universe": (None, 3, policy, metric),
+            "factors": (None, 3, ["grade"], {"grade": RAGGED}, {"grade": None}, matrix),
+            "unit": NOT_EXACT,
+        },
+    ),
+    "LinearQueries.marginals": Door(
+        dx.LinearQueries.marginals,
+        {"universe": universe, "groups": [["grade"]]},
+        {"universe": (None, 3, policy, metric), "groups": (3, "grade", ["grade"], [3], [[3]])},
+    ),
+    "LinearQueries.prefixes": Door(
+        dx.LinearQueries.prefixes,
+        {"universe": universe, "attribute": "grade"},
+        {"universe": (None, 3, policy, metric), "attribute": (None, 3, ["grade"], metric)},
+    ),
+    "LinearQueries.ranges": Door(
+        dx.LinearQueries.ranges,
+        {"universe": universe, "attribute": "grade"},
+        {"universe": (None, 3, policy, metric), "attribute": (None, 3, ["grade"], metric)},
+    ),
+    "LinearQueries.boxes": Door(
+        dx.LinearQueries.boxes,
+        {"universe": universe, "boxes": [{"grade": (0, 1)}]},
+        {
+            "universe": (None, 3, policy, metric),
+            "boxes": (None, 3, "grade", ["grade"], [{"grade": 1}], [{"grade": ("low", "high")}], [{"grade": (0.5, 1)}]),
+        },
+    ),
+    "LinearQueries.stack": Door(
+        dx.LinearQueries.stack, {"parts": [queries]}, {"parts": (None, 3, "queries", [], ["a"], queries, [metric])}
+    ),
+    "plan": Door(
+        dx.plan,
+        {"metric": metric, "queries": queries},
+        {
+            "metric": NOT_A_METRIC,
+            "queries": NOT_QUERIES,
+            "objective": NOT_A_CHOICE,
+            "importance": (3, "words", ["a", "b"], [1], {"a": 1}, [math.nan, 1]),
+            "errors": (3, "words", ["a", "b"], [1], {"a": 1}, [math.nan, 1]),
+            "mechanism": NOT_A_CHOICE,
+            "records": NOT_A_COUNT,
+            "published": NOT_YES_OR_NO,
+            "hull_limits": (3, "few", {"facets": 3}),
+            "coarse_facets": (None, "few", 2.5, [3]),
+            "progress": (3, "print"),
+            "body": NOT_A_BODY,
+        },
+    ),
+    "Plan.release": Door(
+        dx.plan(metric, queries).release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}
+    ),
+    "release": Door(
+        dx.release,
+        {"mechanism": mechanism, "data": [1, 2, 3], **SPENT},
+        {"mechanism": NOT_A_MECHANISM, "data": OF_DATA, **OF_A_RELEASE},
+    ),
+    "compile_and_release": Door(
+        dx.compile_and_release,
+        {"policy": policy, "table": [1, 2, 3], "queries": queries, **SPENT},
+        {
+            "policy": (None, 3, POLICY, metric, queries),
+            "table": OF_DATA,
+            "queries": (None, 3, QUERIES, metric, policy, ["low"]),
+            "ledger": NOT_A_LEDGER,
+            "spend": (None, *NOT_AN_AMOUNT),
+            "objective": NOT_A_CHOICE,
+            "mechanism": NOT_A_CHOICE,
+            "outside": NOT_A_CHOICE,
+            "purpose": NOT_TEXT[1:],
+            "count_column": (3, ["n"], TABLE),
+            "records": NOT_A_COUNT,
+        },
+    ),
+    "Ledger.open": Door(
+        dx.Ledger.open,
+        {"path": "ledger.db", "policy_fingerprint": "f", "policy_name": "n", "budget": Fraction(1)},
+        {
+            "path": NOT_A_PATH,
+            "policy_fingerprint": NOT_TEXT,
+            "policy_name": NOT_TEXT,
+            "budget": NOT_EXACT,
+        },
+    ),
+    "selection": Door(
+        dx.selection,
+        {"metric": metric, "candidates": queries},
+        {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
+    ),
+    "small_database": Door(
+        dx.small_database,
+        {"metric": metric, "queries": queries, "alpha": 0.5},
+        {
+            "metric": NOT_A_METRIC,
+            "queries": NOT_QUERIES,
+            "alpha": NOT_A_NUMBER,
+            "law": NOT_A_CHOICE,
+            "records": NOT_A_COUNT,
+        },
+    ),
+    "mwem": Door(
+        dx.mwem,
+        {"metric": metric, "queries": queries},
+        {
+            "metric": NOT_A_METRIC,
+            "queries": NOT_QUERIES,
+            "rounds": NOT_A_COUNT,
+            "start": (3, "even", ["a", "b", "c"], RAGGED, {"a": 1}, [math.nan, 1, 1], metric),
+        },
+    ),
+    "optimal_table": Door(
+        dx.optimal_table,
+        {"metric": metric, "prior": PRIOR, "losses": LOSSES},
+        {
+            "metric": NOT_A_METRIC,
+            "prior": (None, 3, "even", ["a", "b", "c"], {"a": 1}, [math.nan, 0, 1], [HALF], metric, queries),
+            "losses": (None, 3, "none", ["a", "b", "c"], {"a": 1}, RAGGED, [[math.nan, 0, 1]] * 3, metric, TABLE),
+            "spend": NOT_EXACT,
+            "stretch": NOT_EXACT,
+        },
+    ),
+    "planar_laplace": Door(
+        dx.planar_laplace,
+        {"metric": metric, "places": PLACES, "step": Fraction(1, 100)},
+        {
+            "metric": NOT_A_METRIC,
+            "places": (None, 3, "cities.csv", RAGGED, {"a": 1}, ["a"], [[0.5, 1.0]] * 3, metric, TABLE),
+            "step": NOT_EXACT,
+            "spend": NOT_EXACT,
+        },
+    ),
+    "series_mechanism": Door(
+        dx.series_mechanism,
+        {"title": "steps", "readings": 7, "epsilon": Fraction(1), "step": Fraction(1, 10)},
+        {
+            "title": NOT_TEXT,
+            "readings": (None, 0, *NOT_A_COUNT),
+            "epsilon": NOT_EXACT,
+            "step": NOT_EXACT,
+            "budget": NOT_EXACT,
+        },
+    ),
+    "statistic_mechanism": Door(
+        dx.statistic_mechanism,
+        {"statistic": statistic, "body": "box"},
+        {
+            "statistic": (None, "mean", metric, queries, matrix, ["age"], {"age": 1}),
+            "body": NOT_A_CHOICE,
+            "limits": (3, "few", {"facets": 3}),
+            "title": NOT_TEXT,
+            "budget": NOT_EXACT,
+        },
+    ),
+    "in_sequence": Door(
+        dx.in_sequence,
+        {"parts": [mechanism, mechanism], "shares": [HALF, HALF]},
+        {
+            "parts": NOT_MECHANISMS,
+            "shares": (3, "half", ["a", "b"], [0.5, 0.5], [HALF], [math.nan, 1], {"a": HALF}),
+            "name": NOT_TEXT,
+        },
+    ),
+    "in_parallel": Door(
+        dx.in_parallel,
+        {"metric": metric, "labels": [0, 0, 0], "make": lambda part, _: dx.selection(part, _two_of(part.size))},
+        {
+            "metric": NOT_A_METRIC,
+            "labels": (None, 3, "grade", RAGGED, {"a": 1}, [0, 0], metric, TABLE),
+            "make": NOT_A_FUNCTION,
+            "name": NOT_TEXT,
+        },
+    ),
+    "k_norm_noise": Door(dx.k_norm_noise, {"body": dx.geometry.Box(np.ones(2))}, {"body": (None, *NOT_A_BODY)}),
+    "lipschitz": Door(
+        dx.lipschitz,
+        {"metric": metric, "values": [1, 2, 3]},
+        {
+            "metric": (None, "policy.yaml", policy, queries, matrix, RAGGED, POLICY),
+            "values": NOT_A_MATRIX,
+            "tolerance": (None, "small", math.nan, [0.1], -1, matrix),
+        },
+    ),
+    "verify_metric": Door(
+        dx.verify_metric,
+        {"matrix": matrix},
+        {
+            "matrix": (*NOT_A_MATRIX, [[0, "a"], ["a", 0]], [[0, None], [None, 0]], matrix * math.nan),
+            "title": NOT_TEXT,
+            "budget": NOT_EXACT,
+            "universe": (3, "policy.yaml", policy, metric, matrix),
+            "progress": (3, "print"),
+            "first": NOT_YES_OR_NO,
+        },
+    ),
+    "repair_metric": Door(
+        dx.repair_metric,
+        {"matrix": matrix},
+        {"matrix": (*NOT_A_MATRIX, [[0, "a"], ["a", 0]], matrix * math.nan), "progress": (3, "print")},
+    ),
+    "verify_edges": Door(
+        dx.verify_edges,
+        {"edges": EDGES},
+        {
+            "edges": NOT_EDGES,
+            "title": NOT_TEXT,
+            "budget": NOT_EXACT,
+            "progress": (3, "print"),
+            "first": NOT_YES_OR_NO,
+        },
+    ),
+    "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
+}
+
+
+def _two_of(size: int) -> dx.LinearQueries:
+    return dx.LinearQueries.from_matrix(["first", "last"], np.eye(size, dtype=np.int64)[[0, -1]])
+
+
+def _rows() -> Iterator[Any]:
+    for name, door in DOORS.items():
+        for argument, values in door.wrong.items():
+            for place, value in enumerate(values):
+                shown = repr(value) if isinstance(value, (str, int, float, type(None))) else type(value).__name__
+                names = (argument, CALLED.get((name, argument), argument))
+                yield pytest.param(
+                    partial(door.call, **{**door.right, argument: value}),
+                    names,
+                    id=f"{name}-{argument}-{place}-{shown}",
+                )
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY_TEXT)
+    Path("queries.yaml").write_text(QUERIES_TEXT)
+
+
+@pytest.mark.parametrize(("call", "names"), list(_rows()))
+def test_a_wrong_argument_is_refused_with_a_sentence_that_names_it(
+    call: Callable[[], Any], names: tuple[str, str]
+) -> None:
+    before = set(Path().iterdir())
+    with pytest.raises(dx.DxgeomError) as refused:
+        call()
+    message = str(refused.value)
+    assert any(name in message for name in names), message
+    assert " at 0x" not in message, message
+    assert set(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_the_right_arguments_are_taken(name: str) -> None:
+    if name not in ("LinearQueries.prefixes", "LinearQueries.ranges"):  # words have no order
+        DOORS[name].call(**DOORS[name].right)
+
+
+def test_no_door_is_forgotten() -> None:
+    functions = {name for name in dx.__all__ if inspect.isfunction(getattr(dx, name))}
+    assert functions <= set(DOORS)
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_no_argument_of_a_door_is_forgotten(name: str) -> None:
+    told = set(inspect.signature(DOORS[name].call).parameters)
+    assert told - set(DOORS[name].wrong) <= {"paths", "plan_fingerprint", "at", "ways", "progress"}
