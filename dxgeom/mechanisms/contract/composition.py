@@ -35,8 +35,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     """Every part answers about the same data, part k at ``shares[k]`` of the spend, see :func:`in_sequence`.
 
     Guarantee: that of the parts, at the whole spend: losses under one policy add up.
-    Raises: UnsupportedCombination when the parts answer for different policies, count different records, or disagree
-    whether their number is private; or for shares that do not fit them.
+    Raises: UnsupportedCombination when the parts answer for different policies or records, or for unfit shares.
     Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.
     """
 
@@ -52,13 +51,11 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
                 "the parts of a sequence honour one policy with one budget: build them from one"
             )
         _require_same_reading(histogram_readers(self))
-        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s > 0 for s in self.shares)
+        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s >= SMALLEST for s in self.shares)
         if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
             raise UnsupportedCombination(
-                "the shares of a sequence are a positive Fraction for each part, and they sum to 1"
+                "the shares of a sequence are a positive Fraction for each part, at least 1e-30, and they sum to 1"
             )
-        if min(self.shares) < SMALLEST:
-            raise UnsupportedCombination("the share of a part is at least 1e-30 of the spend: leave that part out")
         if len(self._wholes) > 1:
             raise UnsupportedCombination(
                 "these shares do not fit the spends that the parts were made for: leave the shares out, or make the "
@@ -286,19 +283,12 @@ def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ..
 
 
 def _require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
-    """One histogram is read for all of them.
-
-    Raises: UnsupportedCombination when an index means different records to two of them, or one makes public how many
-    records there are and another hides it.
-    """
+    """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
     universes = [reader.universe for reader in readers if reader.universe is not None]
     if not all(universe.lists_the_same_records(universes[0]) for universe in universes):
         raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
     if len({reader.absent for reader in readers}) > 1:
-        raise UnsupportedCombination(
-            "for some parts of this sequence records may be absent, for others their number is public: give all the "
-            "same universe"
-        )
+        raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
 
 
 def _require_fixed(parts: object, kind: type, rule: str) -> None:
