@@ -13,6 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import WrongArgument
+
 
 @runtime_checkable
 class Digested(Protocol):
@@ -35,6 +37,21 @@ class DefinedByNumbers(ABC):  # noqa: B024 (what it is made of, its dataclass sa
     def digest(self) -> str:
         """SHA-256 of its kind and its defining numbers; the same on every machine."""
         return canonical_digest(type(self).__name__, *self.defining)
+
+
+def own_numbers(thing: DefinedByNumbers, *names: str) -> None:
+    """Give a frozen thing these arrays in float64 for itself: read-only copies.
+
+    What was proved of it then holds for good, whatever becomes of the arrays that it was made of.
+    Raises: WrongArgument for what is no array of numbers.
+    """
+    for name in names:
+        try:
+            numbers = np.array(getattr(thing, name), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise WrongArgument(f"'{name}' of a {type(thing).__name__} is an array of numbers") from error
+        numbers.setflags(write=False)
+        object.__setattr__(thing, name, numbers)
 
 
 def canonical_digest(kind: str, *meaning: object) -> str:

@@ -17,6 +17,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.exact_rows import Rows, combined, image_of, side_by_side
 from dxgeom.geometry.bodies.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.blocks import block_diagonal, block_slices
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
 
 
@@ -144,6 +145,7 @@ class LinearImage(ConvexBody):
     map: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "map")
         shaped = self.map.shape == (self.inner.dimension, self.inner.dimension) and np.all(np.isfinite(self.map))
         if not (shaped and np.linalg.matrix_rank(self.map) == self.inner.dimension):
             raise NotANormBall("the map of a body onto its image is an invertible square matrix of its dimension")

@@ -19,6 +19,7 @@ from dxgeom.geometry.bodies.exact_polytope import ExactPolytope, one_of_each_pai
 from dxgeom.geometry.bodies.exact_rows import Rows, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points, rounded_planes
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_up
 
@@ -46,6 +47,7 @@ class HalfspacePolytope(ConvexBody):
     heights: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "normals", "heights")
         shaped = self.normals.ndim == 2 and self.heights.shape == self.normals.shape[:1] and self.normals.size > 0
         if not shaped or not np.all(np.isfinite(self.normals)):
             raise NotANormBall("halfspaces are a matrix of finite normals, with one height for each")

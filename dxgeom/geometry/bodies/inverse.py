@@ -12,6 +12,7 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 _PRECISIONS = (128, 512, 2048)
+_SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 class Enclosure(NamedTuple):
@@ -24,10 +25,12 @@ class Enclosure(NamedTuple):
         """The exact matrix times each of the float64 ``vectors`` (E, m): values, and bounds on their errors.
 
         A float64 dot product of m terms, in whatever order, is off by less than (m + 1)·2⁻⁵³ of the sum of its terms'
-        sizes; the second line's own rounding is covered by counting one term more.
+        sizes; the second line's own rounding is covered by counting one term more. A term, of the product or of the
+        bound, that leaves float64 at its lower end is off by less than the smallest normal number.
         """
         sizes = np.abs(self.middle) * ((self.middle.shape[1] + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
-        return vectors @ self.middle.T, (np.abs(vectors) @ sizes.T) * (1 + 2.0**-30)
+        vanished = self.middle.shape[1] * 3 * _SMALLEST_NORMAL
+        return vectors @ self.middle.T, (np.abs(vectors) @ sizes.T) * (1 + 2.0**-30) + vanished
 
     def images(
         self, points: NDArray[np.float64], errors: NDArray[np.float64]
@@ -35,7 +38,8 @@ class Enclosure(NamedTuple):
         """The same of points (E, m) that are off by at most ``errors`` (E, m)."""
         values, slack = self.products(points)
         largest = np.abs(self.middle) + self.radius
-        return values, slack + (errors @ largest.T) * (1 + 2.0**-30)
+        vanished = self.middle.shape[1] * 3 * _SMALLEST_NORMAL
+        return values, slack + (errors @ largest.T) * (1 + 2.0**-30) + vanished
 
 
 def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
@@ -53,7 +57,7 @@ def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
         middle = np.array([[float(entry.mid()) for entry in row] for row in entries])
         radius = np.array([[float(entry.rad()) for entry in row] for row in entries])
         # The middle's own conversion to float64 is off by half a unit in the last place, the radius' as well.
-        radius = radius * (1 + 2.0**-40) + np.abs(middle) * 2 * UNIT_ROUNDOFF + np.finfo(np.float64).tiny
+        radius = radius * (1 + 2.0**-40) + np.abs(middle) * 2 * UNIT_ROUNDOFF + _SMALLEST_NORMAL
         if np.all(np.isfinite(middle)) and np.all(radius <= np.abs(middle).max() * 2.0**-40):
             return Enclosure(middle, radius)
     raise CertificateRefused("a matrix is too near to a singular one for its inverse to be proved")

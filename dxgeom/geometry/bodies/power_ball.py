@@ -18,6 +18,7 @@ from dxgeom.geometry.bodies.body import ConvexBody, Powers
 from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, on_the_axes, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.round_bodies import check_lengths, shares_of
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, total
 
 
@@ -35,6 +36,7 @@ class PowerBall(ConvexBody):
     exponent: float
 
     def __post_init__(self) -> None:
+        own_numbers(self, "radii")
         check_lengths(self.radii)
         if not self.exponent >= 1:
             raise NotANormBall(f"the ball of ℓp is convex for p from 1 to infinity, found {self.exponent}")

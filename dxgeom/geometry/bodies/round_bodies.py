@@ -18,6 +18,7 @@ from dxgeom.geometry.bodies.body import DEGREES, ConvexBody, Powers
 from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, image_of, on_the_axes, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import (
     ExactNumber,
     largest,
@@ -38,6 +39,7 @@ class Box(ConvexBody):
     half_widths: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "half_widths")
         check_lengths(self.half_widths)
 
     @property
@@ -97,6 +99,7 @@ class CrossPolytope(ConvexBody):
     radii: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "radii")
         check_lengths(self.radii)
 
     @property
@@ -155,6 +158,7 @@ class Ellipsoid(ConvexBody):
     axes: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "axes")
         square = self.axes.ndim == 2 and self.axes.shape[0] == self.axes.shape[1] > 0
         if not (square and np.all(np.isfinite(self.axes)) and np.linalg.matrix_rank(self.axes) == len(self.axes)):
             raise NotANormBall("an ellipsoid's axes form an invertible square matrix of finite numbers")

@@ -21,6 +21,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.decimals import SMALLEST
 
 New = TypeVar("New")
 _FINEST_SHARE = 10**6
@@ -34,7 +35,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     """Every part answers about the same data, part k at ``shares[k]`` of the spend, see :func:`in_sequence`.
 
     Guarantee: that of the parts, at the whole spend: losses under one policy add up.
-    Raises: UnsupportedCombination when the parts answer for different policies, or for shares that do not fit them.
+    Raises: UnsupportedCombination when the parts answer for different policies or records, or for unfit shares.
     Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.
     """
 
@@ -49,10 +50,11 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
             raise UnsupportedCombination(
                 "the parts of a sequence honour one policy with one budget: build them from one"
             )
-        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s > 0 for s in self.shares)
+        _require_same_reading(histogram_readers(self))
+        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s >= SMALLEST for s in self.shares)
         if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
             raise UnsupportedCombination(
-                "the shares of a sequence are a positive Fraction for each part, and they sum to 1"
+                "the shares of a sequence are a positive Fraction for each part, at least 1e-30, and they sum to 1"
             )
         if len(self._wholes) > 1:
             raise UnsupportedCombination(
@@ -278,6 +280,15 @@ def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ..
     if len(spends) < len(parts):
         raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
     return tuple(spend / sum(spends) for spend in spends)
+
+
+def _require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
+    """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
+    universes = [reader.universe for reader in readers if reader.universe is not None]
+    if not all(universe.lists_the_same_records(universes[0]) for universe in universes):
+        raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
+    if len({reader.absent for reader in readers}) > 1:
+        raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
 
 
 def _require_fixed(parts: object, kind: type, rule: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -121,6 +121,9 @@ def _single_rows(table: WeightTable) -> Iterator[NDArray[np.int64]]:
 def integer_queries(queries: LinearQueries) -> IntegerQueries:
     """Linear queries over the coarsest unit that they share; *exact*.
 
+    Weights that were given as an array are copied, for sensitivities are found once and draws read the weights again.
     Raises: TooLarge when their weights need too many digits.
     """
+    if isinstance(queries.weights, np.ndarray):
+        queries = replace(queries, weights=queries.weights.copy())
     return IntegerQueries(queries, *common_unit(queries))

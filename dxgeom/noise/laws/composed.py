@@ -18,6 +18,7 @@ from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.blocks import block_diagonal, block_slices
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
@@ -108,6 +109,7 @@ class LinearImageNoise(NoiseLaw):
     map: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "map")
         size = self.inner.dimension
         shaped = self.map.ndim == 2 and self.map.shape[1] == size and np.all(np.isfinite(self.map))
         if not (shaped and 0 < len(self.map) == np.linalg.matrix_rank(self.map)):

@@ -37,7 +37,8 @@ def tightest_rejection(inner: ConvexBody) -> RejectionNoise:
             envelopes.append(enclosing(inner))
         except _REFUSALS as error:
             refusals.append(error)
-    envelopes.sort(key=lambda envelope: envelope.body.volume)
+    with np.errstate(over="ignore"):  # what overflows is refused as an envelope
+        envelopes.sort(key=lambda envelope: envelope.body.volume)
     for place, envelope in enumerate(envelopes):
         try:
             return RejectionNoise(inner, envelope)

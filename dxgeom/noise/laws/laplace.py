@@ -15,6 +15,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
+from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -26,6 +27,7 @@ class LaplaceNoise(NoiseLaw):
     scales: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        own_numbers(self, "scales")
         if self.scales.ndim != 1 or not np.all((self.scales > 0) & np.isfinite(self.scales)):
             raise NotANormBall(f"Laplace scales are positive and finite, found {self.scales}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +48,13 @@ class RejectionNoise(NoiseLaw):
     def __post_init__(self) -> None:
         if not contains(self.envelope.known_body, self.body):
             raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
+        with np.errstate(over="ignore"):
+            volumes = self.body.volume, self.envelope.known_body.volume
+        if not all(0 < volume < math.inf for volume in volumes):
+            raise TooLarge(
+                "the volume of this body leaves the range of float64, so how often rejection would succeed is not "
+                "known: only the shape of a body counts, state it in lengths near 1"
+            )
         if self.acceptance < LEAST_ACCEPTANCE:
             raise TooLarge(
                 f"rejection would keep {self.acceptance:.1e} of its tries, the least is {LEAST_ACCEPTANCE}: use a "

@@ -63,3 +63,9 @@ def test_a_ledger_that_is_there_and_empty_is_charged_as_it_is(tmp_path):
     with pytest.raises(BudgetExceeded):
         charge(tmp_path / "a.db", ACCOUNT, Fraction(2), **WORDS)
     assert charge(tmp_path / "a.db", ACCOUNT, Fraction(1), **WORDS).remaining == 0
+
+
+def test_a_name_too_long_for_a_file_is_refused_with_a_sentence(tmp_path):
+    with pytest.raises(LedgerError, match="cannot be used"):
+        charge(tmp_path / ("y" * 300), ACCOUNT, Fraction(1, 4), **WORDS)
+    assert not list(tmp_path.iterdir())

@@ -16,6 +16,8 @@ from dxgeom.noise.laws.k_norm import k_norm_noise
 
 _PROBES = 64
 _SAME = 1e-9
+_LENGTHS = 1e100
+"""Lengths between one over this and this are squared and multiplied in float64."""
 
 
 def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechanism:
@@ -62,5 +64,9 @@ def require_norm_ball(body: ConvexBody, count: int) -> None:
         there, back = body.gauge(probes), body.gauge(-probes)
     if not (np.all(np.isfinite(there)) and np.all(there > 0)):
         raise NotANormBall("the body is flat or has no bound in some direction: its gauge is positive and finite")
+    if not np.all((there > 1 / _LENGTHS) & (there < _LENGTHS)):
+        raise NotANormBall(
+            "the body is too large or too small for float64: only its shape counts, state it in lengths near 1"
+        )
     if not np.allclose(there, back, rtol=_SAME, atol=0):
         raise NotANormBall("the body is not symmetric about 0: its gauge is the same at v and at -v")

@@ -25,6 +25,7 @@ from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.presence import PresenceMetric
@@ -38,7 +39,9 @@ from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.policy.policy import Policy
+from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.universe import Universe
 
 LINE = LineMetric(tuple(map(Fraction, range(3))), Fraction(1, 3))
 APART = GraphMetric(2, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -269,3 +272,29 @@ def test_parts_of_one_account_may_call_it_by_other_names():
     people = moments([bounded_column("x", 0, 4, 1)])
     both = in_sequence([statistic_mechanism(people, title=title) for title in ("staff", "visitors")])
     assert both.account.policy_name == "staff"
+
+
+def _counts(*labels, presence=False):
+    universe = Universe((CategoricalAttribute("kind", labels),), presence)
+    queries = LinearQueries.from_matrix(["the first"], [[1, 0]], universe)
+    return plan(verified(DenseMetric(np.array([[0.0, 1.0], [1.0, 0.0]]))), queries, mechanism="laplace").mechanism
+
+
+def test_the_parts_of_a_sequence_count_the_same_records():
+    """One histogram is read for all: by another universe of the same size, an index would mean somebody else."""
+    with pytest.raises(UnsupportedCombination, match="count the same records"):
+        in_sequence([_counts("x", "y"), _counts("y", "x")])
+    assert len(in_sequence([_counts("x", "y"), _counts("x", "y")]).parts) == 2
+
+
+def test_no_part_of_a_sequence_tells_how_many_records_there_are_where_another_hides_it():
+    metric = verified(DenseMetric(np.array([[0.0, 1.0], [1.0, 0.0]])))
+    telling = mwem(metric, LinearQueries.from_matrix(["the first"], [[1, 0]]))
+    with pytest.raises(UnsupportedCombination, match="number is public"):
+        in_sequence([_counts("x", presence=True), followed_by(telling, len, "length")])
+
+
+def test_a_share_too_small_for_any_noise_is_refused_before_anything_is_released():
+    least = Fraction(1, 10**400)
+    with pytest.raises(UnsupportedCombination, match="1e-30"):
+        in_sequence([_counts("x", "y")] * 2, [least, 1 - least])

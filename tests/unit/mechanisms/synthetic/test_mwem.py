@@ -411,3 +411,12 @@ def test_rounds_are_whole():
     with pytest.raises(UnsupportedCombination, match="whole number"):
         mwem(LINE, WORKLOAD, rounds=2.0)
     assert mwem(LINE, WORKLOAD, rounds=np.int64(2)).fingerprint == mwem(LINE, WORKLOAD, rounds=2).fingerprint
+
+
+def test_the_weights_that_are_drawn_with_are_those_that_were_measured():
+    """An array that is used again changes neither the answers of a mechanism that was made, nor what they hide."""
+    weights = np.array([[1, 0, 0], [0, 1, 1]])
+    queries = LinearQueries(("a", "b"), weights, (Fraction(1), Fraction(1)))
+    mechanism = mwem(verify_metric(1.0 - np.eye(3)), queries)
+    weights *= 1000
+    assert mechanism.asked.totals(np.array([1, 2, 3])).tolist() == [1, 5]

@@ -255,3 +255,10 @@ def test_composed_laws_and_rejection_itself_are_envelopes(envelope):
     products = draws[:, :, None] * draws[:, None, :]
     error = 6 * products.std(axis=0) / np.sqrt(len(draws))
     assert np.all(np.abs(products.mean(axis=0) - law.second_moment - np.eye(2) / 12) <= error)
+
+
+@pytest.mark.parametrize(("dimension", "radius"), [(40, 1e8), (20, 1e-20), (2, 1e200), (2, 1e-200)])
+def test_a_volume_beyond_float64_does_not_pass_for_tries_that_are_all_kept(dimension, radius):
+    """The tries of 40 coordinates would never end; with an infinite volume they counted as certain."""
+    with pytest.raises(TooLarge, match="volume"):
+        tightest_rejection(PowerBall(np.full(dimension, radius), 4.0))

@@ -192,3 +192,20 @@ def test_a_body_that_cannot_be_served_is_listed_with_its_reason_and_refused_when
 def test_the_candidate_needs_its_body():
     with pytest.raises(UnsupportedCombination, match=r"body=\.\.\."):
         dx.plan(METRIC, QUERIES, mechanism="body")
+
+
+def test_a_plan_outlives_the_arrays_that_its_body_was_made_of():
+    """The proof is of the numbers that are drawn with: whoever goes on using an array changes no noise."""
+    widths, turn = np.array([1.0, 2.0, 0.5]), TURN.copy()
+    mechanisms = [body_mechanism(SENSITIVITY, body) for body in (Box(widths), LinearImage(Box(widths), turn))]
+    before = [mechanism.law.draw(3, InsecureSeededRandomness(1)).tolist() for mechanism in mechanisms]
+    widths *= 0.01
+    turn *= 0.01
+    assert [mechanism.law.draw(3, InsecureSeededRandomness(1)).tolist() for mechanism in mechanisms] == before
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200, 1e300])
+def test_a_body_whose_squares_leave_float64_is_refused_with_a_sentence(size):
+    for body in (Box(np.full(3, size)), PowerBall(np.full(3, size), 4.0), LinearImage(Box(np.ones(3)), size * TURN)):
+        with pytest.raises(NotANormBall, match="lengths near 1"):
+            dx.plan(METRIC, QUERIES, body=body)
