@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -37,28 +37,32 @@ def _ledger_file(text: str) -> Path:
     return Path(text)
 
 
+DataFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
+]
+LedgerOption: TypeAlias = Annotated[
+    Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
+]
+SpendOption: TypeAlias = Annotated[
+    Fraction,
+    typer.Option("--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."),
+]
+CountColumnOption: TypeAlias = Annotated[
+    str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
+]
+DropOutsideOption: TypeAlias = Annotated[
+    bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
+]
+
+
 def release(
     policy: PolicyFile,
-    data: Annotated[
-        Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
-    ],
+    data: DataFile,
     queries: QueriesFile,
-    ledger: Annotated[
-        Path,
-        typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none."),
-    ],
-    spend: Annotated[
-        Fraction,
-        typer.Option(
-            "--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."
-        ),
-    ],
-    count_column: Annotated[
-        str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
-    ] = None,
-    drop_outside: Annotated[
-        bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
-    ] = False,
+    ledger: LedgerOption,
+    spend: SpendOption,
+    count_column: CountColumnOption = None,
+    drop_outside: DropOutsideOption = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.mse,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         histogram_readers as histogram_readers,
         in_parallel as in_parallel,
         in_sequence as in_sequence,
-        least_error_shares as least_error_shares,
     )
     from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
     from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism as HistogramMechanism
@@ -28,5 +27,9 @@ if TYPE_CHECKING:
         digest_of as digest_of,
     )
     from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism as SecretMechanism
+    from dxgeom.mechanisms.contract.shares import (
+        default_shares as default_shares,
+        least_error_shares as least_error_shares,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

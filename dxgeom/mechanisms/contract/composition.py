@@ -17,6 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
+from dxgeom.mechanisms.contract.shares import default_shares
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -24,7 +25,6 @@ from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.decimals import SMALLEST
 
 New = TypeVar("New")
-_FINEST_SHARE = 10**6
 _PARTS = "a sequence has at least one part, and its parts all are mechanisms"
 _NAME = "give the name that a ledger is to know the mechanism by"
 
@@ -51,6 +51,10 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
                 "the parts of a sequence honour one policy with one budget: build them from one"
             )
         _require_same_reading(histogram_readers(self))
+        if len({part.columns for part in self.parts}) > 1:
+            raise UnsupportedCombination(
+                "the parts of a sequence read the same rows: give their statistics the same columns in the same order"
+            )
         exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s >= SMALLEST for s in self.shares)
         if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
             raise UnsupportedCombination(
@@ -69,6 +73,10 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("sequence", [part.fingerprint for part in self.parts], self.shares)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.parts[0].columns
 
     @property
     def only_spend(self) -> Fraction | None:
@@ -181,6 +189,10 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
         return canonical_digest("post-processed", self.inner.fingerprint, self.name)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        return self.inner.columns
+
+    @property
     def only_spend(self) -> Fraction | None:
         return self.inner.only_spend
 
@@ -210,7 +222,7 @@ def in_sequence(
     require(parts, Sequence, "parts", "list the mechanisms that are to answer about the same data")
     _require_fixed(tuple(parts), Mechanism, _PARTS)
     require(shares, (Sequence, NoneType), "shares", "list a Fraction for each part, or leave them out")
-    taken = _default_shares(parts) if shares is None else tuple(shares)
+    taken = default_shares(parts) if shares is None else tuple(shares)
     return Sequential(name, tuple(parts), taken)
 
 
@@ -254,32 +266,6 @@ def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism
             return histogram_readers(inner)
         case _:
             return []
-
-
-def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
-    """The shares of a spend at which Σ errors[k]/shares[k]² is least: in proportion to the cube roots.
-
-    Args: ``errors``: the mean squared error of each part at spend 1, times what it counts; as that of all additive
-    noise, it must fall with the square of the spend.
-    Guarantee: exact fractions that sum to 1; optimal up to one in a million.
-    Raises: UnsupportedCombination unless all are finite and positive.
-    """
-    roots = np.cbrt(np.array(errors, dtype=np.float64))
-    if roots.ndim != 1 or not roots.size or not np.all(np.isfinite(roots) & (roots > 0)):
-        raise UnsupportedCombination("the errors that a spend is shared by are finite and positive")
-    parts = [max(1, round(_FINEST_SHARE * root)) for root in (roots / roots.sum()).tolist()]
-    total = sum(parts)
-    return tuple(Fraction(part, total) for part in parts)
-
-
-def _default_shares(parts: Sequence[Mechanism[Data, Any]]) -> tuple[Fraction, ...]:
-    made_for = [part.only_spend for part in parts]
-    if all(spend is None for spend in made_for):
-        return tuple(Fraction(1, len(parts)) for _ in parts)
-    spends = [spend for spend in made_for if spend is not None]
-    if len(spends) < len(parts):
-        raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
-    return tuple(spend / sum(spends) for spend in spends)
 
 
 def _require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:

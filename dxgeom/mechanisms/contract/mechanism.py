@@ -43,6 +43,11 @@ class Mechanism(ABC, Generic[Data, Answer]):
         """The one spend that it was made for, None where any will do."""
         return None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the rows that it reads by their places; none where data are read otherwise."""
+        return ()
+
     @abstractmethod
     def check(self, data: Data, spend: Fraction) -> None:
         """Refuse, before anything is charged, what are no data, and what could not be drawn.

@@ -64,6 +64,10 @@ class StatisticMechanism(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         """That of everybody whose records have these columns: any record is hidden by any other."""
         return Account(self.title, universe_digest(self.statistic.columns), self.budget)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.statistic.columns)
+
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.metrics.certificate import MetricCertificate
@@ -157,9 +158,7 @@ def review(
     else:
         found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
     examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
-    ceilings = [rule.everything for rule in policy.rules if rule.everything is not None]
-    ceilings += [2 * rule.presence for rule in policy.rules if rule.presence is not None]
-    ceiling = min(ceilings, default=None)
+    ceiling = _ceiling(policy.rules)
     return Review(
         file=file,
         name=policy.name,
@@ -183,6 +182,13 @@ def review(
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
     )
+
+
+def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:
+    """The least of what is stated for all pairs of records at once, directly or by way of absence."""
+    ceilings = [rule.everything for rule in rules if rule.everything is not None]
+    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
+    return min(ceilings, default=None)
 
 
 def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:

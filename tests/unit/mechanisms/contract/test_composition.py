@@ -18,8 +18,8 @@ from dxgeom.mechanisms.contract.composition import (
     histogram_readers,
     in_parallel,
     in_sequence,
-    least_error_shares,
 )
+from dxgeom.mechanisms.contract.shares import least_error_shares
 from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
@@ -272,6 +272,16 @@ def test_parts_of_one_account_may_call_it_by_other_names():
     people = moments([bounded_column("x", 0, 4, 1)])
     both = in_sequence([statistic_mechanism(people, title=title) for title in ("staff", "visitors")])
     assert both.account.policy_name == "staff"
+
+
+def test_parts_that_read_rows_by_their_places_have_their_columns_in_one_order():
+    """Their account is one, because the people are; a row read the other way round would be another person's."""
+    columns = [bounded_column("x", 0, 4, 1), bounded_column("y", 0, 9, 1)]
+    one, other = (statistic_mechanism(moments(order)) for order in (columns, columns[::-1]))
+    assert one.account == other.account
+    for parts in ([one, other], [one, followed_by(other, list, "as a list")]):
+        with pytest.raises(UnsupportedCombination, match="same columns in the same order"):
+            in_sequence(parts)
 
 
 def _counts(*labels, presence=False):
