@@ -41,7 +41,7 @@ def require_exact(number: object, what: str) -> None:
     """Raises: WrongArgument unless the argument ``what`` is an exact number above 0, for floats are rounded."""
     require(number, (Fraction, int), what, "write it exactly, such as Fraction('0.1')")
     if isinstance(number, (Fraction, int)) and number <= 0:
-        raise WrongArgument(f"'{what}' is more than 0; found {number}")
+        raise WrongArgument(f"'{what}' is a positive number; found {number}")
 
 
 def require_level(level: object) -> None:

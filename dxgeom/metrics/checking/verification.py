@@ -114,7 +114,7 @@ class VerifiedMetric:
 
 def require_verified(metric: object) -> None:
     """Raises: WrongArgument unless the argument ``metric`` is a verified one; mechanisms accept nothing else."""
-    advice = "only verified ones are taken: use policy.compile() or dx.verify_metric(matrix)"
+    advice = "compile a policy, or use dx.verify_metric(matrix): mechanisms accept verified metrics only"
     require(metric, VerifiedMetric, "metric", advice)
 
 
