@@ -41,7 +41,7 @@ def lengths_from(graph: Neighbours, source: int) -> Whole:
 
     Args: lengths are positive, no two edges are parallel, and the sum of all lengths is below 2⁵³.
     """
-    return _rows(graph, range(source, source + 1), UNREACHED)[0]
+    return np.asarray(_rows(graph, range(source, source + 1), UNREACHED)[0])
 
 
 def _rows(graph: Neighbours, sources: range, reach: int) -> Whole:
