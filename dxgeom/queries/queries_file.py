@@ -126,7 +126,16 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
     tables = over_universe(universe, over_layout)
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
-    return LinearQueries(names, tables, units, universe, records, None if alike else importance)
+    return LinearQueries(
+        names,
+        tables,
+        units,
+        universe,
+        records,
+        None if alike else importance,
+        tuple(workload.measure for workload in workloads for _ in workload.names),
+        tuple(workload.error for workload in workloads for _ in workload.names),
+    )
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

@@ -72,6 +72,16 @@ class WeightTables:
         tables = (replace(table, stated=weights, counted=None) for table, weights in laid_out)
         return WeightTables(self.shape, tuple(tables))
 
+    def only(self, places: Sequence[int]) -> WeightTables:
+        """The queries at these rising places, in that order."""
+        kept = []
+        for table in self.tables:
+            mine = np.isin(table.queries, places)
+            if mine.any():
+                part = table if mine.all() else replace(table, stated=table.weights[mine], counted=None)
+                kept.append(replace(part, queries=np.searchsorted(places, table.queries[mine])))
+        return WeightTables(self.shape, tuple(kept))
+
     def matrix(self) -> NDArray[np.int64]:
         """The weights laid out, (K, N).
 

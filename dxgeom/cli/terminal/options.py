@@ -22,6 +22,7 @@ class Format(StrEnum):
 class ObjectiveChoice(StrEnum):
     """What a plan makes small."""
 
+    balanced = "balanced"
     mse = "mse"
     max = "max"
 
@@ -37,6 +38,17 @@ def spend_of(text: str | Fraction) -> Fraction:
         return exact_amount(text, "spend")
     except UnsupportedCombination as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def errors_of(texts: list[str] | None) -> dict[str, str] | None:
+    """The wanted errors by query, from words such as 'residents: 50'; a name may have colons of its own.
+
+    Raises: typer.BadParameter.
+    """
+    parts = [text.rpartition(":") for text in texts or ()]
+    if any(not (name.strip() and error.strip()) for name, _, error in parts):
+        raise typer.BadParameter("name the query and the error it may have, such as --error 'residents: 50'")
+    return {name.strip(): error.strip() for name, _, error in parts} or None
 
 
 def mechanism_of(text: str) -> str:
@@ -95,7 +107,19 @@ CoarseFacetsOption: TypeAlias = Annotated[
 ]
 ObjectiveOption: TypeAlias = Annotated[
     ObjectiveChoice,
-    typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer."),
+    typer.Option(
+        "--objective",
+        help="'balanced' makes squared errors small, each unit's relative to what they would be alone; 'mse' makes "
+        "their total small, 'max' the worst.",
+    ),
+]
+ErrorOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error",
+        metavar="'NAME: E'",
+        help="The root mean squared error that an answer may have; again for other answers. Shows the least spend.",
+    ),
 ]
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")
