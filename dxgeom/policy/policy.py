@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
-from types import NoneType
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
-from dxgeom.arguments import require
-from dxgeom.errors import Diagnostic, PolicyError, TooLarge
+from dxgeom.errors import PolicyError, TooLarge
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.explanation import Explanation, explain
-from dxgeom.policy.explain.forms import Form, forms
 from dxgeom.policy.explain.review import Review, review
 from dxgeom.policy.lower.attribute_metrics import lower_attribute
 from dxgeom.policy.lower.connectivity import (
@@ -31,12 +26,18 @@ from dxgeom.policy.lower.record_metric import lower_records
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import MAX_BYTES, Paths, PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.text import MAX_BYTES, Language, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
-from dxgeom.policy.syntax.writing import write_policy
+from dxgeom.policy.syntax.writing import text_of_data, write_policy
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
+
+if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
+    from dxgeom.policy.explain.explanation import Explanation
+    from dxgeom.policy.explain.forms import Form
+
+_POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
 Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
 """The attributes' metrics, what no rule protects, and what makes the records' metric."""
@@ -100,13 +101,7 @@ class Policy:
 
         Raises: PolicyError with every mistake, each with the path to it, such as ``rules[0].epsilon``.
         """
-        written = write_policy(data)
-        if written.unwritable:
-            found = [(one, "write it with mappings, lists, words and exact numbers") for one in written.unwritable]
-            raise PolicyError(
-                [Diagnostic(file, 1, 1, one.code, f"found {one.found}", tip, path=one.path) for one, tip in found]
-            )
-        return parse_policy(written.content, file=file, folder=folder, paths=written.paths)
+        return _policy_of(text_of_data(data, _POLICIES, file, folder))
 
     def to_yaml(self) -> str:
         """The policy as the text of a file that means the same: comments are lost, numbers exact, fingerprint equal.
@@ -134,6 +129,8 @@ class Policy:
 
     def forms(self) -> tuple[Form, ...]:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
+        from dxgeom.policy.explain.forms import forms
+
         return forms(self.description, self.parts, self.metric, self.rules)
 
     def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
@@ -145,6 +142,8 @@ class Policy:
         mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
         Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.
         """
+        from dxgeom.policy.explain.explanation import explain
+
         return explain(self.file, self.resolved, self.description, self.metric, first, second)
 
 
@@ -153,34 +152,15 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
 
     Raises: PolicyError with every mistake in the file, each with its line, column and code.
     """
-    require(path, (str, os.PathLike), "path", "name a file; dx.parse_policy takes a text, Policy.from_dict a dict")
-    try:
-        text = read_text(path)
-    except Unreadable as error:
-        raise PolicyError([Diagnostic(os.fspath(path), 1, 1, "DX100", str(error))]) from error
-    return _policy_of(text)
+    return _policy_of(_POLICIES.read(path))
 
 
-def parse_policy(
-    content: str,
-    *,
-    file: str = "policy",
-    folder: str | os.PathLike[str] | None = None,
-    paths: Paths | None = None,
-) -> Policy:
+def parse_policy(content: str, *, file: str = "policy", folder: str | os.PathLike[str] | None = None) -> Policy:
     """The policy of a text; data files are read from ``folder`` only, and without one not at all.
 
-    ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: PolicyError.
     """
-    require(content, str, "content", "give a text; dx.load_policy takes a file, Policy.from_dict a dict")
-    require(file, str, "file", "give the name that messages call the text by")
-    require(folder, (str, os.PathLike, NoneType), "folder", "name the folder of the data files, or leave it out")
-    try:
-        text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
-    except Unreadable as error:
-        raise PolicyError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
-    return _policy_of(text)
+    return _policy_of(_POLICIES.given(content, file, folder))
 
 
 def _policy_of(text: PolicyText) -> Policy:
