@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
@@ -21,11 +22,11 @@ from dxgeom.policy.lower.connectivity import (
     unprotected_records,
 )
 from dxgeom.policy.lower.describe import MetricDescription, describe
-from dxgeom.policy.lower.listed_metric import edges_of_listed, lower_listed
-from dxgeom.policy.lower.record_metric import lower_records
+from dxgeom.policy.lower.listed_metric import edges_of_listed
+from dxgeom.policy.lower.record_metric import lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import MAX_BYTES, Language, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
@@ -183,22 +184,35 @@ def _policy_of(text: PolicyText) -> Policy:
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
     parts = _lowered(resolved, description, mistakes)
     apart = unprotected(description, parts, partitions_of(resolved))
-    return parts, apart, lambda: _of_records(resolved, description, parts, mistakes)
+
+    def of_records() -> Metric:
+        """What is too large is told at a rule about several attributes together."""
+        span = next((rule.span for rule in resolved.rules if rule.joint is not None), resolved.universe_span)
+        with _small_enough(mistakes, span):
+            return lower_records(description, parts)
+
+    return parts, apart, of_records
 
 
 def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    universe = resolved.universe
+    with _small_enough(mistakes, resolved.universe_span):
+        edges = edges_of_listed(resolved.universe, description)
+    apart = unprotected_records(description, resolved.universe, edges)
+    return (), apart, lambda: under_ceiling(edges, edges.first.size == 0, description)
+
+
+@contextmanager
+def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
+    """Stops at the sizes that cannot be kept exactly."""
     try:
-        edges = edges_of_listed(universe, description)
+        yield
     except TooLarge as error:
-        mistakes.add("DX138", resolved.universe_span, str(error))
+        mistakes.add("DX138", span, str(error))
         raise PolicyError(mistakes.found) from error
-    apart = unprotected_records(description, universe, edges)
-    return (), apart, lambda: lower_listed(universe, description, edges)
 
 
 def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:
-    """Each attribute's metric; stops at the sizes that cannot be kept exactly."""
+    """Each attribute's metric; all that are too large are told together."""
     parts = []
     for part in description.parts:
         try:
@@ -210,15 +224,3 @@ def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes:
     if mistakes:
         raise PolicyError(mistakes.found)
     return tuple(parts)
-
-
-def _of_records(
-    resolved: ResolvedPolicy, description: MetricDescription, parts: tuple[Metric, ...], mistakes: Mistakes
-) -> Metric:
-    """The metric of whole records; what is too large is told at a rule about several attributes together."""
-    try:
-        return lower_records(description, parts)
-    except TooLarge as error:
-        rule = next(rule for rule in resolved.rules if rule.joint is not None)
-        mistakes.add("DX138", rule.span, str(error))
-        raise PolicyError(mistakes.found) from error

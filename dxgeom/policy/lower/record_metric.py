@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -19,14 +18,13 @@ def lower_records(description: MetricDescription, parts: Sequence[Metric]) -> Me
     Guarantee: every bound is exact or *rounded down*.
     Raises: TooLarge when an exact form would exceed a stated size.
     """
-    present = _of_present(description, parts)
-    return present if description.presence is None else PresenceMetric(present, description.presence)
-
-
-def _of_present(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
-    ceiling = description.ceiling
     bare = all(not part.bounds and part.ceiling is None for part in description.parts) and not description.joint
-    if ceiling is not None and bare:
-        return DiscreteMetric(math.prod(part.size for part in parts), ceiling)
-    inner = joined(description, parts)
-    return inner if ceiling is None else CapMetric(inner, ceiling)
+    return under_ceiling(joined(description, parts), bare, description)
+
+
+def under_ceiling(metric: Metric, bare: bool, description: MetricDescription) -> Metric:
+    """The metric with what is stated about all pairs of records; ``bare``: nothing else is stated."""
+    if description.ceiling is not None:
+        ceiling = description.ceiling
+        metric = DiscreteMetric(metric.size, ceiling) if bare else CapMetric(metric, ceiling)
+    return metric if description.presence is None else PresenceMetric(metric, description.presence)
