@@ -13,7 +13,6 @@ from dxgeom.errors import PolicyError, TooLarge
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.explain.review import Review, review
-from dxgeom.policy.lower.attribute_metrics import lower_attribute
 from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
@@ -22,8 +21,8 @@ from dxgeom.policy.lower.connectivity import (
     unprotected_records,
 )
 from dxgeom.policy.lower.describe import MetricDescription, describe
-from dxgeom.policy.lower.listed_metric import edges_of_listed
-from dxgeom.policy.lower.record_metric import lower_records, under_ceiling
+from dxgeom.policy.lower.listed_pairs import edges_of_listed
+from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.mistakes import Mistakes, Span

@@ -20,7 +20,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.report.canvas import BLUE, GREY, INK, empty_picture, legend, literal, panels, save
-from dxgeom.report.outlines import closed, shadow_outline
+from dxgeom.report.shadow import closed, shadow_outline
 
 DRAWS = 4000
 _CONTOURS = (1, 2, 3, 4)
