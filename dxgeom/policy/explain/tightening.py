@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, final
 
@@ -114,7 +113,8 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest)
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
-    stated = [_stated(attribute, rule) for rule in rules]
+    bounds = [rule.alone(attribute.name) for rule in rules]
+    stated = [None if bound is None else bound.matrix(size) for bound in bounds]
     return _compared(attribute.name, attribute.labels, kind, given, rules, stated)
 
 
@@ -140,7 +140,7 @@ def _stated_for_listed(universe: Universe, rule: ResolvedRule) -> Matrix | None:
     if rule.presence is not None:
         return None
     if rule.everything is not None:
-        return _full_matrix(universe.record_types, rule.everything)
+        return Constant(rule.everything).matrix(universe.record_types)
     named = ((Neighbourhoods(universe, universe.names.index(name)), bound) for name, bound in rule.bounds)
     found = [groups.stated(bound) for groups, bound in named]
     found += [] if rule.joint is None else [stated_together(universe, rule.joint)]
@@ -165,7 +165,7 @@ def _compared(
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
     by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
     through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
-    every = [*by_line, *([] if through is None else [(through[1], _full_matrix(len(labels), 2 * through[0]))])]
+    every = [*by_line, *([] if through is None else [(through[1], Constant(2 * through[0]).matrix(len(labels)))])]
     nobody = None if through is None else through[1]
     found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
     apart = ~np.eye(len(labels), dtype=bool)
@@ -216,17 +216,6 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
             return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
         case _:
             return None, None
-
-
-def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
-    """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
-    bound = rule.alone(attribute.name)
-    return None if bound is None else bound.matrix(attribute.size)
-
-
-def _full_matrix(size: int, epsilon: Fraction) -> Matrix:
-    """The same bound, *rounded down*, for every pair."""
-    return Constant(epsilon).matrix(size)
 
 
 def _tightening(
