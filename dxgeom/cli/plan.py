@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dxgeom.cli.planning import planned
-from dxgeom.cli.terminal import options
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import (
+    CoarseFacetsOption,
+    Format,
+    FormatOption,
+    LevelOption,
+    MechanismOption,
+    ObjectiveChoice,
+    ObjectiveOption,
+    PolicyFile,
+    QueriesFile,
+    RecordsOption,
+    spend_of,
+)
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 
@@ -19,21 +31,20 @@ if TYPE_CHECKING:
 
 
 def plan(
-    policy: options.PolicyFile,
-    queries: options.QueriesFile,
-    records: options.RecordsOption = None,
+    policy: PolicyFile,
+    queries: QueriesFile,
+    records: RecordsOption = None,
     spend: Annotated[
-        Fraction,
-        typer.Option("--spend", parser=options.spend_of, metavar="S", help="Show errors at this spend, such as 1/4."),
+        Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
     ] = Fraction(1),
-    mechanism: options.MechanismOption = "auto",
-    objective: options.ObjectiveOption = options.ObjectiveChoice.mse,
-    coarse_facets: options.CoarseFacetsOption = None,
+    mechanism: MechanismOption = "auto",
+    objective: ObjectiveOption = ObjectiveChoice.mse,
+    coarse_facets: CoarseFacetsOption = None,
     published: Annotated[
         bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
     ] = False,
-    level: options.LevelOption = 0.95,
-    output: options.FormatOption = options.Format.text,
+    level: LevelOption = 0.95,
+    output: FormatOption = Format.text,
 ) -> None:
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
 
@@ -55,7 +66,7 @@ def plan(
             published=published,
         )
         expected = expectations(chosen, spend, level)
-        if output is options.Format.json:
+        if output is Format.json:
             at_spend = {"spend": str(spend), "level": level, "queries": expected}
             print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend})
         else:

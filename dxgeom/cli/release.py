@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from dxgeom.cli.planning import planned
-from dxgeom.cli.terminal import options
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import (
+    CoarseFacetsOption,
+    Format,
+    FormatOption,
+    LevelOption,
+    MechanismOption,
+    ObjectiveChoice,
+    ObjectiveOption,
+    PolicyFile,
+    QueriesFile,
+    RecordsOption,
+    spend_of,
+)
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
@@ -33,9 +45,7 @@ LedgerOption: TypeAlias = Annotated[
 ]
 SpendOption: TypeAlias = Annotated[
     Fraction,
-    typer.Option(
-        "--spend", parser=options.spend_of, metavar="S", help="The part of the policy's metric that this uses up."
-    ),
+    typer.Option("--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."),
 ]
 CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
@@ -46,20 +56,20 @@ DropOutsideOption: TypeAlias = Annotated[
 
 
 def release(
-    policy: options.PolicyFile,
+    policy: PolicyFile,
     data: DataFile,
-    queries: options.QueriesFile,
+    queries: QueriesFile,
     ledger: LedgerOption,
     spend: SpendOption,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
-    records: options.RecordsOption = None,
-    mechanism: options.MechanismOption = "auto",
-    objective: options.ObjectiveOption = options.ObjectiveChoice.mse,
-    coarse_facets: options.CoarseFacetsOption = None,
-    level: options.LevelOption = 0.95,
+    records: RecordsOption = None,
+    mechanism: MechanismOption = "auto",
+    objective: ObjectiveOption = ObjectiveChoice.mse,
+    coarse_facets: CoarseFacetsOption = None,
+    level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
-    output: options.FormatOption = options.Format.text,
+    output: FormatOption = Format.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
@@ -85,7 +95,7 @@ def release(
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
         )
-        if output is options.Format.json:
+        if output is Format.json:
             print_json({**released.as_dict(level), "ledger": str(ledger)})
         else:
             _print(released, level, ledger)

@@ -10,8 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
-from dxgeom.cli.distances.edge_file import ClaimedEdges
-from dxgeom.cli.distances.matrix_file import ClaimedMatrix
+from dxgeom.cli.distances.edge_file import ClaimedEdges, read_edges
+from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
 from dxgeom.cli.distances.repaired_file import write_edges, write_matrix
 from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.errors import NotAMetric
@@ -139,6 +139,11 @@ class EdgeClaim(Claim):
         path = [names[index] for index in indices]
         shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
         return {"labels": path}, f"the path {' – '.join(shown)}"
+
+
+def claim_of(path: Path, edges: bool) -> Claim:
+    """What a file claims, as an edge list or as a matrix. Raises: DataError, TooLarge."""
+    return EdgeClaim(path, read_edges(path)) if edges else MatrixClaim(path, read_matrix(path))
 
 
 def _holding(

@@ -55,17 +55,15 @@ def verify(
       dxgeom verify roads.csv --edges --repair shortest-roads.csv
     """
     with refusals(output):
-        from dxgeom.cli.distances.edge_file import read_edges
-        from dxgeom.cli.distances.matrix_file import read_matrix
         from dxgeom.cli.distances.repaired_file import check_target
-        from dxgeom.cli.distances.verdicts import EdgeClaim, MatrixClaim
+        from dxgeom.cli.distances.verdicts import claim_of
         from dxgeom.cli.terminal.new_files import check_new
 
         if repair is not None:
             check_target(matrix, repair)
         if certificate is not None:
             check_new(certificate)
-        claim = EdgeClaim(matrix, read_edges(matrix)) if edges else MatrixClaim(matrix, read_matrix(matrix))
+        claim = claim_of(matrix, edges)
         with _progress("comparing detours", claim.claimed.size) as progress:
             verdict = claim.verdict(first, progress)
         if repair is not None:
