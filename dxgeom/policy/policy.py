@@ -25,8 +25,9 @@ from dxgeom.policy.lower.listed_pairs import edges_of_listed
 from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.text import MAX_BYTES, Language, PolicyText
+from dxgeom.policy.source.text import MAX_BYTES, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import text_of_data, write_policy

@@ -10,8 +10,9 @@ from typing import Any, Final
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
+from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import Language, PolicyText
+from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
