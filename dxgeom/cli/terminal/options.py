@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -34,10 +36,8 @@ def spend_of(text: str | Fraction) -> Fraction:
     """
     from dxgeom.planner.amounts import exact_amount
 
-    try:
+    with _understood():
         return exact_amount(text, "spend")
-    except UnsupportedCombination as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def errors_of(texts: list[str] | None) -> dict[str, str] | None:
@@ -58,8 +58,14 @@ def mechanism_of(text: str) -> str:
     """
     from dxgeom.planner.candidates import require_known
 
-    try:
+    with _understood():
         return require_known(text)
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    try:
+        yield
     except UnsupportedCombination as error:
         raise typer.BadParameter(str(error)) from error
 
