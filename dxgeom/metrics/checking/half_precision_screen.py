@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.kernels.detours import fastest
+from dxgeom.metrics.kernels import detours
 
 _BITS: Final = 15
 _LARGEST: Final = 2**_BITS - 1
@@ -70,4 +70,4 @@ def suspects(coarse: HalfPrecisionMatrix, start: int, stop: int) -> tuple[NDArra
     the whole parts a, b, c, hence a + b ≤ c. Scaling by a power of two is exact, and so are sums below 2¹⁶. Nothing
     changes when the sum is rounded to float64 first: rounding does not take a number across d(i, j), which is one.
     """
-    return fastest(len(coarse.entries)).suspects(coarse.entries, start, stop, coarse.slack)
+    return detours.suspects(coarse.entries, start, stop, coarse.slack, detours.fastest(len(coarse.entries)))

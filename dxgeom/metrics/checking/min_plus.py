@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.checking.half_precision_screen import WORTHWHILE, HalfPrecisionMatrix, suspects
-from dxgeom.metrics.kernels.detours import fastest
+from dxgeom.metrics.kernels.detours import fastest, worst_of_rows, worst_suspect
 
 ROWS = 64
 """Rows that are looked at together, so that they stay in the processor's cache."""
@@ -33,7 +33,7 @@ def worst_detour(
     entries = np.ascontiguousarray(matrix, dtype=np.float64)
     suspected, found = (None, 0) if coarse is None else suspects(coarse, start, stop)
     if suspected is None or found > WORTHWHILE * (stop - start) * stop:
-        worst, i, k, j, count = loops.worst_detour(entries, start, stop)
+        worst, i, k, j, count = worst_of_rows(entries, start, stop, loops)
     else:
-        worst, i, k, j, count = loops.worst_suspect(entries, suspected, start, stop)
-    return float(worst), (int(i), int(k), int(j)) if i >= 0 else None, int(count)
+        worst, i, k, j, count = worst_suspect(entries, suspected, start, loops)
+    return worst, (i, k, j) if i >= 0 else None, count

@@ -1,6 +1,6 @@
-"""The triangle inequality's hot loops: detours over one record in a symmetric matrix with zero diagonal.
+"""The triangle inequality's hot loop: detours over one record in a symmetric matrix with zero diagonal.
 
-There are two of each loop with equal results, compiled by numba and in NumPy. numba is an optional extra.
+There are two of it with equal results, compiled by numba and in NumPy. numba is an optional extra.
 """
 
 from __future__ import annotations
@@ -23,22 +23,19 @@ SLOWER = "numba would make this about five times as fast: pip install 'dxgeom[fa
 
 
 class Detours(Protocol):
-    """What both modules hold. Rows ``start``..``stop - 1``, columns below ``stop`` (of pairs: below the row)."""
+    """What both modules hold: min over k of matrix[i, k] + matrix[k, j], rows ``start``..``stop - 1``, columns below
+    ``stop``."""
 
     def shortest_detours(self, matrix: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
-        """min over k of matrix[i, k] + matrix[k, j] and matrix[i, j] itself."""
+        """Not above matrix[i, j] itself."""
 
-    def worst_detour(self, matrix: NDArray[np.float64], start: int, stop: int) -> Worst:
-        """The first of the worst, row by row."""
+    def detours_of_pairs(
+        self, matrix: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Of pairs; anything not below matrix[i, j] where that is shorter."""
 
-    def worst_suspect(self, matrix: NDArray[np.float64], suspected: NDArray[np.bool_], start: int, stop: int) -> Worst:
-        """The same, looking at the suspected pairs alone; all entries are finite."""
-
-    def suspects(self, entries: NDArray[np.uint16], start: int, stop: int, slack: int) -> tuple[NDArray[np.bool_], int]:
-        """Which pairs j < i have min over k of entries[i, k] + entries[k, j] below entries[i, j] + slack; how many.
-
-        Entries are below 2¹⁵.
-        """
+    def shortest_coarse(self, entries: NDArray[np.uint16], start: int, stop: int) -> NDArray[np.uint16]:
+        """Of entries below 2¹⁵."""
 
 
 def fastest(size: int) -> Detours:
@@ -58,3 +55,44 @@ def _compiled() -> Detours | None:
     except MissingExtra:
         return None
     return loops
+
+
+def worst_of_rows(matrix: NDArray[np.float64], start: int, stop: int, loops: Detours) -> Worst:
+    """The first of the worst of pairs j < i, row by row."""
+    detours = loops.shortest_detours(matrix, start, stop)
+    rows, columns = np.nonzero(np.tril(detours < matrix[start:stop, :stop], start - 1))
+    return _worst_of(matrix, rows + start, columns, detours[rows, columns])
+
+
+def worst_suspect(matrix: NDArray[np.float64], suspected: NDArray[np.bool_], start: int, loops: Detours) -> Worst:
+    """The same, looking at the suspected pairs of rows from ``start`` alone; all entries are finite."""
+    rows, columns = np.nonzero(suspected)
+    rows += start
+    detours = loops.detours_of_pairs(matrix, rows, columns)
+    shorter = detours < matrix[rows, columns]
+    return _worst_of(matrix, rows[shorter], columns[shorter], detours[shorter])
+
+
+def suspects(
+    entries: NDArray[np.uint16], start: int, stop: int, slack: int, loops: Detours
+) -> tuple[NDArray[np.bool_], int]:
+    """Which pairs j < i have min over k of entries[i, k] + entries[k, j] below entries[i, j] + slack; how many."""
+    near = loops.shortest_coarse(entries, start, stop) < entries[start:stop, :stop] + np.uint16(slack)
+    found = np.tril(near, start - 1)
+    return found, int(np.count_nonzero(found))
+
+
+def _worst_of(
+    matrix: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64], detours: NDArray[np.float64]
+) -> Worst:
+    """The first of the worst of pairs that detours shorten."""
+    if not rows.size:
+        return 0.0, -1, -1, -1, 0
+    direct = matrix[rows, columns]
+    endless = np.isinf(direct)
+    excesses = np.where(endless, 1.0, direct - detours) / np.where(endless, 1.0, direct)
+    worst = int(excesses.argmax())
+    i, j = int(rows[worst]), int(columns[worst])
+    with np.errstate(over="ignore"):
+        k = int((matrix[i] + matrix[j]).argmin())
+    return float(excesses[worst]), i, k, j, rows.size

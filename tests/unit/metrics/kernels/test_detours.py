@@ -43,7 +43,7 @@ def test_both_find_the_same_worst_detour_and_the_same_shortest_ones(compiled, ki
     stop = min(start + height, SIZE)
     here = (matrix, start, stop)
     assert np.array_equal(compiled.shortest_detours(*here), detours_in_numpy.shortest_detours(*here))
-    assert compiled.worst_detour(*here) == detours_in_numpy.worst_detour(*here)
+    assert detours.worst_of_rows(*here, compiled) == detours.worst_of_rows(*here, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")
@@ -55,11 +55,13 @@ def test_both_suspect_the_same_pairs_and_find_the_same_worst_of_them(compiled, k
     stop = min(start + height, SIZE)
     coarse = half_precision_copy(matrix)
     assert coarse is not None
-    suspected, count = detours_in_numpy.suspects(coarse.entries, start, stop, slack)
-    again, as_many = compiled.suspects(coarse.entries, start, stop, slack)
+    here = (coarse.entries, start, stop)
+    assert np.array_equal(compiled.shortest_coarse(*here), detours_in_numpy.shortest_coarse(*here))
+    suspected, count = detours.suspects(*here, slack, detours_in_numpy)
+    again, as_many = detours.suspects(*here, slack, compiled)
     assert (np.array_equal(suspected, again), as_many) == (True, count)
-    here = (matrix, suspected, start, stop)
-    assert compiled.worst_suspect(*here) == detours_in_numpy.worst_suspect(*here)
+    here = (matrix, suspected, start)
+    assert detours.worst_suspect(*here, compiled) == detours.worst_suspect(*here, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")
