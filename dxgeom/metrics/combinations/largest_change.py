@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.combinations.product import distances_of_parts
 from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
+from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import round_down
 
 
@@ -46,10 +46,7 @@ class MaxMetric(Metric):
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         if self.step is None:
-            for first, second in all_pairs(self.size):
-                apart = self.distance(first, second)
-                finite = np.isfinite(apart)
-                yield PairBlock(first[finite], second[finite], apart[finite])
+            yield from pairs_at_a_finite_distance(self)
             return
         bound = round_down(self.step)
         for start in range(0, self.size, PAIRS_PER_BLOCK):
