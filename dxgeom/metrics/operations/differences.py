@@ -14,7 +14,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of, refuse_cells
 from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds, refuse_pairs
 from dxgeom.metrics.operations.restriction import without_idle_attributes
-from dxgeom.numeric.rows import distinct_rows, joined_kinds, kinds_of_rows, least_by_row
+from dxgeom.numeric.rows import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTables
 
 DISTINCT_LIMIT = 5_000_000
@@ -104,14 +104,13 @@ def _surroundings(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...],
     shape = tuple(size[axis] for axis in axes)
     refuse_cells(math.prod(shape))
     everywhere = np.arange(math.prod(moves.shape))
-    kinds = np.zeros((1,) * len(axes), dtype=np.int64)
+    kinds = []
     for table in moves.tables:
         seen = np.moveaxis(moves.columns(table, everywhere), 0, -1)
         sizes = [size[axis] if axis in table.axes else 1 for axis in axes]
         _, own = kinds_of_rows(np.ascontiguousarray(seen).reshape(math.prod(sizes), -1))
-        kinds = joined_kinds(kinds, own.reshape(sizes))
-    first, _ = kinds_of_rows(np.broadcast_to(kinds, shape).reshape(-1, 1))
-    return axes, shape, first
+        kinds.append(own.reshape(sizes))
+    return axes, shape, first_of_each_kind(shape, kinds)
 
 
 def _rows(

@@ -22,7 +22,7 @@ from dxgeom.metrics.combinations.reordered import ReorderedMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import NO_PAIRS, Metric
 from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds
-from dxgeom.numeric.rows import joined_kinds, kinds_of_rows
+from dxgeom.numeric.rows import first_of_each_kind, kinds_of_rows
 from dxgeom.universe.weight_table import WeightTable, on_shared_classes, shared_classes
 from dxgeom.universe.weight_tables import WeightTables
 
@@ -212,15 +212,14 @@ def _cell_of_record(
 def _different_cells(moves: PairClasses) -> NDArray[np.int64]:
     """One cell of each kind: cells are of one kind when every table has the same weights there."""
     refuse_cells(math.prod(moves.shape))
-    kinds = np.zeros((1,) * len(moves.shape), dtype=np.int64)
+    kinds = []
     for table in moves.tables:
         sizes = [size if axis in table.axes else 1 for axis, size in zip(moves.axes, moves.shape, strict=True)]
         places = np.indices(sizes).reshape(len(sizes), -1)
         cells = np.asarray(np.ravel_multi_index(tuple(places), moves.shape), dtype=np.int64)
         _, own = kinds_of_rows(moves.columns(table, cells).reshape(len(cells), -1))
-        kinds = joined_kinds(kinds, own.reshape(sizes))
-    first, _ = kinds_of_rows(np.broadcast_to(kinds, moves.shape).reshape(-1, 1))
-    return first
+        kinds.append(own.reshape(sizes))
+    return first_of_each_kind(moves.shape, kinds)
 
 
 def refuse_cells(cells: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -90,7 +89,7 @@ def _within_sets(labels: NDArray[np.int64], which: NDArray[np.int64], bound: flo
 def _along_axis(metric: SumMetric, axis: int, which: NDArray[np.int64]) -> Iterator[PairBlock]:
     """Along one code of a product: the part's pairs, on each *distinct* fibre."""
     part = metric.parts[axis]
-    grid = which.reshape(math.prod(metric.shape[:axis]), part.size, -1)
+    grid = metric.grid_along(which[None, :, None], axis)
     fibres, _ = distinct_rows(grid.transpose(0, 2, 1).reshape(-1, part.size))
     if isinstance(part, StarMetric) and part.size > len(fibres):
         for fibre in fibres:
