@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, final
 
 from dxgeom.errors import NotAMetric
@@ -44,17 +44,7 @@ class MetricCertificate:
 
     def as_dict(self) -> dict[str, Any]:
         """The certificate ready for JSON."""
-        return {
-            "form": self.form,
-            "size": self.size,
-            "reason": self.reason,
-            "pairs": self.pairs,
-            "triples": self.triples,
-            "verdict": self.verdict,
-            "excess": self.excess,
-            "tolerance": self.tolerance,
-            "parts": [part.as_dict() for part in self.parts],
-        }
+        return asdict(self)
 
 
 def require(holds: bool, rule: str) -> None:

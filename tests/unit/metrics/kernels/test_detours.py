@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from reference.claimed_distances import KINDS, SIZE, euclidean, symmetric
 
 import dxgeom as dx
-from dxgeom.metrics.checking.half_precision_screen import half_precision_copy
+from dxgeom.metrics.checking.half_precision_screen import half_precision_copy, suspects
+from dxgeom.metrics.checking.min_plus import worst_detour
 from dxgeom.metrics.kernels import detours, detours_in_numpy
 
 rows = st.integers(1, 70)
@@ -43,7 +45,7 @@ def test_both_find_the_same_worst_detour_and_the_same_shortest_ones(compiled, ki
     stop = min(start + height, SIZE)
     here = (matrix, start, stop)
     assert np.array_equal(compiled.shortest_detours(*here), detours_in_numpy.shortest_detours(*here))
-    assert detours.worst_of_rows(*here, compiled) == detours.worst_of_rows(*here, detours_in_numpy)
+    assert worst_detour(*here, None, compiled) == worst_detour(*here, None, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")
@@ -57,11 +59,12 @@ def test_both_suspect_the_same_pairs_and_find_the_same_worst_of_them(compiled, k
     assert coarse is not None
     here = (coarse.entries, start, stop)
     assert np.array_equal(compiled.shortest_coarse(*here), detours_in_numpy.shortest_coarse(*here))
-    suspected, count = detours.suspects(*here, slack, detours_in_numpy)
-    again, as_many = detours.suspects(*here, slack, compiled)
+    coarse = replace(coarse, slack=slack)
+    suspected, count = suspects(coarse, start, stop, detours_in_numpy)
+    again, as_many = suspects(coarse, start, stop, compiled)
     assert (np.array_equal(suspected, again), as_many) == (True, count)
-    here = (matrix, suspected, start)
-    assert detours.worst_suspect(*here, compiled) == detours.worst_suspect(*here, detours_in_numpy)
+    here = (matrix, start, stop, coarse)
+    assert worst_detour(*here, compiled) == worst_detour(*here, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")
