@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
 from dxgeom.errors import NotAMetric
@@ -44,7 +44,7 @@ class MetricCertificate:
 
     def as_dict(self) -> dict[str, Any]:
         """The certificate ready for JSON."""
-        return asdict(self)
+        return {**vars(self), "parts": [part.as_dict() for part in self.parts]}
 
 
 def require(holds: bool, rule: str) -> None:
