@@ -23,7 +23,7 @@ from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import MOST_WEIGHTS
-from dxgeom.universe.weight_tables import over_universe, stacked
+from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
@@ -99,8 +99,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
 def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
-    over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
-    tables = over_universe(universe, over_layout)
+    tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
     return LinearQueries(

@@ -25,7 +25,6 @@ from dxgeom.universe.weight_tables import (
     is_plain_product,
     over_attributes,
     over_universe,
-    stacked,
     tables_of_matrix,
 )
 from dxgeom.universe.workloads import Box, NamedTable
@@ -122,7 +121,7 @@ class LinearQueries:
         require_exact(unit, "unit")
         table = workloads.kronecker_table(universe, factors)
         units = (Fraction(unit),) * len(table.queries)
-        return cls(named, over_universe(universe, stacked(universe.layout, [table])), units, universe)
+        return cls(named, over_universe(universe, [table]), units, universe)
 
     @classmethod
     def marginals(
@@ -143,7 +142,7 @@ class LinearQueries:
         Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.prefixes(universe, attribute, at)])
+        return cls._of(universe, [workloads.prefix_counts(workloads.ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def ranges(cls, universe: Universe, attribute: str, *, at: Sequence[object] | None = None) -> LinearQueries:
@@ -155,7 +154,7 @@ class LinearQueries:
         TooLarge.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.ranges(universe, attribute, at)])
+        return cls._of(universe, [workloads.range_counts(workloads.ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def boxes(cls, universe: Universe, boxes: Sequence[Box]) -> LinearQueries:
@@ -223,7 +222,7 @@ class LinearQueries:
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
-        tables = over_universe(universe, stacked(universe.layout, [one.table for one in made]))
+        tables = over_universe(universe, [one.table for one in made])
         return cls(names, tables, (Fraction(1),) * len(names), universe)
 
     @cached_property

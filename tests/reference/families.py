@@ -4,5 +4,6 @@ from __future__ import annotations
 
 
 def members(family: type) -> set[type]:
-    """The classes that derive directly from a family's base."""
-    return {kind for kind in family.__subclasses__() if kind.__module__.startswith("dxgeom.")}
+    """The classes below a family's base that have none below them."""
+    below = [kind for kind in family.__subclasses__() if kind.__module__.startswith("dxgeom.")]
+    return {member for kind in below for member in members(kind) or {kind}}
