@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.exact_rows import diagonal
 from dxgeom.geometry.containment.linear_images import contains_image
 
 
@@ -24,8 +25,7 @@ def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
         raise UnsupportedCombination(
             f"bodies of {outer.dimension} and {inner.dimension} coordinates cannot contain each other"
         )
-    size = range(outer.dimension)
-    verdict = contains_image(outer, [[fmpq(int(i == j)) for j in size] for i in size], inner)
+    verdict = contains_image(outer, diagonal([fmpq(1)] * outer.dimension), inner)
     if verdict is None:
         raise TooLarge(
             f"whether this {type(outer).__name__} holds this {type(inner).__name__} of {inner.dimension} coordinates "
