@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.biased.query_change import changed
-from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.laplace import (
+    epsilon_dp_laplace,
+    equal_shares,
+    one_scale,
+    optimal_laplace,
+    proportional_shares,
+)
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify

@@ -61,7 +61,8 @@ def polytope_of_points(points: RationalRows) -> ExactPolytope:
     """
     integers, units = _in_integers(points)
     fan = _certified(integers)
-    check_inside(fan, integers)
+    if not fan.holds(integers):
+        raise CertificateRefused("a point lies outside the hull that is to contain it")
     planes = np.array(
         sorted({tuple(Fraction(int(n), int(h)) for n in row) for row, h in zip(fan.normals, fan.volumes, strict=True)}),
         dtype=object,
@@ -81,13 +82,6 @@ def polytope_of_halfspaces(normals: RationalRows, heights: Sequence[int | float 
         raise NotANormBall("the origin lies inside every halfspace: heights are positive")
     rows = [[Fraction(x) / Fraction(h) for x in row] for row, h in zip(normals, heights, strict=True)]
     return polytope_of_points(rows).polar
-
-
-def check_inside(fan: Fan, points: NDArray[Any]) -> None:
-    """Prove that integer points (E, m) lie in the fan's body. Raises: CertificateRefused."""
-    for point in points:
-        if np.any(fan.normals @ point > fan.volumes):
-            raise CertificateRefused("a point lies outside the hull that is to contain it")
 
 
 def _in_integers(points: RationalRows) -> tuple[NDArray[Any], NDArray[Any]]:

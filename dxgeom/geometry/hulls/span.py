@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.numeric.integer_solve import solve_exactly
-from dxgeom.numeric.qhull import HullLimits
+from dxgeom.numeric.qhull import HullLimits, far_apart
 
 _DEPENDENT = 1e-9
 
@@ -69,7 +69,7 @@ def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: i
     points = differences / bounds[:, None]
     pivots = _independent_columns(points, most)
     independent = differences[:, pivots]
-    rows = _independent_rows(points[:, pivots])
+    rows = far_apart(points[:, pivots] / np.max(np.abs(points[:, pivots]), axis=0))
     determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
     if determinant[0] == 0:
         raise NotANormBall("the queries are too nearly dependent to tell their span")
@@ -95,20 +95,6 @@ def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.i
         direction = left[:, longest] / lengths[longest]
         left = left - np.outer(direction, direction @ left)
         left[:, chosen] = 0
-
-
-def _independent_rows(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """As many rows as columns, chosen like the columns."""
-    left = points / np.max(np.abs(points), axis=0)
-    chosen = []
-    for _ in range(points.shape[1]):
-        lengths = np.linalg.norm(left, axis=1)
-        longest = int(lengths.argmax())
-        chosen.append(longest)
-        if lengths[longest] > 0:
-            direction = left[longest] / lengths[longest]
-            left = left - np.outer(left @ direction, direction)
-    return np.array(chosen, dtype=np.int64)
 
 
 def _check_dependence(

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         optimal_laplace as optimal_laplace,
         with_scales as with_scales,
     )
-    from dxgeom.mechanisms.linear.laplace_strategies import (
+    from dxgeom.mechanisms.linear.laplace import (
         equal_shares as equal_shares,
         one_scale as one_scale,
         proportional_shares as proportional_shares,
     )
     from dxgeom.mechanisms.linear.lattice import LatticeQueries as LatticeQueries, on_lattice as on_lattice
-    from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates as max_min_fair_rates
+    from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates as max_min_fair_rates
     from dxgeom.mechanisms.linear.query_changes import QueryChange as QueryChange
     from dxgeom.mechanisms.linear.reciprocal_program import (
         ReciprocalSolution as ReciprocalSolution,

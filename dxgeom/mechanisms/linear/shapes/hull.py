@@ -9,8 +9,7 @@ import numpy as np
 
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.hulls.span import SpannedSpace, hull_in_span
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
@@ -52,6 +51,5 @@ def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> Ad
     and samples from a box that may not contain the body, either of which breaks privacy.
     """
     if hull is None:
-        nobody = np.zeros(len(sensitivity.queries.names), dtype=bool)
-        return AdditiveMechanism("hull", sensitivity, None, DiagonalMixing(nobody))
+        return without_noise("hull", sensitivity)
     return AdditiveMechanism("hull", sensitivity, FacetConeNoise(hull.body), hull.span.combinations)
