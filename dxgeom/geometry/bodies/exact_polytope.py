@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.geometry.facets.triangulation import corner_points, pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits, float_hull
@@ -44,11 +43,6 @@ class ExactPolytope:
     def polar(self) -> ExactPolytope:
         """{u: u·v ≤ 1 on the polytope}: corners and facets change places."""
         return ExactPolytope(self.normals, self.vertices)
-
-    @property
-    def hull_around(self) -> SymmetricPolytope:
-        """A certified body for sampling. Guarantee: *contains* the polytope. Raises: as :func:`hull_of_points`."""
-        return hull_of_points(np.array(one_of_each_pair(self.vertices), dtype=np.float64))
 
 
 def polytope_of_points(points: RationalRows) -> ExactPolytope:

@@ -1,18 +1,16 @@
-"""The subspace that differences span, and hulls that are flat: some coordinates follow exactly from others."""
+"""The subspace that differences span: some coordinates may follow exactly from others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.numeric.integer_solve import solve_exactly
-from dxgeom.numeric.qhull import HullLimits, far_apart
+from dxgeom.numeric.qhull import far_apart
 
 _DEPENDENT = 1e-9
 
@@ -23,41 +21,6 @@ class SpannedSpace(NamedTuple):
 
     pivots: NDArray[np.int64]
     combinations: NDArray[Any]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class HullInSpan:
-    """The hull of differences within the subspace they span: a norm there, and infinite beside it.
-
-    ``body`` lives in the coordinates ``span.pivots``; ``span.combinations`` carries its points, and its noise, to all
-    K.
-    """
-
-    span: SpannedSpace
-    body: SymmetricPolytope
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the differences span less than all coordinates."""
-        return len(self.span.pivots) < len(self.span.combinations)
-
-    def gauge(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``‖v‖`` of integer points (P, K), up to the rounding of float64; infinite off the span, which is exact."""
-        places = points[:, self.span.pivots]
-        beside = np.any(places.astype(object) @ self.span.combinations.T != points, axis=1)
-        return np.where(beside, np.inf, self.body.gauge(places))
-
-
-def hull_in_span(
-    differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int, limits: HullLimits | None = None
-) -> HullInSpan:
-    """The polytope around all ±differences[e]/bounds[e] (E, K), flat or not, in at most ``most`` dimensions.
-
-    Guarantee: *every difference is inside*, see :func:`hull_of_differences`. Raises: as that and :func:`span_of`.
-    """
-    span = span_of(differences, bounds, most)
-    return HullInSpan(span, hull_of_differences(differences[:, span.pivots], bounds, limits))
 
 
 def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> SpannedSpace:

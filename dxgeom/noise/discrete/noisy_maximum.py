@@ -49,8 +49,7 @@ def noisy_largest(scores: NDArray[np.int64], rate: Fraction, law: SelectionLaw, 
     Raises: TooLarge for scores or a rate out of range; UnsupportedCombination for an unknown law or no scores.
     """
     check_scores(scores)
-    if not RATES[0] <= rate <= RATES[1]:
-        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+    check_rate(rate)
     if law not in _NOISE:
         raise UnsupportedCombination(f"there is no law of selection '{law}'; known are {', '.join(_NOISE)}")
     bounds, exact = _NOISE[law]
@@ -83,6 +82,12 @@ def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
     check_scores(scores)
     best = np.flatnonzero(scores == scores.max())
     return int(best[uniform_integer(len(best), randomness)])
+
+
+def check_rate(rate: Fraction) -> None:
+    """Raises: TooLarge for a rate by which float64 cannot multiply the gaps."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
 
 
 def check_scores(scores: NDArray[np.int64]) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.exact_polytope import polytope_of_halfspaces, polytope_of_points
+from dxgeom.geometry.bodies.exact_polytope import one_of_each_pair, polytope_of_halfspaces, polytope_of_points
 from dxgeom.geometry.bodies.halfspaces import halfspaces_around
+from dxgeom.geometry.bodies.polytope import hull_of_points
 from dxgeom.geometry.facets.fan import certify_fan
 from dxgeom.numeric.qhull import float_hull
 
@@ -86,7 +87,8 @@ def test_shortened_numbers_only_enlarge(points):
         polytope = polytope_of_points([[Fraction(x, 7) for x in row] for row in points])
     except NotANormBall:
         return
-    around, hull = halfspaces_around(polytope), polytope.hull_around
+    around = halfspaces_around(polytope)
+    hull = hull_of_points(np.array(one_of_each_pair(polytope.vertices), dtype=np.float64))
     for vertex in polytope.vertices:
         assert exact_gauge(hull, vertex) <= 1
         for normal, height in zip(around.normals.tolist(), around.heights.tolist(), strict=True):
