@@ -44,7 +44,7 @@ def uniform_integer(bound: int, randomness: Randomness) -> int:
 def fair_bits(count: int, randomness: Randomness) -> NDArray[np.bool_]:
     """Independent fair coins (count,). Guarantee: *exact*, given uniform random words."""
     words = randomness.words(-(-count // _WORD))
-    return np.unpackbits(words.view(np.uint8))[:count] == 1
+    return np.asarray(np.unpackbits(words.view(np.uint8))[:count] == 1)
 
 
 def uniform_below(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:

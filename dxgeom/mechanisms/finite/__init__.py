@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.finite.private_table import (
         PrivateTable as PrivateTable,
         honouring as honouring,
+        repaired as repaired,
         require_hidden as require_hidden,
         rounded_and_mixed as rounded_and_mixed,
     )

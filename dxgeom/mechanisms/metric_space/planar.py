@@ -39,6 +39,8 @@ class PlanarLaplace(SecretMechanism[Place]):
     ``places`` (N, 2): int64, in steps of the lattice; ``step``: its width. ``scale``: the largest ‖place_i −
     place_j‖₂/d(i, j) in steps, *rounded up*: 1/ε for the metric ε·(Euclidean distance). Only :func:`planar_laplace`
     makes one.
+
+    Guarantee: replacing place i by j changes the odds of any report by at most e^(spend·d(i, j)).
     """
 
     metric: VerifiedMetric = field(repr=False)
