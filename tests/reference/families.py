@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
+
 
 def members(family: type) -> set[type]:
-    """The classes below a family's base that have none below them."""
-    below = [kind for kind in family.__subclasses__() if kind.__module__.startswith("dxgeom.")]
-    return {member for kind in below for member in members(kind) or {kind}}
+    """The concrete classes that derive from a family's base, however many abstract ones are between."""
+    below = set().union(*({kind, *members(kind)} for kind in family.__subclasses__()))
+    return {kind for kind in below if kind.__module__.startswith("dxgeom.") and not isabstract(kind)}
