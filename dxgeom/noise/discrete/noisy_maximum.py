@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -52,18 +53,38 @@ def noisy_largest(scores: NDArray[np.int64], rate: Fraction, law: SelectionLaw, 
         raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
     if law not in _NOISE:
         raise UnsupportedCombination(f"there is no law of selection '{law}'; known are {', '.join(_NOISE)}")
-    bounds, exact = _NOISE[law]
     gaps = scores - scores.max()
-    words = randomness.words(len(scores))
+    worths = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
+
+    def exact(place: int) -> arb:
+        worth = int(gaps[place]) * rate
+        return arb(fmpq(worth.numerator, worth.denominator))
+
+    return noisy_largest_worth(worths, np.abs(worths) * 2.0**-50, exact, law, randomness)
+
+
+def noisy_largest_worth(
+    worths: NDArray[np.float64],
+    slacks: NDArray[np.float64],
+    exact: Callable[[int], arb],
+    law: SelectionLaw,
+    randomness: Randomness,
+) -> int:
+    """argmax_r worth_r + noise_r, for worths that need not be rational.
+
+    Args: ``worths`` (R,): float64; ``slacks`` (R,): bounds on how far each is off, but for worths below −10³⁰⁰, which
+    count as −10³⁰⁰; ``exact(place)``: a ball at the precision in force that holds the worth.
+    Guarantee: *exactly* the law, given uniform random words.
+    """
+    bounds, noise = _NOISE[law]
+    words = randomness.words(len(worths))
     low, high = bounds(words)
-    worth = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
-    slack = np.abs(worth) * 2.0**-50
-    contenders = np.flatnonzero(worth + slack + high >= np.max(worth - slack + low))
+    contenders = np.flatnonzero(worths + slacks + high >= np.max(worths - slacks + low))
     if len(contenders) == 1:
         return int(contenders[0])
     uniforms = [LazyUniform(int(word)) for word in words[contenders]]
-    exact_worths = [int(gap) * rate for gap in gaps[contenders]]
-    return int(contenders[_decided(exact_worths, uniforms, exact, randomness)])
+    places = contenders.tolist()
+    return int(places[_decided([partial(exact, place) for place in places], uniforms, noise, randomness)])
 
 
 def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
@@ -85,15 +106,15 @@ def check_scores(scores: NDArray[np.int64]) -> None:
 
 
 def _decided(
-    worths: list[Fraction], uniforms: list[LazyUniform], noise: Callable[[arb], arb], randomness: Randomness
+    worths: list[Callable[[], arb]],
+    uniforms: list[LazyUniform],
+    noise: Callable[[arb], arb],
+    randomness: Randomness,
 ) -> int:
     precision = 2 * WORD
     while True:
         with ctx.workprec(precision):
-            values = [
-                arb(fmpq(worth.numerator, worth.denominator)) + noise(uniform.ball())
-                for worth, uniform in zip(worths, uniforms, strict=True)
-            ]
+            values = [worth() + noise(uniform.ball()) for worth, uniform in zip(worths, uniforms, strict=True)]
             for place, value in enumerate(values):
                 if all(value > other for rival, other in enumerate(values) if rival != place):
                     return place
