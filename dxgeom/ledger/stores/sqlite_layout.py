@@ -112,27 +112,28 @@ def _column(column: Column) -> str:
 
 
 def _triggers(table: Table) -> Iterator[str]:
-    last = " UNION ALL ".join(f"SELECT max(position) AS last FROM {one.name}" for one in TABLES)
-    # Without these, INSERT OR REPLACE would overwrite a row unseen by the triggers below.
-    taken = "".join(
-        f"\n    OR EXISTS (SELECT 1 FROM {table.name} WHERE {column.name} = NEW.{column.name})"
+    # Without the first, INSERT OR REPLACE would overwrite a row unseen by the others.
+    known = "".join(
+        f" OR EXISTS (SELECT 1 FROM {table.name} WHERE {column.name} = NEW.{column.name})"
         for column in table.columns
-        if column.unique
+        if column.unique and column.name != "number"
     )
+    numbered = any(column.name == "number" for column in table.columns)
+    order = "" if not numbered else f" OR NEW.number IS NOT 1 + (SELECT coalesce(max(number), 0) FROM {table.name})"
     yield (
         f"CREATE TRIGGER {table.name}_are_appended BEFORE INSERT ON {table.name}\n"
-        f"    WHEN NEW.position IS NOT 1 + (SELECT coalesce(max(last), 0) FROM ({last})){taken}\n    {_APPEND_ONLY}"
+        f"WHEN NEW.position <= (SELECT max(position) FROM {table.name}){order}{known}\n{_APPEND_ONLY}"
     )
     for action in ("UPDATE", "DELETE"):
-        yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n    {_APPEND_ONLY}"
+        yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n{_APPEND_ONLY}"
 
 
 def _piece(field: str) -> str:
     return f"coalesce(length(CAST({field} AS BLOB)) || ':' || {field} || ',', '-,')"
 
 
-def _view() -> str:
-    """Every row with the bytes that its seal is the SHA-256 of, so that anybody can check it in SQL."""
+def chain_query() -> str:
+    """SQL for every row with the bytes that its seal is the SHA-256 of, so that anybody can check it."""
     parts = "\n    UNION ALL ".join(
         f"SELECT position, '{table.name}' AS kind, seal, "
         + " || ".join(_piece(column.name) for column in table.columns)
@@ -142,7 +143,7 @@ def _view() -> str:
     previous = "lag(seal, 1, '') OVER (ORDER BY position)"
     head = f"'{len(MARK)}:{MARK},' || {_piece('kind')} || {_piece('previous')} || {_piece('position')}"
     return (
-        f"CREATE VIEW chain AS\nSELECT position, kind, seal, CAST({head} || fields AS BLOB) AS sealed FROM (\n"
+        f"SELECT position, kind, seal, CAST({head} || fields AS BLOB) AS sealed FROM (\n"
         f"    SELECT *, {previous} AS previous FROM (\n    {parts}))"
     )
 
@@ -150,5 +151,4 @@ def _view() -> str:
 _SCHEMA: Final = (
     *(_table(table) for table in TABLES),
     *(trigger for table in TABLES for trigger in _triggers(table)),
-    _view(),
 )

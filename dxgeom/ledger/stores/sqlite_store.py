@@ -39,7 +39,8 @@ class SqliteSession:
 
     def records_from(self, position: int) -> Iterable[Record]:
         found: list[Record] = []
-        for table in TABLES:
+        last = self.last_given()
+        for table in (table for table in TABLES if last.get(table.name, 0) >= position):
             names = ", ".join(column.name for column in table.columns)
             query = f"SELECT position, seal, {names} FROM {table.name} WHERE position >= ?"  # noqa: S608
             rows = self._connection.execute(query, (position,))
