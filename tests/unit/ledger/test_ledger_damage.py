@@ -28,8 +28,10 @@ def charge(ledger: Ledger) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     with opened(tmp_path / "a.db") as ledger:
-        for _ in range(3):
+        for _ in range(2):
             charge(ledger)
+        last = ledger.charge(Fraction(1, 10), purpose="test", plan_fingerprint="p", key="k")
+        ledger.store(last, "an answer")
     return tmp_path / "a.db"
 
 
@@ -54,13 +56,13 @@ def altered(path: Path, *statements: str) -> None:
         "UPDATE entries SET spend = '2/20' WHERE number = 2",
         "UPDATE entries SET spend = '-1/10' WHERE number = 2",
         "UPDATE entries SET spend = 'nan' WHERE number = 2",
-        "UPDATE entries SET spend = x'00' WHERE number = 2",
+        "UPDATE entries SET spend = CAST(x'00' AS TEXT) WHERE number = 2",
         "UPDATE entries SET number = 7 WHERE number = 3",
         "DELETE FROM entries WHERE number = 1",
         "DELETE FROM entries WHERE number = 3",
         "DELETE FROM entries",
-        "UPDATE account SET policy_name = 'm'",
-        "DELETE FROM account",
+        "UPDATE accounts SET policy_name = 'm'",
+        "DELETE FROM accounts",
     ],
 )
 def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, statement: str) -> None:
@@ -77,10 +79,24 @@ def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, s
     [
         "UPDATE entries SET spend = '1/100'",
         "DELETE FROM entries WHERE number = 3",
-        "INSERT OR REPLACE INTO entries VALUES (2, '1/100', 'x', 'x', 'x', 'x')",
-        "INSERT INTO entries VALUES (9, '1/100', 'x', 'x', 'x', 'x')",
-        "UPDATE account SET budget = '2'",
-        "DELETE FROM account",
+        *(
+            f"INSERT {replacing} INTO entries VALUES "
+            f"({place}, 1, NULL, NULL, {key}, '1/100', 'x', 'x', 'x', 'x', 'x', 0, 'x')"
+            for replacing, place, key in (
+                ("OR REPLACE", "4, 2", "NULL"),
+                ("OR REPLACE", "7, 2", "NULL"),
+                ("OR REPLACE", "7, 4", "'k'"),
+                ("", "8, 4", "NULL"),
+                ("", "NULL, 4", "NULL"),
+            )
+        ),
+        "INSERT OR REPLACE INTO answers VALUES (7, 3, 'inside', 1, 'x', x'00', 'x')",
+        "UPDATE answers SET content = x'00'",
+        "DELETE FROM answers",
+        "UPDATE accounts SET budget = '2'",
+        "DELETE FROM accounts",
+        "INSERT OR REPLACE INTO accounts VALUES (7, 2, 'n', 'f', '9', 'pure', 'x')",
+        "UPDATE data_sets SET people = 'disjoint'",
     ],
 )
 def test_the_file_itself_refuses_changes(path: Path, statement: str) -> None:
@@ -90,7 +106,7 @@ def test_the_file_itself_refuses_changes(path: Path, statement: str) -> None:
 
 def test_a_ledger_whose_triggers_were_taken_away_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TRIGGER entries_stays_on_DELETE")
+        connection.execute("DROP TRIGGER entries_stay_on_DELETE")
     with pytest.raises(LedgerError, match="triggers that protect them, were altered"):
         opened(path)
 
@@ -114,8 +130,8 @@ def test_a_ledger_that_vanished_is_refused_and_not_begun_anew(path: Path) -> Non
 
 def test_a_newer_layout_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="layout version 2, and this dxgeom knows version 1"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="layout version 3, and this dxgeom knows version 2"):
         opened(path)
 
 
@@ -216,3 +232,10 @@ def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
         with pytest.raises(LedgerError, match="cannot be opened for writing"):
             opened(open_folder / "new.db")
     open_folder.chmod(0o755)
+
+
+def test_fields_of_a_wrong_kind_are_refused_by_the_file_itself(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TRIGGER entries_stay_on_UPDATE")
+        with pytest.raises(sqlite3.IntegrityError, match="cannot store BLOB"):
+            connection.execute("UPDATE entries SET spend = x'00'")
