@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
 
@@ -22,11 +23,11 @@ class BatchEncoder:
 
     def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
         """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is missing or no value."""
+        reading = self._universe.reading
+        each = zip(self._universe.attributes, reading.attributes, reading.cells, self._met, strict=True)
         return [
-            _codes(attribute, [batch.column(f"k{place}") for place in places], met)
-            for attribute, places, met in zip(
-                self._universe.attributes, self._universe.raw_places, self._met, strict=True
-            )
+            _codes(attribute, one, [batch.column(f"k{cell}") for cell in cells], met)
+            for attribute, one, cells, met in each
         ]
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -34,8 +35,10 @@ class BatchEncoder:
         return self._universe.indices_of(codes)
 
 
-def _codes(attribute: Attribute, columns: list[Any], met: dict[str | None, int]) -> NDArray[np.int64]:
-    if attribute.read_as == "numbers":
+def _codes(
+    attribute: Attribute, reading: CellReading, columns: list[Any], met: dict[str | None, int]
+) -> NDArray[np.int64]:
+    if reading.read_as == "numbers":
         return attribute.encode_cells([_numbers(column) for column in columns])
     (column,) = columns
     return _codes_of_words(attribute, column, met)

@@ -49,7 +49,7 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
 
 def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
     encoder, read = BatchEncoder(reader.universe), 0
-    attributes = list(zip(reader.universe.attributes, reader.universe.raw_places, strict=True))
+    attributes = list(zip(reader.universe.attributes, reader.universe.reading.places, strict=True))
     for batch in reader.batches_with_text():
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
@@ -66,7 +66,7 @@ def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
 
 
 def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
-    read, last = 0, len(reader.universe.raw_columns)
+    read, last = 0, len(reader.universe.reading.columns)
     for batch in reader.batches_with_text():
         for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
             yield read + int(row) + 1, f"the count is {cell_text(batch.column(f's{last}')[int(row)].as_py())}"

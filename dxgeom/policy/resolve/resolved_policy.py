@@ -40,7 +40,7 @@ class ResolvedPolicy:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the meaning: attributes, labels, coordinates, bounds and budget.
+        """SHA-256 of the meaning: attributes, labels, coordinates, how rows are read, bounds and budget.
 
         Comments, layout, the policy's name, and the order and repetition of rules do not change it.
         """
@@ -57,6 +57,8 @@ class ResolvedPolicy:
         }
         if self.universe.listed is not None:
             meaning["listed"] = self.universe.listed.tolist()
+        if self.universe.stated_reading is not None:
+            meaning["reading"] = self.universe.reading.digest
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

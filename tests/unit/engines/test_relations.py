@@ -139,5 +139,5 @@ def test_a_column_that_never_held_a_value_is_missing_in_every_row(made: Any, tmp
     days = DateAttribute("d", date(2024, 1, 1), date(2024, 1, 2), 1)
     numbers = RangeAttribute("n", Fraction(0), Fraction(1), Fraction(1))
     universe = Universe((*WORDS.attributes, numbers, days))
-    with pytest.raises(DataError, match="3 of 3 rows are outside .*\n.*a is missing.*n is missing.*d is missing"):
+    with pytest.raises(DataError, match=r"3 of 3 rows are outside .*\n.*a is missing.*n is missing.*d is missing"):
         histogram_of_table(made(tmp_path), universe)
