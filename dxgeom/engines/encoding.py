@@ -22,7 +22,7 @@ class BatchEncoder:
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
 
     def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
-        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is missing or no value."""
+        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is no value, or may not be missing."""
         reading = self._universe.reading
         each = zip(self._universe.attributes, reading.attributes, reading.cells, self._met, strict=True)
         return [
@@ -38,23 +38,28 @@ class BatchEncoder:
 def _codes(
     attribute: Attribute, reading: CellReading, columns: list[Any], met: dict[str | None, int]
 ) -> NDArray[np.int64]:
+    beyond = OUTSIDE if reading.unlisted is None else reading.unlisted
     if reading.read_as == "numbers":
-        return attribute.encode_cells([_numbers(column) for column in columns])
+        numbers = [_numbers(column) for column in columns]
+        readable = np.logical_and.reduce([np.isfinite(one) for one in numbers])
+        codes = attribute.encode_cells(numbers)
+        return np.where((codes == OUTSIDE) & readable, beyond, codes)
     (column,) = columns
-    return _codes_of_words(attribute, column, met)
+    return _codes_of_words(attribute, column, met, beyond)
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int]) -> NDArray[np.int64]:
+def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int], beyond: int) -> NDArray[np.int64]:
     coded = column.dictionary_encode(null_encoding="encode")
     words: list[str | None] = coded.dictionary.to_pylist()
     new = [word for word in words if word and word not in met]
     code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([new]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
-    codes = np.array([met.get(word, OUTSIDE) for word in words], dtype=np.int64)
+    nothing = OUTSIDE if attribute.missing is None else attribute.missing
+    codes = np.array([met.get(word, beyond) if word else nothing for word in words], dtype=np.int64)
     places: NDArray[np.int32] = coded.indices.to_numpy(zero_copy_only=False)
     return codes[places]

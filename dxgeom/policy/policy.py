@@ -213,7 +213,7 @@ def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistake
     except TooLarge as error:
         mistakes.add("DX138", resolved.universe_span, str(error))
         raise PolicyError(mistakes.found) from error
-    apart = unprotected_records(description, universe, edges)
+    apart = unprotected_records(description, universe, edges, resolved.public)
     return (), apart, lambda: lower_listed(universe, description, edges)
 
 

@@ -26,6 +26,7 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys, MissingSyntax
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
@@ -101,8 +102,18 @@ def test_the_examples_use_every_word_of_the_language():
         for model in (document, document.universe, *rules, *secrets, *attributes):
             used.setdefault(type(model), set()).update(model.model_fields_set)
     kinds = [kind.syntax for kind in ATTRIBUTE_KINDS if kind is not WORDS]
+    common = set(AttributeKeys.model_fields)
     for model in (PolicySyntax, UniverseSyntax, RuleSyntax, SecretsSyntax, *kinds):
-        assert used[model] == set(model.model_fields), model.__name__
+        own = set(model.model_fields) - (common if model in kinds else set())
+        assert own <= used[model] <= set(model.model_fields), model.__name__
+    assert set().union(*(used[kind] & common for kind in kinds)) == common
+    stated = [
+        one.missing
+        for document in documents
+        for one in document.universe.attributes.values()
+        if hasattr(one, "missing")
+    ]
+    assert {type(one) for one in stated} == {type(None), str, MissingSyntax}
     assert any(isinstance(one, tuple) for document in documents for one in document.universe.attributes.values())
     chosen = {type(rule.individuals) for document in documents for rule in document.rules if rule.individuals}
     assert chosen == {dict, str}
@@ -346,6 +357,21 @@ def test_attributes_together_are_one_secret():
         return Fraction(1) * pair + if_other(one, other, quarter="0.5")
 
     assert obeys(example("tenants"), expected)
+
+
+def test_a_missing_value_is_its_epsilon_from_every_other_and_a_public_one_is_apart():
+    bins = ["[0, 18)", "[18, 65)", "[65, 110]"]
+
+    def expected(one: Record, other: Record) -> Exact:
+        insurances = {one["insurance"], other["insurance"]}
+        if "missing" in insurances and len(insurances) == 2:
+            return INFINITE
+        ages = {one["age"], other["age"]}
+        steps = 1 if "missing" in ages else abs(bins.index(one["age"]) - bins.index(other["age"]))
+        return Fraction(steps * (len(ages) - 1), 2) + if_other(one, other, sex="0.5", insurance="0.4")
+
+    assert obeys(example("admissions"), expected)
+    assert example("admissions").universe.attribute("sex").labels == ("F", "M", "other", "missing")
 
 
 def test_bins_are_epsilon_times_the_distance_of_their_middles():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.axis_pairs import axis_labels, pairs_within_sets
@@ -150,6 +151,11 @@ def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
                 yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
             columns = _occurring(which[:-1])
             yield PairBlock(columns, np.full_like(columns, which[-1]), np.full(columns.size, round_down(epsilon)))
+        case OneMoreMetric(inner=inner, epsilon=far):
+            yield from map(metric.nearer, _blocks(inner, which[:-1]))
+            if far is not None:
+                columns = _occurring(which[:-1])
+                yield PairBlock(columns, np.full_like(columns, which[-1]), np.full(columns.size, round_down(far)))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)

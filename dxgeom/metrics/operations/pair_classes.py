@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
 from dxgeom.metrics.families.axis_pairs import pairs_within_sets
@@ -211,6 +212,19 @@ def _pairs_of_cells(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBl
         case PartitionMetric(blocks=blocks, epsilon=epsilon):
             for first, second in pairs_within_sets(blocks, which):
                 yield PairBlock(first, second, np.full(first.size, round_down(epsilon)))
+        case OneMoreMetric(inner=inner, epsilon=epsilon):
+            yield from map(metric.nearer, _pairs_of_cells(inner, which[:-1]))
+            if epsilon is not None:
+                cells = np.unique(which[:-1])
+                yield PairBlock(cells, np.full_like(cells, which[-1]), np.full(cells.size, round_down(epsilon)))
+        case DiscreteMetric(epsilon=epsilon):
+            cells = np.unique(which)
+            refuse_pairs(cells.size * (cells.size - 1) // 2)
+            for first, second in all_pairs(cells.size):
+                yield PairBlock(cells[first], cells[second], np.full(first.size, round_down(epsilon)))
+        case CapMetric(inner=inner, epsilon=epsilon):
+            yield from _pairs_of_cells(inner, which)
+            yield from _pairs_of_cells(DiscreteMetric(inner.size, epsilon), which)
         case _:
             for pairs in metric.generating_pairs():
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)

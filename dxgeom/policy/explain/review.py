@@ -12,6 +12,7 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
 from dxgeom.policy.explain.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
 from dxgeom.policy.explain.tightening_listed import examine_listed
@@ -61,6 +62,7 @@ class Review:
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
     neighbours: str
+    missing: tuple[MissingReview, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -106,6 +108,7 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
+            *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
@@ -134,6 +137,7 @@ class Review:
             "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
+            **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
             "warnings": list(self.warnings),
@@ -181,6 +185,7 @@ def review(
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
+        missing=missing_reviews(policy, tuple(parts)),
     )
 
 

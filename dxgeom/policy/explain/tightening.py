@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
@@ -108,7 +109,7 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
     if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
-        diameter, smallest = _closed_form(capped)
+        diameter, smallest = closed_form(capped)
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
@@ -152,7 +153,7 @@ def _slack(stated: Matrix, given: Matrix) -> bool:
 def work_of(metric: Metric) -> int:
     """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
     match metric:
-        case CapMetric(inner=inner) | PresenceMetric(inner=inner):
+        case CapMetric(inner=inner) | PresenceMetric(inner=inner) | OneMoreMetric(inner=inner):
             return work_of(inner)
         case GraphMetric():
             return metric.size * metric.first.size
@@ -160,13 +161,20 @@ def work_of(metric: Metric) -> int:
             return 0
 
 
-def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
+def closed_form(metric: Metric) -> tuple[float | None, float | None]:
+    """The largest distance and the smallest above 0, without looking at pairs; None where that is not known."""
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
-            diameter, smallest = _closed_form(inner)
+            diameter, smallest = closed_form(inner)
             ceiling = round_down(epsilon)
             return (None if diameter is None else min(diameter, ceiling)), (
                 None if smallest is None else min(smallest, ceiling)
+            )
+        case OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
+            diameter, smallest = closed_form(inner)
+            away = round_down(epsilon)
+            return (None if diameter is None else max(away, min(diameter, 2 * away))), (
+                None if smallest is None else min(smallest, away)
             )
         case DiscreteMetric(epsilon=epsilon):
             return round_down(epsilon), round_down(epsilon)

@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.places import PlacesAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import METRES, AttributeKind, Declared, Misfit, written_as, wrote
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
 from dxgeom.policy.source.lengths import Length
@@ -22,7 +23,7 @@ _FARTHEST: Final = Fraction(10**12)
 
 
 @final
-class PlacesSyntax(BaseModel):
+class PlacesSyntax(AttributeKeys):
     """``{points: file.csv, key: …, latitude: …, longitude: …}`` or ``{…, x: …, y: …, unit: m}``."""
 
     model_config = written_as("Places", "the rows of a CSV file beside the policy, on the globe or in a plane.")

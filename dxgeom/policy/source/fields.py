@@ -40,6 +40,11 @@ def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
     return number
 
 
+def epsilon_of(value: Any) -> Fraction:
+    """An epsilon, exactly. Raises: PydanticCustomError for what is none."""
+    return _positive(value, _EPSILON)
+
+
 def _length(value: Any) -> Length:
     if isinstance(value, Length):
         return value
@@ -86,13 +91,19 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 _DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,12})?$"
 _NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": f"^[+-]?{_DIGITS}"})
-_POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^\+?{_DIGITS}", "exclusiveMinimum": 0})
+EPSILON_SCHEMA: Final[dict[str, Any]] = {
+    "type": ["number", "string"],
+    "pattern": rf"^\+?{_DIGITS}",
+    "exclusiveMinimum": 0,
+}
+"""How editors check an epsilon."""
+_POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
 _NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
-Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(lambda value: _positive(value, _EPSILON)), _POSITIVE_SCHEMA]
+Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]

@@ -14,11 +14,13 @@ from dxgeom.universe.attributes import Attribute, CellType
 class CellReading:
     """How a row says which value of one attribute it has.
 
-    ``columns``: the columns of the table that say it; ``read_as``: what their cells are read as.
+    ``columns``: the columns of the table that say it; ``read_as``: what their cells are read as; ``unlisted``: the code
+    of rows whose cells are there but name no value, None where these are outside the universe.
     """
 
     columns: tuple[str, ...]
     read_as: CellType
+    unlisted: int | None = None
 
     @property
     def cells(self) -> int:
@@ -28,7 +30,7 @@ class CellReading:
     @property
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests read every row alike."""
-        return [list(self.columns), self.read_as]
+        return [list(self.columns), self.read_as, self.unlisted]
 
 
 @final

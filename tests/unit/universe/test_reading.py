@@ -27,7 +27,11 @@ def test_a_column_that_several_attributes_need_is_read_once() -> None:
     assert reading.columns == ("sex", "lon", "lat")
     assert reading.places == ((0,), (1, 2), (2,))
     assert reading.cells == ((0,), (1, 2), (3,))
-    assert reading.digest == [[["sex"], "words"], [["lon", "lat"], "numbers"], [["lat"], "words"]]
+    assert reading.digest == [
+        [["sex"], "words", None],
+        [["lon", "lat"], "numbers", None],
+        [["lat"], "words", None],
+    ]
 
 
 def test_a_reading_has_one_entry_for_each_attribute() -> None:

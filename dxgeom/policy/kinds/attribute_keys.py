@@ -1,0 +1,69 @@
+"""The keys that every kind of attribute has: how tables say its values, and what holds where they say none."""
+
+from __future__ import annotations
+
+from abc import ABC
+from fractions import Fraction
+from typing import Annotated, Any, Final, Literal, TypeAlias, final
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.source.fields import EPSILON_SCHEMA, Epsilon, epsilon_of, wrong_field
+
+_WRITE_MISSING: Final = "write {epsilon: 0.5}, public or refuse"
+
+
+@final
+class MissingSyntax(BaseModel):
+    """``{epsilon: e}``: how far the missing value is from every other."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: Epsilon
+
+
+def _missing(value: Any) -> MissingSyntax | str:
+    if isinstance(value, MissingSyntax) or (isinstance(value, str) and value in ("public", "refuse")):
+        return value
+    if not isinstance(value, dict) or list(value) != ["epsilon"]:
+        raise wrong_field("DX108", "how a missing value counts is expected here", _WRITE_MISSING)
+    try:
+        return MissingSyntax.model_construct(epsilon=epsilon_of(value["epsilon"]))
+    except PydanticCustomError as error:
+        raise wrong_field(error.type, f"the epsilon of a missing value: {error.message()}", _WRITE_MISSING) from error
+
+
+_MISSING_SCHEMA = {
+    "anyOf": [
+        {"enum": ["public", "refuse"]},
+        {
+            "type": "object",
+            "properties": {"epsilon": EPSILON_SCHEMA},
+            "required": ["epsilon"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_MISSING: Final = (
+    "{epsilon: e}: a missing value is one of its own, e from every other; 'public': whether it is missing is not "
+    "hidden; 'refuse', as without this key: rows that lack it are outside."
+)
+_UNLISTED: Final = (
+    "The value of rows whose word is none of the attribute's: one of its own, or for a list of words a new one."
+)
+Missing: TypeAlias = Annotated[
+    MissingSyntax | Literal["public", "refuse"] | None, PlainValidator(_missing), WithJsonSchema(_MISSING_SCHEMA)
+]
+
+
+class AttributeKeys(BaseModel, ABC):
+    """What may stand beside the values of an attribute, whatever its kind."""
+
+    missing: Annotated[Missing, Field(description=_MISSING)] = None
+    unlisted: Annotated[str | None, Field(description=_UNLISTED)] = None
+
+    @property
+    def missing_epsilon(self) -> Fraction | None:
+        """How far the missing value is from every other; None where it is no value."""
+        return self.missing.epsilon if isinstance(self.missing, MissingSyntax) else None
