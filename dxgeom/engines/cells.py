@@ -1,4 +1,7 @@
-"""What an attribute is handed of each row: the cells of its columns as words, as numbers or as days."""
+"""The cells of a column as words, as numbers or as days.
+
+A missing cell is null (or NaN among numbers); one that is there but is no number is infinite, which no value is.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,13 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
+from dxgeom.engines.moments import at_clocks, instants_of_text
 from dxgeom.engines.sources import Source
 from dxgeom.errors import DataError
-from dxgeom.universe.reading.reading import CellReading
 
 
-def cells_of(source: Source, reading: CellReading, places: tuple[int, ...]) -> list[Any]:
-    """The cells of one attribute's columns, which stand at ``places`` of the source: text, or float64.
-
-    A missing cell is null (or NaN among numbers); one that is there but is no number is infinite, which no value is.
-    Raises: DataError for a column whose type does not fit.
-    """
-    match reading.read_as:
-        case "days":
-            read = _day
-        case "numbers":
-            read = _number
-        case "words":
-            read = _word
-    return [read(source, place, name) for place, name in zip(places, reading.columns, strict=True)]
-
-
-def _number(source: Source, position: int, name: str) -> Any:
+def number_cell(source: Source, position: int, name: str) -> Any:
+    """As float64. Raises: DataError for a column whose type does not fit."""
     column, kind = source.rows[f"k{position}"], source.types[position]
     if _is_number(kind):
         return column.cast("float64")
@@ -39,7 +27,8 @@ def _number(source: Source, position: int, name: str) -> Any:
     raise wrong_type(source, name, kind, "numbers", "convert the column to numbers")
 
 
-def _word(source: Source, position: int, name: str) -> Any:
+def word_cell(source: Source, position: int, name: str) -> Any:
+    """As text. Raises: DataError for a column whose type does not fit."""
     column, kind = source.rows[f"k{position}"], source.types[position]
     if is_text(kind):
         return column
@@ -48,23 +37,30 @@ def _word(source: Source, position: int, name: str) -> Any:
     raise wrong_type(source, name, kind, "text", "convert the column to text, written as the policy writes its values")
 
 
-def _day(source: Source, position: int, name: str) -> Any:
+def day_cell(source: Source, position: int, name: str, zone: str | None = None) -> Any:
+    """As text, year-month-day; of instants the day that calendars show in ``zone``.
+
+    Raises: DataError for a column whose type does not fit.
+    """
     column, kind = source.rows[f"k{position}"], source.types[position]
+    knows_zone = pa.types.is_timestamp(kind) and kind.tz is not None
+    if zone is not None and is_text(kind):
+        day = at_clocks(zone, instants_of_text(column)).date().cast("string")
+        return ibis.coalesce(day, column)
+    if zone is not None and knows_zone:
+        return at_clocks(zone, column).date().cast("string")
     if is_text(kind):
         return column
-    if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None):
+    if zone is None and (pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and not knows_zone)):
         return column.cast("date").cast("string")
     if _holds_nothing(source, position):
         return column.cast("string")
-    if pa.types.is_timestamp(kind):
-        raise wrong_type(
-            source,
-            name,
-            kind,
-            "dates",
-            "its days depend on the time zone: convert the column to dates in the one meant",
-        )
-    raise wrong_type(source, name, kind, "dates", "convert the column to dates, or to text such as 2024-02-29")
+    advice = "convert the column to dates, or to text such as 2024-02-29"
+    if knows_zone:
+        advice = "its days depend on the time zone: convert the column to dates in the one meant, or say 'zone'"
+    elif zone is not None:
+        advice = "its moments know no zone of their own: leave out 'zone'"
+    raise wrong_type(source, name, kind, "dates", advice)
 
 
 def wrong_type(source: Source, name: str, kind: pa.DataType, needed: str, advice: str) -> DataError:

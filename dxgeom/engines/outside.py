@@ -53,15 +53,16 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
 def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, str]]:
     """Examples; the attributes that lack a value in one of them are added to ``empty``."""
     encoder, read = BatchEncoder(reader.universe), 0
-    attributes = list(zip(reader.universe.attributes, reader.universe.reading.places, strict=True))
+    reading = reader.universe.reading
+    attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
     for batch in reader.batches_with_text():
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
             told = []
-            for k, (attribute, places) in enumerate(attributes):
+            for k, (attribute, one, places) in enumerate(attributes):
                 if codes[k][row] == OUTSIDE:
                     cells = [batch.column(f"s{place}")[int(row)].as_py() for place in places]
-                    told.append(attribute.outside(cells))
+                    told.append(one.outside(attribute, cells))
                     empty |= {attribute.name} if lacks_a_value(attribute, cells) else set()
             yield (
                 read + int(row) + 1,

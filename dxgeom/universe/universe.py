@@ -84,6 +84,12 @@ class Universe:
         own = tuple(map(plain_reading, self.attributes))
         return Reading(own) if self.stated_reading is None else self.stated_reading
 
+    @property
+    def reading_in_words(self) -> tuple[str, ...]:
+        """A sentence for each attribute that is not read as it stands."""
+        each = zip(self.attributes, self.reading.attributes, strict=True)
+        return tuple(sentence for attribute, one in each for sentence in one.sentences(attribute))
+
     def lists_the_same_records(self, other: Universe) -> bool:
         """Whether an index means the same record in both: the same names, labels and list in the same order."""
         one, another = (np.empty(0) if each.listed is None else each.listed for each in (self, other))

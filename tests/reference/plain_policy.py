@@ -79,8 +79,10 @@ def _attribute(name: str, written: Any, folder: Path) -> PlainAttribute:
 def _written(name: str, written: Any, folder: Path) -> PlainAttribute:
     kind = type(written).__name__
     if kind == "ListedWordsSyntax":
-        more = () if written.unlisted in (None, *written.values) else (written.unlisted,)
-        return PlainAttribute(name, "", (*written.values, *more), None, "")
+        listed = written.values
+        listed = listed if isinstance(listed, tuple) else tuple((folder / listed.file).read_text().split("\n")[:-1])
+        more = () if written.unlisted in (None, *listed) else (written.unlisted,)
+        return PlainAttribute(name, "", (*listed, *more), None, "")
     if kind == "RangeSyntax":
         low, high = written.range
         places = [low + k * written.step for k in range(int((high - low) / written.step) + 1)]

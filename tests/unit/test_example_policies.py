@@ -8,9 +8,11 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -360,18 +362,39 @@ def test_attributes_together_are_one_secret():
 
 
 def test_a_missing_value_is_its_epsilon_from_every_other_and_a_public_one_is_apart():
-    bins = ["[0, 18)", "[18, 65)", "[65, 110]"]
+    spots = {row["site"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("admissions/sites.csv")}
 
     def expected(one: Record, other: Record) -> Exact:
         insurances = {one["insurance"], other["insurance"]}
         if "missing" in insurances and len(insurances) == 2:
             return INFINITE
-        ages = {one["age"], other["age"]}
-        steps = 1 if "missing" in ages else abs(bins.index(one["age"]) - bins.index(other["age"]))
-        return Fraction(steps * (len(ages) - 1), 2) + if_other(one, other, sex="0.5", insurance="0.4")
+        away = Fraction(great_circle(spots[one["place"]], spots[other["place"]])) / 20
+        return away + if_other(one, other, age="0.5", chapter="0.5", half="0.25", insurance="0.4")
 
+    universe = example("admissions").universe
     assert obeys(example("admissions"), expected)
-    assert example("admissions").universe.attribute("sex").labels == ("F", "M", "other", "missing")
+    assert universe.attribute("age").labels == ("[0, 65)", "[65, 110]", "missing")
+    assert universe.attribute("chapter").labels == ("I", "J", "other")
+    assert universe.reading.columns == ("year", "born", "icd", "admitted", "longitude", "latitude", "insurance")
+
+
+def test_what_is_worked_out_row_by_row_is_what_python_makes_of_each_row():
+    universe = example("admissions").universe
+    spots = {row["site"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("admissions/sites.csv")}
+    expected = np.zeros(universe.size, dtype=np.int64)
+    for row in cells("admissions/admissions.csv"):
+        here = (float(row["latitude"]), float(row["longitude"]))
+        clock = datetime.fromisoformat(row["admitted"].replace("Z", "+00:00")).astimezone(ZoneInfo("Europe/Berlin"))
+        record = {
+            "age": int(row["year"]) - int(row["born"]) if row["born"] else None,
+            "chapter": row["icd"][:1] if row["icd"][:1] in "IJ" else "other",
+            "half": (clock.month + 2) // 3,
+            "place": min(spots, key=lambda site: great_circle(here, spots[site])),
+            "insurance": row["insurance"],
+        }
+        expected[universe.index(record)] += 1
+    found = histogram_of_table(POLICIES / "admissions" / "admissions.csv", universe)
+    assert found.counts.tolist() == expected.tolist()
 
 
 def test_bins_are_epsilon_times_the_distance_of_their_middles():

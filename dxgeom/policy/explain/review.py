@@ -63,6 +63,7 @@ class Review:
     unprotected: tuple[str, ...]
     neighbours: str
     missing: tuple[MissingReview, ...] = ()
+    read: tuple[str, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -108,6 +109,7 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
+            *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
@@ -137,6 +139,7 @@ class Review:
             "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
+            **({"read": list(self.read)} if self.read else {}),
             **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
@@ -186,6 +189,7 @@ def review(
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
         missing=missing_reviews(policy, tuple(parts)),
+        read=policy.universe.reading_in_words,
     )
 
 

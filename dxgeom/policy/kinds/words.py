@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, final
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, Step, written_as
+from dxgeom.policy.source.data_files import read_words
+from dxgeom.policy.source.fields import wrong_field
 from dxgeom.policy.source.lengths import Length
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.wording import shown
@@ -33,12 +35,45 @@ class WordsKind(AttributeKind[tuple[str, ...], CategoricalAttribute]):
 
 
 @final
+class WordFile(BaseModel):
+    """``{file: words.txt}``: a word on every line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str
+
+
+def _words(value: Any) -> tuple[str, ...] | WordFile:
+    if isinstance(value, WordFile):
+        return value
+    if isinstance(value, dict) and list(value) == ["file"] and isinstance(value["file"], str):
+        return WordFile(file=value["file"])
+    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+        return tuple(value)
+    raise wrong_field("DX108", "a list of words is expected here", "write [M, F], or {file: words.txt}")
+
+
+_WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
+_FILE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"file": {"type": "string"}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+Words: TypeAlias = Annotated[
+    tuple[str, ...] | WordFile,
+    PlainValidator(_words),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _WORD}, _FILE]}),
+]
+
+
+@final
 class ListedWordsSyntax(AttributeKeys):
     """``{values: [a, b, …], …}``."""
 
     model_config = written_as("Values", "words, with what else is said of them.")
 
-    values: Annotated[tuple[str, ...], Field(description="The words.")]
+    values: Annotated[Words, Field(description="The words, or {file: words.txt}, which has one on every line.")]
 
 
 @final
@@ -53,7 +88,14 @@ class ListedWordsKind(AttributeKind[ListedWordsSyntax, CategoricalAttribute]):
     makes = CategoricalAttribute
 
     def resolve(self, syntax: ListedWordsSyntax, declared: Declared) -> CategoricalAttribute | None:
-        attribute = words_of(syntax.values, declared, ("values",))
+        listed = syntax.values
+        if isinstance(listed, WordFile):
+            file = listed.file
+            found = declared.read("values", file, lambda: read_words(declared.folder, file), "list of words", "text")
+            if found is None:
+                return None
+            listed = found
+        attribute = words_of(listed, declared, ("values",))
         if attribute is None or syntax.unlisted is None or syntax.unlisted in attribute.values:
             return attribute
         return CategoricalAttribute(declared.name, (*attribute.values, syntax.unlisted))

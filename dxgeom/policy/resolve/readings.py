@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from dxgeom.policy.derived.derivation import NotDerivable
+from dxgeom.policy.derived.derivations import expression_of
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import Declared
 from dxgeom.policy.source.mistakes import Mistakes
@@ -28,7 +30,26 @@ def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistak
 
 
 def _of_attribute(attribute: Attribute, syntax: Any, plain: CellReading, declared: Declared) -> CellReading:
-    if not isinstance(syntax, AttributeKeys) or syntax.unlisted is None:
+    if not isinstance(syntax, AttributeKeys):
+        return plain
+    return _with_unlisted(attribute, syntax, _derived(attribute, syntax, plain, declared), declared)
+
+
+def _derived(attribute: Attribute, syntax: AttributeKeys, plain: CellReading, declared: Declared) -> CellReading:
+    """Made from what the policy says, where it says something."""
+    try:
+        made = expression_of(attribute.name, lambda key: getattr(syntax, key, None), plain.read_as)
+        if made is not None and plain.columns != (attribute.name,):
+            raise NotDerivable("from", "it is found by coordinates, whose columns it names", "leave this out")
+    except NotDerivable as error:
+        at = (error.key,) if getattr(syntax, error.key, None) is not None else ()
+        declared.note("DX162", f": {error}", error.advice, at=at)
+        return plain
+    return plain if made is None else CellReading(made.columns, made.makes, plain.unlisted, made)
+
+
+def _with_unlisted(attribute: Attribute, syntax: AttributeKeys, plain: CellReading, declared: Declared) -> CellReading:
+    if syntax.unlisted is None:
         return plain
     known, column = attribute.present.labels, attribute.columns[0]
     words = isinstance(column, TextColumn) and not column.dates

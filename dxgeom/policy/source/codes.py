@@ -48,6 +48,9 @@ CODES: Final[dict[str, str]] = {
     # how tables are read
     "DX160": "a missing value whose name is taken already, or that another rule does not go with",
     "DX161": "a word for unlisted values on an attribute that can have none",
+    "DX162": "a derived column that cannot be worked out, or makes nothing that the attribute could be",
+    "DX163": "no time zone of that name",
+    "DX164": "columns or a reach of 'nearest' that do not fit the places",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",

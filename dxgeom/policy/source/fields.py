@@ -67,14 +67,22 @@ def _day(value: Any) -> date:
 
 
 def _whole_days(value: Any) -> int:
+    return _whole(value, "DX118", "the step is a whole number of days, at least 1")
+
+
+def whole_from_1(value: Any, what: str) -> int:
+    """A whole number of something, at least 1. Raises: PydanticCustomError for anything else."""
+    return _whole(value, "DX109", f"a whole number of {what}, at least 1, is expected here")
+
+
+def _whole(value: Any, code: str, message: str) -> int:
     try:
-        days = _number(value)
+        number = _number(value)
     except PydanticCustomError:
-        days = Fraction(0)
-    if days < 1 or days.denominator != 1:
-        advice = "write a whole number such as 1 or 7"
-        raise wrong_field("DX118", "the step is a whole number of days, at least 1", advice)
-    return int(days)
+        number = Fraction(0)
+    if number < 1 or number.denominator != 1:
+        raise wrong_field(code, message, "write a whole number such as 1 or 7")
+    return int(number)
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

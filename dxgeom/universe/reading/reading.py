@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, final
 
 from dxgeom.universe.attributes import Attribute, CellType
+from dxgeom.universe.reading.expressions import Expression
+from dxgeom.universe.wording import cell_text
 
 
 @final
@@ -14,23 +17,41 @@ from dxgeom.universe.attributes import Attribute, CellType
 class CellReading:
     """How a row says which value of one attribute it has.
 
-    ``columns``: the columns of the table that say it; ``read_as``: what their cells are read as; ``unlisted``: the code
-    of rows whose cells are there but name no value, None where these are outside the universe.
+    ``columns``: the columns of the table that say it; ``read_as``: what the attribute is handed; ``unlisted``: the code
+    of rows whose cells are there but name no value, None where these are outside the universe; ``expression``: what is
+    made of the columns first, None where the attribute is handed their cells.
     """
 
     columns: tuple[str, ...]
     read_as: CellType
     unlisted: int | None = None
+    expression: Expression | None = None
 
     @property
     def cells(self) -> int:
         """How many cells of a row the attribute is handed."""
-        return len(self.columns)
+        return len(self.columns) if self.expression is None else 1
+
+    def outside(self, attribute: Attribute, cells: Sequence[str | None]) -> str:
+        """What is wrong with a row whose columns hold these cells, which name no value of the attribute."""
+        if self.expression is None:
+            return attribute.outside(cells)
+        what = " and ".join(f"{name} is {cell_text(cell)}" for name, cell in zip(self.columns, cells, strict=True))
+        made = f"{attribute.name} ({self.expression})"
+        return f"{made}, where {what}: {attribute.accepted(cells[0] or '')}"
+
+    def sentences(self, attribute: Attribute) -> tuple[str, ...]:
+        """What a reader should know of how the attribute is read, where it is not as it stands."""
+        made = () if self.expression is None else (f"'{attribute.name}' is {self.expression}, row by row",)
+        if self.unlisted is None:
+            return made
+        return (*made, f"words that '{attribute.name}' does not list count as '{attribute.labels[self.unlisted]}'")
 
     @property
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests read every row alike."""
-        return [list(self.columns), self.read_as, self.unlisted]
+        made = None if self.expression is None else self.expression.digest
+        return [list(self.columns), self.read_as, self.unlisted, made]
 
 
 @final

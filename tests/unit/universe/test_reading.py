@@ -28,9 +28,9 @@ def test_a_column_that_several_attributes_need_is_read_once() -> None:
     assert reading.places == ((0,), (1, 2), (2,))
     assert reading.cells == ((0,), (1, 2), (3,))
     assert reading.digest == [
-        [["sex"], "words", None],
-        [["lon", "lat"], "numbers", None],
-        [["lat"], "words", None],
+        [["sex"], "words", None, None],
+        [["lon", "lat"], "numbers", None, None],
+        [["lat"], "words", None, None],
     ]
 
 
