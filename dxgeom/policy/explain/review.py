@@ -14,8 +14,14 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
-from dxgeom.policy.explain.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
-from dxgeom.policy.explain.tightening_listed import examine_listed
+from dxgeom.policy.explain.tightening import (
+    EXAMINED_SIZE,
+    LISTED,
+    AttributeExamination,
+    Tightening,
+    examine,
+    examine_listed,
+)
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
@@ -165,7 +171,6 @@ def review(
     else:
         found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
     examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
-    ceiling = _ceiling(policy.rules)
     return Review(
         file=file,
         name=policy.name,
@@ -179,7 +184,7 @@ def review(
                 rule.line,
                 rule.words,
                 sentence(rule, policy.budget),
-                belief(rule, placed, ceiling, policy.budget),
+                belief(rule, placed, _ceiling(policy.rules), policy.budget),
                 _idle(number, rule, examined),
                 _redundant(number, rule, policy.rules, examined),
             )

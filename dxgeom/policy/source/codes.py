@@ -66,11 +66,3 @@ CODES: Final[dict[str, str]] = {
     "DX215": "a mean or a number of records, where the policy keeps that number private",
     "DX218": "a mean of values that may be missing",
 }
-
-
-def meaning(code: str) -> str:
-    """The one-line meaning of a code.
-
-    Raises: KeyError for a code that does not exist.
-    """
-    return CODES[code]
