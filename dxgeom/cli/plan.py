@@ -104,7 +104,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"chosen  {plan.reason}",
             *ordinary,
             f"bound   {plan.bound_in_words}",
-            *([] if plan.bias_in_words is None else [f"bias    {plan.bias_in_words}"]),
+            *(f"bias    {said}" for said in plan.biases_in_words),
             "",
             f"each answer, at spend {plain(spend)}",
         ]

@@ -27,7 +27,7 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.release import Release
 
 
@@ -111,13 +111,15 @@ def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    worst = int(released.biases.argmax())
-    bias = f"bias       at most {brief(released.biases[worst])} ('{released.names[worst]}'), within the error bars"
+    changed = released.answer.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
+            *(f"bias       {said}" for said in released.answer.bars.in_words()),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, final
 
 from pydantic import BaseModel, Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
-from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.columns import EVERYBODY, ColumnReader
 from dxgeom.queries.query_kind import STRICT, Importance, Name, QueryKind, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
@@ -73,9 +74,9 @@ class Sum(QueryKind):
         chosen, found = columns.where(node), columns.numbers(value)
         if found is None or chosen is None:
             return None
-        numbers, unit = found
         name = f"sum of {one_line(value)}{condition_words(node)}"
-        return AskedQueries((name,), (unit,), (products(numbers, chosen),))
+        summed = products(found.weights, chosen)
+        return AskedQueries((name,), (found.unit,), (summed,), rounding=found.rounding(chosen), counted=chosen)
 
 
 @final
@@ -104,5 +105,6 @@ class Mean(QueryKind):
             columns.note("DX204", place, "a mean needs the number of records", advice)
         if found is None or records is None:
             return None
-        numbers, unit = found
-        return AskedQueries((f"mean {one_line(value)}",), (unit / records,), (numbers,))
+        whole = found.rounding(EVERYBODY)
+        rounding = replace(whole, per_record=whole.per_record / records)
+        return AskedQueries((f"mean {one_line(value)}",), (found.unit / records,), (found.weights,), rounding=rounding)

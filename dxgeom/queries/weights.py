@@ -11,6 +11,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 
 Row: TypeAlias = NDArray[np.int64]
@@ -24,12 +25,18 @@ class TooFine(Exception):
 @final
 @dataclass(frozen=True)
 class AskedQueries:
-    """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order."""
+    """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
+
+    ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer;
+    ``counted``: the table whose count is that of the records meant.
+    """
 
     names: tuple[str, ...]
     units: tuple[Fraction, ...]
     tables: tuple[WeightTable, ...]
     importance: Fraction = Fraction(1)
+    rounding: ValueRounding | None = None
+    counted: WeightTable | None = None
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

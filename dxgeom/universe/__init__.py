@@ -12,13 +12,15 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.universe.attributes import (
         Attribute as Attribute,
-        BinnedAttribute as BinnedAttribute,
         CategoricalAttribute as CategoricalAttribute,
-        NumericAttribute as NumericAttribute,
-        RangeAttribute as RangeAttribute,
     )
     from dxgeom.universe.columns import NumberColumn as NumberColumn, TextColumn as TextColumn
     from dxgeom.universe.dates import DateAttribute as DateAttribute
+    from dxgeom.universe.numbers.numeric_attributes import (
+        BinnedAttribute as BinnedAttribute,
+        NumericAttribute as NumericAttribute,
+        RangeAttribute as RangeAttribute,
+    )
     from dxgeom.universe.places import GraphAttribute as GraphAttribute, PointsAttribute as PointsAttribute
     from dxgeom.universe.weight_table import WeightTable as WeightTable
     from dxgeom.universe.weight_tables import WeightTables as WeightTables

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
+from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
@@ -43,7 +44,8 @@ class LinearQueries:
     that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a bare matrix;
     ``records`` is the public number of records where a query (a mean) was divided by it, so it is None where records
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
-    answer's squared error in a plan's objective; None for all alike.
+    answer's squared error in a plan's objective; None for all alike. ``rounding`` (K,): how far each answer can be from
+    one about raw numbers, whose values were rounded; left out, none is.
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,7 @@ class LinearQueries:
     universe: Universe | None = field(default=None, repr=False)
     records: int | None = None
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):
@@ -70,6 +73,7 @@ class LinearQueries:
         if self.importance is not None:
             positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
             _require(positive, "importance is one positive number per query")
+        _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
             require_nothing_for_absence(self.numerators, absent)
@@ -186,6 +190,7 @@ class LinearQueries:
             universe,
             records,
             importance if any(part.importance for part in parts) else None,
+            rounding=stacked_rounding([part.each_rounding for part in parts]),
         )
 
     @classmethod
@@ -198,6 +203,11 @@ class LinearQueries:
     def tables(self) -> WeightTables:
         """The numerators as tables."""
         return tables_of_matrix(self.weights) if isinstance(self.weights, np.ndarray) else self.weights
+
+    @property
+    def each_rounding(self) -> tuple[ValueRounding, ...]:
+        """(K,): how far each answer can be from one about raw numbers."""
+        return self.rounding or (ValueRounding(),) * self.count
 
     @property
     def count(self) -> int:
@@ -234,6 +244,8 @@ class LinearQueries:
         """SHA-256 of names and exact weights."""
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())
         digest.update(self.tables.digest.encode())
+        if any(one != ValueRounding() for one in self.rounding):
+            digest.update(repr(self.rounding).encode())
         return digest.hexdigest()
 
 

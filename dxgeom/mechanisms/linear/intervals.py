@@ -23,37 +23,44 @@ _MISSED = 5.2
 
 
 def half_widths(
-    mechanism: AdditiveMechanism, level: float, spend: Fraction, records: int | None
+    mechanism: AdditiveMechanism,
+    level: float,
+    spend: Fraction,
+    records: int | None,
+    rounding: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
     Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
     small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding
-    the weights can have changed. A known bias is counted at its worst: exactly for Laplace noise from level ½ on, else
-    by widening.
+    the weights can have changed. A known bias, that of changed queries and ``rounding`` (K,), is counted at its worst:
+    exactly for Laplace noise from level ½ on, else by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
     half_steps = mechanism.lattice_widths / 2
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
-    return np.asarray(_error_quantiles(mechanism, level, spend) + half_steps + drift)
+    biases = mechanism.biases if rounding is None else mechanism.biases + rounding
+    return np.asarray(_error_quantiles(mechanism, level, spend, biases) + half_steps + drift)
 
 
-def _error_quantiles(mechanism: AdditiveMechanism, level: float, spend: Fraction) -> NDArray[np.float64]:
+def _error_quantiles(
+    mechanism: AdditiveMechanism, level: float, spend: Fraction, biases: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """(K,): what noise and bias together exceed with probability 1 − level at most.
 
     For Laplace noise of scale c and a bias β the chance of more than w ≥ β is e^(−w/c)·cosh(β/c), rising with |β|; from
     level ½ on, the w with that chance 1 − level is at least β.
     """
     noise = _noise_quantiles(mechanism, level) / float(spend)
-    if mechanism.change is None:
+    if not np.any(biases):
         return noise
-    widened = noise + mechanism.biases
+    widened = noise + biases
     if not _is_independent_laplace(mechanism) or level < 0.5:
         return np.asarray(widened)
     scales = np.sqrt(mechanism.ideal_variances / 2) / float(spend)
-    noisy = scales > 0
-    share = mechanism.biases[noisy] / scales[noisy]
+    noisy = (scales > 0) & (biases > 0)
+    share = biases[noisy] / scales[noisy]
     # ln cosh x = x + ln(1 + e^−2x) − ln 2, which does not overflow.
     exact = share + np.log1p(np.exp(-2 * share)) - math.log(2) - math.log1p(-level)
     widened[noisy] = np.minimum(widened[noisy], scales[noisy] * exact * (1 + _ROUNDING))

@@ -22,7 +22,8 @@ def wrong_field(code: str, message: str, advice: str) -> PydanticCustomError:
     return PydanticCustomError(code, "{reason}", {"reason": message, "advice": advice})
 
 
-def _number(value: Any, advice: str = _DECIMAL) -> Fraction:
+def exact_field(value: Any, advice: str = _DECIMAL) -> Fraction:
+    """The number that a field holds. Raises: PydanticCustomError."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -34,7 +35,7 @@ def _number(value: Any, advice: str = _DECIMAL) -> Fraction:
 
 
 def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
-    number = _number(value, advice)
+    number = exact_field(value, advice)
     if number <= 0:
         raise wrong_field("DX109", "this number must be above 0", advice)
     return number
@@ -63,7 +64,7 @@ def _day(value: Any) -> date:
 
 def _whole_days(value: Any) -> int:
     try:
-        days = _number(value)
+        days = exact_field(value)
     except PydanticCustomError:
         days = Fraction(0)
     if days < 1 or days.denominator != 1:
@@ -90,7 +91,7 @@ _POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^
 _NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
-Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
+Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
 Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(lambda value: _positive(value, _EPSILON)), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.exact_projection import (
+from dxgeom.planner.answers.exact_projection import (
     NoSuchPointError,
     independent_equations,
     left_dependencies,
     nearest_point,
 )
-from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.universe.decimals import NotANumber, exact
 
 LARGEST = 300
