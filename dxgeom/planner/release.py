@@ -75,13 +75,15 @@ class Release(Generic[Answer]):
         infinite where that grows with a private number of records."""
         return self.answer.biases
 
-    def half_widths(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return self.answer.half_widths(level)
+    def half_widths(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` all are at once."""
+        return self.answer.half_widths(level, joint=joint)
 
-    def intervals(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        return self.answer.intervals(level)
+    def intervals(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
+        ``joint`` all do at once."""
+        return self.answer.intervals(level, joint=joint)
 
     def consistent(
         self: Release[LinearAnswers],

@@ -38,10 +38,25 @@ def half_widths(
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
-    half_steps = mechanism.lattice_widths / 2
-    drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
     biases = mechanism.biases if rounding is None else mechanism.biases + rounding
+    half_steps, drift = _lattice_errors(mechanism, records)
     return np.asarray(_error_quantiles(mechanism, level, spend, biases) + half_steps + drift)
+
+
+def widening(
+    mechanism: AdditiveMechanism, records: int | None, rounding: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """(K,): how far each answer can be from the truth beside its ideal noise: half steps of the lattice, rounded
+    weights of so many ``records``, changed queries, and ``rounding`` of values."""
+    half_steps, drift = _lattice_errors(mechanism, records)
+    return np.asarray(half_steps + drift + mechanism.biases + (0.0 if rounding is None else rounding))
+
+
+def _lattice_errors(
+    mechanism: AdditiveMechanism, records: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
+    return mechanism.lattice_widths / 2, drift
 
 
 def _error_quantiles(
@@ -56,7 +71,7 @@ def _error_quantiles(
     if not np.any(biases):
         return noise
     widened = noise + biases
-    if not _is_independent_laplace(mechanism) or level < 0.5:
+    if not is_independent_laplace(mechanism) or level < 0.5:
         return np.asarray(widened)
     scales = np.sqrt(mechanism.ideal_variances / 2) / float(spend)
     noisy = (scales > 0) & (biases > 0)
@@ -73,18 +88,35 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
     law = mechanism.law
     if law is None:
         return np.zeros(len(mechanism.ideal_variances))
-    if _is_independent_laplace(mechanism):
+    if is_independent_laplace(mechanism):
         # A Laplace scale is the root of half the variance.
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
-    mixing_matrix = mechanism.float_mixing
+    draws = simulated_noise(mechanism)
+    rank = safe_rank(len(draws), level)
+    return np.asarray(np.sort(draws, axis=0)[rank - 1])
+
+
+def simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
+    """(draws, K): the size of the ideal noise at spend 1 in a fixed simulation."""
+    law, mixing_matrix = mechanism.law, mechanism.float_mixing
+    if law is None:
+        return np.zeros((1, len(mixing_matrix)))
     count = min(SIMULATED, _ENTRIES // max(mixing_matrix.shape))
-    draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T), axis=0)
+    return np.asarray(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T))
+
+
+def safe_rank(count: int, level: float) -> int:
+    """Which of so many simulated draws in rising order is below the quantile with a chance below 1e-7.
+
+    Raises: UnsupportedCombination where that would be beyond the last one.
+    """
     rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
     if rank > count - 1:
         raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
-    return np.asarray(draws[rank - 1])
+    return rank
 
 
-def _is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
+def is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
+    """Whether every answer has Laplace noise of its own."""
     law = mechanism.law
     return law is not None and law.laplace_scales is not None and isinstance(mechanism.mixing, DiagonalMixing)

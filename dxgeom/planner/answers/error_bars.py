@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.bars.joint import joint_half_widths
 from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.value_rounding import rounding_biases
@@ -72,6 +74,19 @@ class ErrorBars:
             rounding[query] = min(rounding[query], own)
         shared = half_widths(self.mechanism, (1 + level) / 2, self.spend, self.records, rounding)
         widths[[*counted]] = shared[[*counted]]
+        return widths
+
+    def joint_half_widths(self, level: float) -> NDArray[np.float64]:
+        """(K,): with probability *at least* ``level`` every answer's error is at most its own of these."""
+        counted = {} if self.answers is None else self._counted_by
+        rounding = self.rounding.copy()
+        rounding[[*counted]] = 0.0
+        widths = joint_half_widths(self.mechanism, level, self.spend, self.records, rounding)
+        for query, count in counted.items():
+            # Where all errors are within their widths, the counts are, too.
+            most = max(float((self.answers or ())[count]) + widths[count], 0.0)
+            bias = self.queries.each_rounding[query].bias(Fraction(most) if math.isfinite(most) else None)
+            widths[query] += min(self.rounding[query], bias)
         return widths
 
     @cached_property

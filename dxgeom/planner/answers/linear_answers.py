@@ -56,13 +56,15 @@ class LinearAnswers:
         infinite where that grows with a private number of records."""
         return self.bars.biases
 
-    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return self.bars.half_widths(level)
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` all are at once."""
+        return self.bars.joint_half_widths(level) if joint else self.bars.half_widths(level)
 
-    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        widths = self.half_widths(level)
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
+        ``joint`` all do at once."""
+        widths = self.half_widths(level, joint=joint)
         return np.column_stack([self.values - widths, self.values + widths])
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
