@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dxgeom.cli.agreeing import (
+    Agreement,
+    ConsistentOption,
+    IntegersOption,
+    NonnegativeOption,
+)
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
@@ -68,6 +74,9 @@ def release(
     objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
+    consistent: ConsistentOption = False,
+    nonnegative: NonnegativeOption = False,
+    integers: IntegersOption = False,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: FormatOption = Format.text,
 ) -> None:
@@ -81,11 +90,13 @@ def release(
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
+    agreement = Agreement(consistent, nonnegative, integers)
     with refusals(output):
         chosen = planned(
             policy, queries, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
         )
-        # A level that no error bar can be computed for must not come to light when the budget is already spent.
+        # What cannot be done, such as a bar for that level, must not come to light when the budget is already spent.
+        agreement.check(chosen)
         chosen.half_widths(level, spend)
         released = chosen.release(
             str(data),
@@ -96,9 +107,10 @@ def release(
             count_column=count_column,
         )
         if output is Format.json:
-            print_json({**released.as_dict(level), "ledger": str(ledger)})
+            print_json({**released.as_dict(level), **agreement.as_document(released), "ledger": str(ledger)})
         else:
             _print(released, level, ledger)
+            agreement.print(released)
 
 
 def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None:
