@@ -72,7 +72,7 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
     law = mechanism.law
     if law is None:
         return
-    supports = _supports(law, mechanism.float_mixing)
+    supports = supports_of(law, mechanism.float_mixing)
     if supports is not None:
         values, dimension = supports
         yield values * gamma_quantile(dimension, level) * _OUTWARD
@@ -88,12 +88,13 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
         yield deviations * largest
 
 
-def _supports(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], int] | None:
-    """h_K of each row and the dimension of K; of what the noise is the image of, where K is known as that only."""
+def supports_of(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], int] | None:
+    """(n,): h_K of each of the ``rows`` (n, m), and the dimension of K; of what the noise is the image of, where K is
+    known as that only; None where it is not known."""
     if law.body is not None:
         return law.body.support_function(rows), law.dimension
     if isinstance(law, LinearImageNoise):
-        return _supports(law.inner, rows @ law.map)
+        return supports_of(law.inner, rows @ law.map)
     return None
 
 
