@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dxgeom.cli.agreeing import (
+    Agreement,
+    ConsistentOption,
+    IntegersOption,
+    NonnegativeOption,
+)
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
@@ -29,7 +35,7 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
 
@@ -77,6 +83,9 @@ def release(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
+    consistent: ConsistentOption = False,
+    nonnegative: NonnegativeOption = False,
+    integers: IntegersOption = False,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: FormatOption = Format.text,
 ) -> None:
@@ -90,6 +99,7 @@ def release(
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
+    agreement = Agreement(consistent, nonnegative, integers)
     with refusals(output):
         chosen = planned(
             policy,
@@ -101,7 +111,8 @@ def release(
             coarse_facets=coarse_facets,
         )
         amount = _amount(chosen, spend)
-        # A level that no error bar can be computed for must not come to light when the budget is already spent.
+        # What cannot be done, such as a bar for that level, must not come to light when the budget is already spent.
+        agreement.check(chosen)
         chosen.half_widths(level, amount)
         released = chosen.release(
             str(data),
@@ -111,7 +122,7 @@ def release(
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
         )
-        _print(released, level, ledger, output)
+        _print(released, agreement, level, ledger, output)
 
 
 def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
@@ -123,9 +134,9 @@ def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
     return plan.least_spend
 
 
-def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:
+def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:
     if output is Format.json:
-        print_json({**released.as_dict(level), "ledger": str(ledger)})
+        print_json({**released.as_dict(level), **agreement.as_document(released), "ledger": str(ledger)})
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
@@ -136,13 +147,15 @@ def _print(released: Release[LinearAnswers], level: float, ledger: Path, output:
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    worst = int(released.biases.argmax())
-    bias = f"bias       at most {brief(released.biases[worst])} ('{released.names[worst]}'), within the error bars"
+    changed = released.answer.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
+            *(f"bias       {said}" for said in released.answer.bars.in_words()),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
