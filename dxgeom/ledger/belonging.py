@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from dxgeom.ledger.book import Book, KeptAccount
-from dxgeom.ledger.data_set import DataSet
 from dxgeom.ledger.entry import PURE, Account, amount, storable
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Table
+from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.universe.columns import plain
 
 _ELSE: Final = "use that policy, or begin a new ledger in another file (which grants a new budget for the same data)"

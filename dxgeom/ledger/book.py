@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from dxgeom.ledger.data_set import DataSet
 from dxgeom.ledger.entry import Entry, exact
 from dxgeom.ledger.refusals import altered
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
+from dxgeom.metrics.checking.data_set import DataSet
 
 
 @final
@@ -55,6 +55,8 @@ class Book:
         self.answers: dict[int, KeptAnswer] = {}
         self.keys: dict[str, Entry] = {}
         self.seals: list[str] = []
+        self.receipt: tuple[int, str] | None = None
+        """The entry of the last row that is an entry or an answer, and that row's seal."""
         self.declared = 0
         self._spent: dict[tuple[int, str | None], Fraction] = defaultdict(Fraction)
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
@@ -154,6 +156,7 @@ class Book:
         kept = {name: row[name] for name in ("owner", "key", "reserved")}
         entry = Entry(number, spend, remaining=left, total=total, seal=record.seal, **stated, **kept)
         self.entries.append(entry)
+        self.receipt = (number, record.seal)
         if entry.key is not None:
             self.keys[entry.key] = entry
 
@@ -163,6 +166,7 @@ class Book:
             raise altered(self.described, f"row {record.position} answers no entry, or one that was answered")
         if row["place"] not in (INSIDE, BESIDE):
             raise altered(self.described, f"row {record.position} does not say where the answer is")
+        self.receipt = (entry, record.seal)
         self.answers[entry] = KeptAnswer(entry, row["place"] == BESIDE, row["bytes"], row["digest"], record.seal)
 
     def _exact(self, text: str, what: str) -> Fraction:

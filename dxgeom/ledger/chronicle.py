@@ -76,10 +76,10 @@ class Chronicle:
             self._seen = (book.ledger, book.position, book.seal)
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[Book, Session]]:
-        """The book at one moment; needs no right to write."""
+    def reading(self, *, whole: bool = False) -> Iterator[tuple[Book, Session]]:
+        """The book at one moment; needs no right to write. ``whole``: verified anew from its first row."""
         with self._verified().turn, self.store.reading() as session:
-            yield self._up_to_date(session, self._verified()), session
+            yield self._up_to_date(session, self._verified(), whole=whole), session
 
     def _verified(self) -> Verified:
         if self.store.path is None:
@@ -87,10 +87,10 @@ class Chronicle:
         with _LOOKUP:
             return _VERIFIED.setdefault((os.getpid(), self.store.path), Verified())
 
-    def _up_to_date(self, session: Session, kept: Verified) -> Book:
+    def _up_to_date(self, session: Session, kept: Verified, *, whole: bool = False) -> Book:
         identity = session.identity()
         book = kept.book
-        if book is None or kept.identity != identity or not _continued(book, session):
+        if whole or book is None or kept.identity != identity or not _continued(book, session):
             book = self._read_whole(session)
             self._check_nothing_gone(book, kept.book)
             kept.book, kept.identity = book, identity

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import final
 
 from dxgeom.errors import LedgerError
-from dxgeom.ledger.data_set import UNNAMED, DataSet
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
 PURE = "pure"
 """The currency of spends that add up: e^(Σ s·d) bounds the odds."""
@@ -93,10 +93,12 @@ def amount(number: object, what: str) -> Fraction:
 def storable(text: str, what: str) -> str:
     """The text itself, if a ledger can hold it.
 
-    Raises: LedgerError when it is not text that UTF-8 can write.
+    Raises: LedgerError when it is not text that UTF-8 can write, or has a character of code 0, which SQL cannot read.
     """
     if not isinstance(text, str):
         raise LedgerError(f"the {what} is text; found {type(text).__name__}")
+    if "\0" in text:
+        raise LedgerError(f"the {what} has a character of code 0; leave it out")
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -18,12 +18,12 @@ from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, missing_rows
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
-from dxgeom.ledger.data_set import UNNAMED, DataSet
 from dxgeom.ledger.entry import Account, Entry
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.tables import Field, Record, Table
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
 
 @final

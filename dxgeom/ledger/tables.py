@@ -1,7 +1,7 @@
 """What a ledger holds, row by row, and the chain of seals that ties the rows: the one definition that stores follow.
 
 Every row of every table has a position, counted from 1 over all tables, and a seal: SHA-256 of the parts
-"dxgeom ledger 2", the table's name, the seal of the row before ("" for the first), the position, and the row's
+"dxgeom ledger 2", the seal of the row before ("" for the first), the position, the table's name, and the row's
 fields in the table's order. Each part is written as its length in bytes, ":", its UTF-8 bytes, ","; integers in
 decimal, and what is NULL as "-,". So SQL can write the same bytes, and no two rows share them.
 """
@@ -125,7 +125,7 @@ class Record:
 
 def seal_of(table: Table, previous: str, position: int, fields: tuple[Field, ...]) -> str:
     """The seal of a row that follows the row with the seal ``previous``; "" for the first row."""
-    return _sha256((MARK, table.name, previous, position, *fields))
+    return _sha256((MARK, previous, position, table.name, *fields))
 
 
 def digest_of(entry_seal: str, content: bytes) -> str:

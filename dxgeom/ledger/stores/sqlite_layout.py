@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from dxgeom.ledger.refusals import RESTORE, unusable
-from dxgeom.ledger.tables import FORMAT, MARK, TABLES, Column, Table
+from dxgeom.ledger.tables import FORMAT, TABLES, Column, Table
 
 APPLICATION: Final = 0x64786C67
 """Marks a SQLite file as a ledger."""
@@ -126,26 +126,6 @@ def _triggers(table: Table) -> Iterator[str]:
     )
     for action in ("UPDATE", "DELETE"):
         yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n{_APPEND_ONLY}"
-
-
-def _piece(field: str) -> str:
-    return f"coalesce(length(CAST({field} AS BLOB)) || ':' || {field} || ',', '-,')"
-
-
-def chain_query() -> str:
-    """SQL for every row with the bytes that its seal is the SHA-256 of, so that anybody can check it."""
-    parts = "\n    UNION ALL ".join(
-        f"SELECT position, '{table.name}' AS kind, seal, "
-        + " || ".join(_piece(column.name) for column in table.columns)
-        + f" AS fields FROM {table.name}"
-        for table in TABLES
-    )
-    previous = "lag(seal, 1, '') OVER (ORDER BY position)"
-    head = f"'{len(MARK)}:{MARK},' || {_piece('kind')} || {_piece('previous')} || {_piece('position')}"
-    return (
-        f"SELECT position, kind, seal, CAST({head} || fields AS BLOB) AS sealed FROM (\n"
-        f"    SELECT *, {previous} AS previous FROM (\n    {parts}))"
-    )
 
 
 _SCHEMA: Final = (
