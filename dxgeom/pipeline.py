@@ -33,6 +33,7 @@ def compile_and_release(
     count_column: str | None = None,
     purpose: str = "",
     records: int | None = None,
+    id: str | None = None,
 ) -> Release[LinearAnswers]:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
@@ -48,5 +49,5 @@ def compile_and_release(
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
     chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)
     return chosen.release(
-        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose
+        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose, id=id
     )

@@ -29,7 +29,8 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import CandidateResult, Plan
+    from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.plan import Plan
 
 
 def plan(

@@ -110,10 +110,8 @@ def release(
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        amount = _amount(chosen, spend)
-        # What cannot be done, such as a bar for that level, must not come to light when the budget is already spent.
+        amount = _amount(chosen, spend, level)
         agreement.check(chosen)
-        chosen.half_widths(level, amount)
         released = chosen.release(
             str(data),
             ledger=str(ledger),
@@ -125,13 +123,14 @@ def release(
         _print(released, agreement, level, ledger, output)
 
 
-def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
+def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
     """What to spend: what was said, or the least for the errors that are wanted."""
-    if spend is not None:
-        return spend
-    if plan.objective.wanted is None:
+    if spend is None and plan.objective.wanted is None:
         raise typer.BadParameter("say how much of the budget to use, --spend S, or which errors are wanted, --error")
-    return plan.least_spend
+    amount = plan.least_spend if spend is None else spend
+    # A level that no error bar can be computed for must not come to light when the budget is already spent.
+    plan.half_widths(level, amount)
+    return amount
 
 
 def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:

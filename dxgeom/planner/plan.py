@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -16,54 +16,19 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.candidates import Kind, names
+from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.release import Release, release
+from dxgeom.planner.release import Release
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
-
-
-@final
-@dataclass(frozen=True)
-class CandidateResult:
-    """What became of one candidate.
-
-    ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``build_cost``:
-    the size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part
-    of the plan's JSON.
-    """
-
-    name: str
-    predicted_mse: float | None
-    per_query: tuple[float, ...] = field(default=(), repr=False)
-    reason: str = ""
-    loss: float | None = None
-    build_cost: str = ""
-    seconds: float | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def worst_query(self) -> int | None:
-        """The place of the query with the largest mean squared error, None when nothing was built."""
-        return int(np.argmax(self.per_query)) if self.per_query else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The candidate ready for JSON."""
-        return {
-            "name": self.name,
-            "predicted_mse": self.predicted_mse,
-            "worst_query": self.worst_query,
-            "per_query": list(self.per_query),
-            "loss": self.loss,
-            "set_up": self.build_cost,
-            "reason": self.reason,
-        }
 
 
 @final
@@ -199,6 +164,7 @@ class Plan:
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
+        id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -207,20 +173,30 @@ class Plan:
         :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
-        released = release(
+        order = checked_order(
             self.mechanism,
-            table,
-            ledger=ledger,
-            spend=spend,
+            spend,
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
-            outside=outside,
-            count_column=count_column,
-            insecure_test_seed=insecure_test_seed,
             plan_fingerprint=self.fingerprint,
+            id=id,
         )
-        return released.with_answer(
-            LinearAnswers(self.queries, self.mechanism, released.answer, released.spent, released.records)
-        )
+        reading = {"outside": outside, "count_column": count_column}
+        blank = (Fraction(0),) * self.queries.count
+        return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
+
+    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[LinearAnswers]:
+        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
+
+        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
+        Raises: as :meth:`release`, for a spend beyond the whole budget too.
+        """
+        change = self.mechanism.change
+        number = records or self.queries.records or (RECORDS if change is None else change.records)
+        made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
+        return replace(made_up, rehearsal=True)
+
+    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
+        return LinearAnswers(self.queries, self.mechanism, values, spend, records)
 
     @cached_property
     def fingerprint(self) -> str:

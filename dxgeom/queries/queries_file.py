@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from types import NoneType
 from typing import Any, Final
 

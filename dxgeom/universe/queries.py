@@ -271,7 +271,7 @@ class LinearQueries:
         """The exact answers on a histogram. **Not private.**"""
         return [unit * total for unit, total in zip(self.units, self.tables.totals(counts), strict=True)]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of names and exact weights."""
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())

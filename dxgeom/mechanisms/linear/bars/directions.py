@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
@@ -159,7 +159,7 @@ class ErrorNorm:
         """b(ρ)."""
         inside = float(np.interp(ratio, self.ratios, self.bounds))
         beyond = max(self.ratios[0] - ratio, ratio - self.ratios[-1], 0.0)
-        return inside + beyond * self.slope + float(self.beside[0]) + abs(ratio) * float(self.beside[1])
+        return float(inside + beyond * self.slope + self.beside[0] + abs(ratio) * self.beside[1])
 
     def _line(self, low: float, high: float) -> tuple[float, float]:
         """Constant and slope of b on a piece."""
