@@ -44,7 +44,7 @@ def test_the_readme_example_runs_and_charges_its_ledger(in_a_copy, capsys):
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert printed.count(", between ") == 7
-    assert "total MSE" in printed
+    assert "balanced MSE" in printed
     assert (in_a_copy / "privacy.db").is_file()
 
 
