@@ -217,6 +217,11 @@ class RangeAttribute(NumericAttribute):
     def ends(self) -> tuple[Fraction, Fraction]:
         return self.low, self.high
 
+    @property
+    def beyond_labels(self) -> Sequence[Any]:
+        # Where a step reaches the upper end, the last label tells it.
+        return () if self.numbers[-1] == self.high else (plain(self.high),)
+
     @cached_property
     def lower(self) -> NDArray[np.float64]:
         return np.array([float(number) for number in self.numbers])

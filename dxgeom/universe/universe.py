@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,14 +82,24 @@ class Universe:
         ends = list(accumulate((len(attribute.raw_columns) for attribute in self.attributes), initial=0))
         return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
 
+    @property
+    def meaning(self) -> dict[str, Any]:
+        """What an index means, but for presence, ready for JSON: the attributes, and what is listed of them.
+
+        Of a policy's fingerprint this is a part, in which the rule about presence has its own; see ``digest``.
+        """
+        attributes = {"attributes": [attribute.digest for attribute in self.attributes]}
+        return attributes if self.listed is None else {**attributes, "listed": self.listed.tolist()}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what every index means: universes with one digest count the same rows as the same records."""
+        text = json.dumps({**self.meaning, "presence": self.presence}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
     def lists_the_same_records(self, other: Universe) -> bool:
-        """Whether an index means the same record in both: the same names, labels and list in the same order."""
-        one, another = (np.empty(0) if each.listed is None else each.listed for each in (self, other))
-        if not np.array_equal(one, another):
-            return False
-        mine = [(attribute.name, attribute.labels) for attribute in self.attributes]
-        theirs = [(attribute.name, attribute.labels) for attribute in other.attributes]
-        return mine == theirs and self.presence == other.presence
+        """Whether an index means the same record in both, and the same rows of tables count as it."""
+        return self is other or self.digest == other.digest
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name.

@@ -45,12 +45,14 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     def __post_init__(self) -> None:
         _require_fixed(self.parts, Mechanism, _PARTS)
-        accounts = {(part.account.policy_fingerprint, part.account.budget) for part in self.parts}
+        _require_same_reading(histogram_readers(self))
+        accounts = {
+            (part.account.policy_fingerprint, part.account.budget, part.account.data_set) for part in self.parts
+        }
         if len(accounts) > 1:
             raise UnsupportedCombination(
-                "the parts of a sequence honour one policy with one budget: build them from one"
+                "the parts of a sequence honour one policy with one budget on one data set: build them from one"
             )
-        _require_same_reading(histogram_readers(self))
         if len({part.columns for part in self.parts}) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"
@@ -270,8 +272,8 @@ def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism
 
 def _require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
     """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
-    universes = [reader.universe for reader in readers if reader.universe is not None]
-    if not all(universe.lists_the_same_records(universes[0]) for universe in universes):
+    known = [reader.universe.digest for reader in readers if reader.universe is not None]
+    if len({*known, *(reader.metric.records for reader in readers if reader.metric.records is not None)}) > 1:
         raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")

@@ -49,14 +49,7 @@ class ResolvedPolicy:
         }
         stated |= {json.dumps(rule.joint.data) for rule in self.rules if rule.joint is not None}
         stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
-        meaning = {
-            "language": 1,
-            "attributes": [attribute.digest for attribute in self.universe.attributes],
-            "bounds": sorted(stated),
-            "budget": str(self.budget),
-        }
-        if self.universe.listed is not None:
-            meaning["listed"] = self.universe.listed.tolist()
+        meaning = {"language": 1, **self.universe.meaning, "bounds": sorted(stated), "budget": str(self.budget)}
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
