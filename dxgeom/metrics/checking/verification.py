@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, replace
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
 from types import NoneType
 from typing import Final, final
@@ -69,9 +70,10 @@ class VerifiedMetric:
     ``fingerprint``: names the meaning it came from (a policy, a matrix) and, where they are known, the records that the
     indices mean, so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
-    mean, None for a bare matrix. ``data_set``: which data it is about, as far as was said; it changes no distance, and
-    so no fingerprint. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None
-    for a metric of its own.
+    mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
+    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from; None where there is none.
+    ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric of its
+    own.
     """
 
     metric: Metric
@@ -81,6 +83,7 @@ class VerifiedMetric:
     budget: Fraction
     universe: Universe | None = None
     data_set: DataSet = UNNAMED
+    stated: Callable[[], str] | None = field(default=None, repr=False)
     block: str | None = None
     door: InitVar[object] = None
 
@@ -154,6 +157,7 @@ def verify(
     budget: Fraction,
     universe: Universe | None = None,
     data_set: DataSet = UNNAMED,
+    stated: Callable[[], str] | None = None,
     block: str | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
@@ -164,7 +168,9 @@ def verify(
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
     _require_known(metric)
-    return VerifiedMetric(metric, metric.certificate(), title, fingerprint, budget, universe, data_set, block, _DOOR)
+    return VerifiedMetric(
+        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, door=_DOOR
+    )
 
 
 def _require_known(metric: Metric) -> None:

@@ -79,6 +79,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             fingerprint=verified.fingerprint,
             budget=verified.budget,
             data_set=verified.data_set,
+            stated=verified.stated,
             block=canonical_digest("block", verified.records, inside),
         )
         for inside in members
