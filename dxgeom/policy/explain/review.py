@@ -13,6 +13,7 @@ from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
@@ -69,6 +70,8 @@ class Review:
     unprotected: tuple[str, ...]
     neighbours: str
     data_set: str
+    missing: tuple[MissingReview, ...] = ()
+    read: tuple[str, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -115,6 +118,8 @@ class Review:
             ONE_RECORD,
             OBSERVER,
             *([self.data_set] if self.data_set else []),
+            *(f"Read: {one}." for one in self.read),
+            *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
@@ -144,6 +149,8 @@ class Review:
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
             **({"data_set": self.data_set} if self.data_set else {}),
+            **({"read": list(self.read)} if self.read else {}),
+            **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
             "warnings": list(self.warnings),
@@ -168,7 +175,6 @@ def review(
     else:
         found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
     examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
-    ceiling = _ceiling(policy.rules)
     return Review(
         file=file,
         name=policy.name,
@@ -182,7 +188,7 @@ def review(
                 rule.line,
                 rule.words,
                 sentence(rule, policy.budget),
-                belief(rule, placed, ceiling, policy.budget),
+                belief(rule, placed, _ceiling(policy.rules), policy.budget),
                 _idle(number, rule, examined),
                 _redundant(number, rule, policy.rules, examined),
             )
@@ -192,6 +198,8 @@ def review(
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
         data_set=_about(policy.data_set),
+        missing=missing_reviews(policy, tuple(parts)),
+        read=policy.universe.reading_in_words,
     )
 
 
