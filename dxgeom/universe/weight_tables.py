@@ -140,7 +140,7 @@ class WeightTables:
             shape = (len(table.queries), *table.shape)
             digest.update(repr((table.queries.tolist(), table.axes, shape)).encode())
             for array in (*table.classes, *table.rows()):
-                digest.update(np.ascontiguousarray(array).tobytes())
+                digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return digest.hexdigest()
 
 

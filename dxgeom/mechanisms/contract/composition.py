@@ -46,12 +46,14 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     def __post_init__(self) -> None:
         require_fixed(self.parts, Mechanism, _PARTS)
-        accounts = {(part.account.policy_fingerprint, part.account.budget) for part in self.parts}
+        require_same_reading(histogram_readers(self))
+        accounts = {
+            (part.account.policy_fingerprint, part.account.budget, part.account.data_set) for part in self.parts
+        }
         if len(accounts) > 1:
             raise UnsupportedCombination(
-                "the parts of a sequence honour one policy with one budget: build them from one"
+                "the parts of a sequence honour one policy with one budget on one data set: build them from one"
             )
-        require_same_reading(histogram_readers(self))
         if len({part.columns for part in self.parts}) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"

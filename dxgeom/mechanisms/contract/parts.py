@@ -22,8 +22,8 @@ def recalled_by(parts: Sequence[Mechanism[Any, Any]], kept: Sequence[Any]) -> tu
 
 def require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
     """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
-    universes = [reader.universe for reader in readers if reader.universe is not None]
-    if not all(universe.lists_the_same_records(universes[0]) for universe in universes):
+    known = [reader.universe.digest for reader in readers if reader.universe is not None]
+    if len({*known, *(reader.metric.records for reader in readers if reader.metric.records is not None)}) > 1:
         raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.sensitivity import (
         Sensitivity as Sensitivity,
         absent_record as absent_record,
+        on_records_of as on_records_of,
         require_public_number as require_public_number,
         require_same_records as require_same_records,
         require_written_for as require_written_for,

@@ -69,13 +69,13 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
     can honour the metric; TooLarge.
     """
-    require_same_records(metric, queries)
+    metric = on_records_of(metric, queries)
     absent = absent_record(metric, queries)
     if absent is not None:
         require_nothing_for_absence(queries.numerators, absent)
         if queries.records is not None:
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
-    universe = metric.universe if queries.universe is None else queries.universe
+    universe = metric.universe
     changes = _changes(metric.metric, queries.tables)
     lattice = on_lattice(queries, changes.of_each_query)
     if absent is not None and any(lattice.weight_errors):
@@ -102,6 +102,16 @@ def require_same_records(metric: VerifiedMetric, queries: LinearQueries, called:
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )
+
+
+def on_records_of(metric: VerifiedMetric, queries: LinearQueries, called: str = "queries") -> VerifiedMetric:
+    """The metric on the records of the queries, where these know them: a ledger then tells them from any others.
+
+    That of a block stays as it is, on some of its policy's records, whatever the queries call them.
+    Raises: UnsupportedCombination as :func:`require_same_records`.
+    """
+    require_same_records(metric, queries, called)
+    return metric if queries.universe is None or metric.block is not None else metric.on(queries.universe)
 
 
 def require_public_number(metric: VerifiedMetric, queries: LinearQueries) -> None:

@@ -15,7 +15,7 @@ from dxgeom.arguments import require_level
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
-from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
+from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -93,7 +93,7 @@ def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionL
     """
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
-    require_same_records(metric, candidates, "candidates")
+    metric = on_records_of(metric, candidates, "candidates")
     require_public_number(metric, candidates)
     numerators, unit = over_common_unit(candidates)
     return Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))

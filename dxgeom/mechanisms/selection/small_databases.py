@@ -19,7 +19,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES
 from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
-from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
+from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
@@ -195,7 +195,7 @@ def small_database(
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     if not 1e-6 <= alpha <= 1:
         raise UnsupportedCombination(f"alpha, the share of the records to be off by, lies in (0, 1], found {alpha}")
-    require_same_records(metric, queries)
+    metric = on_records_of(metric, queries)
     require_public_number(metric, queries)
     size = max(1, math.ceil(math.log(queries.count) / alpha**2))
     databases = _count_up_to(metric.size, size)

@@ -16,7 +16,7 @@ from dxgeom.arguments import WHOLE, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
+from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
 from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
@@ -245,7 +245,7 @@ def mwem(
     that make no sense; UnboundedLoss when a query separates records at distance 0; TooLarge for weights that need too
     many digits, or for 0 rounds where not everything can be measured at once.
     """
-    require_same_records(metric, queries)
+    metric = on_records_of(metric, queries)
     require_public_number(metric, queries)
     asked = integer_queries(queries)
     blocks = len(np.unique(asked.blocks[:, 0]))

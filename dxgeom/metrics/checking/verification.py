@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
 from types import NoneType
 from typing import Final, final
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.matrix_check import (
     Progress,
@@ -36,6 +38,7 @@ from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_down
 from dxgeom.universe.universe import Universe
 
@@ -66,9 +69,13 @@ FAMILIES: Final[tuple[type[Metric], ...]] = (
 class VerifiedMetric:
     """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
 
-    ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
+    ``fingerprint``: names the meaning it came from (a policy, a matrix) and, where they are known, the records that the
+    indices mean, so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
-    mean, None for a bare matrix.
+    mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
+    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from; None where there is none.
+    ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric of its
+    own.
     """
 
     metric: Metric
@@ -77,6 +84,9 @@ class VerifiedMetric:
     fingerprint: str
     budget: Fraction
     universe: Universe | None = None
+    data_set: DataSet = UNNAMED
+    stated: Callable[[], str] | None = field(default=None, repr=False)
+    block: str | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -90,6 +100,27 @@ class VerifiedMetric:
             )
         if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
             raise UnsupportedCombination("this metric has an absent record, the universe has none")
+
+    def on(self, universe: Universe) -> VerifiedMetric:
+        """The same metric on these records, which its fingerprint then names; itself if it knows them already.
+
+        Raises: UnsupportedCombination for other records than it knows, or a universe that does not fit.
+        """
+        if self.universe is not None:
+            if self.universe.lists_the_same_records(universe):
+                return self
+            raise UnsupportedCombination("the metric is about another universe: load both from one policy")
+        if self.block is not None:
+            raise UnsupportedCombination(
+                "the metric of a block is about some records of a larger one: give its queries as a matrix"
+            )
+        named = canonical_digest("metric on records", self.fingerprint, universe.digest)
+        return replace(self, fingerprint=named, universe=universe, door=_DOOR)
+
+    @property
+    def records(self) -> str | None:
+        """A digest of the records that the indices mean; None where nobody said."""
+        return self.block if self.universe is None else self.universe.digest
 
     @property
     def size(self) -> int:
@@ -121,14 +152,27 @@ def require_verified(metric: object) -> None:
 
 
 def verify(
-    metric: Metric, *, title: str, fingerprint: str, budget: Fraction, universe: Universe | None = None
+    metric: Metric,
+    *,
+    title: str,
+    fingerprint: str,
+    budget: Fraction,
+    universe: Universe | None = None,
+    data_set: DataSet = UNNAMED,
+    stated: Callable[[], str] | None = None,
+    block: str | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
+
+    Args: ``fingerprint``: of all that was stated, the universe included where one is given; else see
+    :meth:`VerifiedMetric.on`.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
     _require_known(metric)
-    return VerifiedMetric(metric, metric.certificate(), title, fingerprint, budget, universe, _DOOR)
+    return VerifiedMetric(
+        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, door=_DOOR
+    )
 
 
 def _require_known(metric: Metric) -> None:
@@ -146,13 +190,15 @@ def verify_metric(
     title: str = "matrix",
     budget: Fraction | int = 1,
     universe: Universe | None = None,
+    data_set: DataSet = UNNAMED,
     progress: Progress | None = None,
     first: bool = False,
 ) -> VerifiedMetric:
     """The triangle-inequality checker for a distance matrix that came from elsewhere.
 
     Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
-    ``universe``: what the indices mean, when queries about it are to be answered. ``first``: stop at the first rows
+    ``universe``: what the indices mean, when queries about it are to be answered. ``data_set``: which data this is
+    about, for the ledger. ``first``: stop at the first rows
     that show a violation. ``progress``: called with the rows done and the number of rows.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
@@ -161,14 +207,15 @@ def verify_metric(
     """
     require_of_a_check(title, budget, progress, first)
     require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
+    require(data_set, DataSet, "data_set", "give a dx.ledger.DataSet, or leave it out")
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
-    return VerifiedMetric(
-        metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), universe, _DOOR
-    )
+    named = fingerprint_of(entries, factor)
+    bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), data_set=data_set, door=_DOOR)
+    return bare if universe is None else bare.on(universe)
 
 
 def _scaled(entry: float, factor: Fraction) -> float:

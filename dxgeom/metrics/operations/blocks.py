@@ -18,6 +18,7 @@ from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock, gathered
+from dxgeom.numeric.canonical_digest import canonical_digest
 
 _DOOR = object()
 MOST_PAIRS = 20_000_000
@@ -77,6 +78,9 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             title=verified.title,
             fingerprint=verified.fingerprint,
             budget=verified.budget,
+            data_set=verified.data_set,
+            stated=verified.stated,
+            block=canonical_digest("block", verified.records, inside),
         )
         for inside in members
     )

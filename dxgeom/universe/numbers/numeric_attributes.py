@@ -126,6 +126,11 @@ class RangeAttribute(NumericAttribute):
         return self.low, self.high
 
     @property
+    def beyond_labels(self) -> Sequence[Any]:
+        # Where a step reaches the upper end, the last label tells it.
+        return (*self.raw.digest, *(() if self.numbers[-1] == self.high else (plain(self.high),)))
+
+    @property
     def floors(self) -> tuple[Fraction, ...]:
         return self.numbers
 
