@@ -69,9 +69,10 @@ def histogram_of_table(
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
     Args:
-        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header); a pandas or
-            polars DataFrame; an Arrow table; a DuckDB relation or Ibis table, of which only the wanted columns flow by;
-            or a NumPy array, see :func:`histogram_of_counts`. It has a column
+        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header), of a folder of
+            Parquet files or a pattern that finds some; a pandas or polars DataFrame or LazyFrame; an Arrow table or
+            reader; an Arrow dataset, DuckDB relation or Ibis table, of which only the wanted columns flow by; or a
+            NumPy array, see :func:`histogram_of_counts`. It has a column
             for each attribute of ``universe``, under the same name, or the two in which located regions find their
             coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
