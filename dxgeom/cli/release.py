@@ -41,7 +41,11 @@ def _ledger_file(text: str) -> Path:
 
 
 DataFile: TypeAlias = Annotated[
-    Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
+    Path,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record.",
+        metavar="DATA",
+    ),
 ]
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
@@ -61,6 +65,9 @@ CountColumnOption: TypeAlias = Annotated[
 DropOutsideOption: TypeAlias = Annotated[
     bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
 ]
+QuietDataOption: TypeAlias = Annotated[
+    bool, typer.Option("--quiet-data", help="Refuse a table without a word about what it holds.")
+]
 
 
 def release(
@@ -71,6 +78,7 @@ def release(
     spend: SpendOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
+    quiet_data: QuietDataOption = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.balanced,
@@ -100,9 +108,7 @@ def release(
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        amount = _amount(chosen, spend)
-        # A level that no error bar can be computed for must not come to light when the budget is already spent.
-        chosen.half_widths(level, amount)
+        amount = _amount(chosen, spend, level)
         released = chosen.release(
             str(data),
             ledger=str(ledger),
@@ -110,17 +116,19 @@ def release(
             purpose=purpose,
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
+            quiet_data=quiet_data,
         )
         _print(released, level, ledger, output)
 
 
-def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
+def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
     """What to spend: what was said, or the least for the errors that are wanted."""
-    if spend is not None:
-        return spend
-    if plan.objective.wanted is None:
+    if spend is None and plan.objective.wanted is None:
         raise typer.BadParameter("say how much of the budget to use, --spend S, or which errors are wanted, --error")
-    return plan.least_spend
+    amount = plan.least_spend if spend is None else spend
+    # A level that no error bar can be computed for must not come to light when the budget is already spent.
+    plan.half_widths(level, amount)
+    return amount
 
 
 def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:

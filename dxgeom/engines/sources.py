@@ -66,7 +66,7 @@ def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
     """
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
-        described = _file_of(table) if isinstance(table, str | Path) else "the table"
+        described = file_of(table) if isinstance(table, str | Path) else "the table"
         with plain_errors(described):
             source = _source(connection, table, described, wanted)
         yield source
@@ -106,7 +106,8 @@ def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ..
     return schema
 
 
-def _file_of(table: str | Path) -> str:
+def file_of(table: str | Path) -> str:
+    """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     path = Path(table)
     described = f"'{table}'"
     with plain_errors(described):

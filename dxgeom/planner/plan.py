@@ -179,6 +179,7 @@ class Plan:
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
+        quiet_data: bool = False,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -195,6 +196,7 @@ class Plan:
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             outside=outside,
             count_column=count_column,
+            quiet_data=quiet_data,
             insecure_test_seed=insecure_test_seed,
             plan_fingerprint=self.fingerprint,
         )

@@ -159,6 +159,7 @@ def release(
     purpose: str = "",
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
+    quiet_data: bool = False,
     insecure_test_seed: int | None = None,
     plan_fingerprint: str | None = None,
 ) -> Release[Answer]:
@@ -170,13 +171,14 @@ def release(
     of the metric that this release uses up, 0.1 means exactly 1/10; left out for a mechanism that was made for one
     spend. ``outside``: "refuse" rows outside the universe, or "drop" them; that anybody lies outside is then not
     hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
-    stands for. ``plan_fingerprint``: what the ledger is to remember it by; left out, the mechanism's own.
+    stands for. ``quiet_data``: a refusal says nothing of what the data hold, for those who must not see it.
+    ``plan_fingerprint``: what the ledger is to remember it by; left out, the mechanism's own.
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
     anything charged. No refusal begins a new ledger.
     """
     _check_kinds(mechanism, ledger, purpose, insecure_test_seed)
     amount = _amount(mechanism, spend)
-    found = read(mechanism, data, outside, count_column)
+    found = read(mechanism, data, outside, count_column, quiet_data)
     mechanism.check(found.data, amount)
     randomness = SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)
     charged_for = mechanism.fingerprint if plan_fingerprint is None else plan_fingerprint
