@@ -52,20 +52,38 @@ def noisy_largest(scores: NDArray[np.int64], rate: Fraction, law: SelectionLaw, 
     check_rate(rate)
     if law not in _NOISE:
         raise UnsupportedCombination(f"there is no law of selection '{law}'; known are {', '.join(_NOISE)}")
-    bounds, exact = _NOISE[law]
     gaps = scores - scores.max()
-    words = randomness.words(len(scores))
+    worths = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
+
+    def exact(place: int) -> arb:
+        return arb(rational(int(gaps[place]) * rate))
+
+    return noisy_largest_worth(worths, np.abs(worths) * 2.0**-50, exact, law, randomness)
+
+
+def noisy_largest_worth(
+    worths: NDArray[np.float64],
+    slacks: NDArray[np.float64],
+    exact: Callable[[int], arb],
+    law: SelectionLaw,
+    randomness: Randomness,
+) -> int:
+    """argmax_r worth_r + noise_r, for worths that need not be rational.
+
+    Args: ``worths`` (R,): float64; ``slacks`` (R,): bounds on how far each is off, but for worths below −10³⁰⁰, which
+    count as −10³⁰⁰; ``exact(place)``: a ball at the precision in force that holds the worth.
+    Guarantee: *exactly* the law, given uniform random words.
+    """
+    bounds, noise = _NOISE[law]
+    words = randomness.words(len(worths))
     low, high = bounds(words)
-    worth = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
-    slack = np.abs(worth) * 2.0**-50
-    contenders = np.flatnonzero(worth + slack + high >= np.max(worth - slack + low))
+    contenders = np.flatnonzero(worths + slacks + high >= np.max(worths - slacks + low))
     if len(contenders) == 1:
         return int(contenders[0])
     uniforms = [LazyUniform(int(word)) for word in words[contenders]]
-    worths = [int(gap) * rate for gap in gaps[contenders]]
 
     def told(balls: list[arb]) -> int | None:
-        values = [arb(rational(worth)) + exact(ball) for worth, ball in zip(worths, balls, strict=True)]
+        values = [exact(int(place)) + noise(ball) for place, ball in zip(contenders, balls, strict=True)]
         for place, value in enumerate(values):
             if all(value > other for rival, other in enumerate(values) if rival != place):
                 return int(contenders[place])
