@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import QueryError
+from dxgeom.errors import QueryError, UnsupportedCombination
 
 POLICY = dx.parse_policy(
     """
@@ -107,3 +107,8 @@ def test_a_plan_hides_missing_values_and_its_answers_are_released() -> None:
     assert plan.predicted_mse > 0
     assert release.values[1] == queries.answers(COUNTS)[1]
     assert release.values[0] != queries.answers(COUNTS)[0]
+
+
+def test_a_quantile_of_values_that_may_be_missing_is_refused() -> None:
+    with pytest.raises(UnsupportedCombination, match="'age' may be missing, .* ask for counts"):
+        dx.mechanisms.quantiles.ordered_values(POLICY.compile(), "age")
