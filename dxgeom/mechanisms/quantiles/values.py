@@ -119,8 +119,8 @@ def _numbers(attribute: Attribute) -> tuple[Fraction, ...]:
     """The number behind each code. Raises: UnsupportedCombination for words."""
     if attribute.missing is not None:
         raise UnsupportedCombination(
-            f"{shown(attribute.name)} may be missing, and how many have a value is then private: no rank among these is "
-            "known; ask for counts, such as its prefixes"
+            f"{shown(attribute.name)} may be missing, and how many have a value is then private: no rank among these "
+            "is known; ask for counts, such as its prefixes"
         )
     column = attribute.columns[0]
     if isinstance(column, NumberColumn):

@@ -110,5 +110,5 @@ def test_a_plan_hides_missing_values_and_its_answers_are_released() -> None:
 
 
 def test_a_quantile_of_values_that_may_be_missing_is_refused() -> None:
-    with pytest.raises(UnsupportedCombination, match="'age' may be missing, .* ask for counts"):
+    with pytest.raises(UnsupportedCombination, match=r"'age' may be missing, .* ask for counts"):
         dx.mechanisms.quantiles.ordered_values(POLICY.compile(), "age")
