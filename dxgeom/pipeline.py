@@ -31,6 +31,7 @@ def compile_and_release(
     mechanism: str = AUTO,
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
+    quiet_data: bool = False,
     purpose: str = "",
     records: int | None = None,
     id: str | None = None,
@@ -49,5 +50,12 @@ def compile_and_release(
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
     chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)
     return chosen.release(
-        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose, id=id
+        table,
+        ledger=ledger,
+        spend=spend,
+        outside=outside,
+        count_column=count_column,
+        quiet_data=quiet_data,
+        purpose=purpose,
+        id=id,
     )

@@ -47,7 +47,11 @@ def _ledger_file(text: str) -> Path:
 
 
 DataFile: TypeAlias = Annotated[
-    Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
+    Path,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record.",
+        metavar="DATA",
+    ),
 ]
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
@@ -67,6 +71,9 @@ CountColumnOption: TypeAlias = Annotated[
 DropOutsideOption: TypeAlias = Annotated[
     bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
 ]
+QuietDataOption: TypeAlias = Annotated[
+    bool, typer.Option("--quiet-data", help="Refuse a table without a word about what it holds.")
+]
 
 
 def release(
@@ -77,6 +84,7 @@ def release(
     spend: SpendOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
+    quiet_data: QuietDataOption = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.balanced,
@@ -119,6 +127,7 @@ def release(
             purpose=purpose,
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
+            quiet_data=quiet_data,
         )
         _print(released, agreement, level, ledger, output)
 

@@ -1,4 +1,4 @@
-"""The cells of a column as words, as numbers or as days.
+"""The cells of a column as words, as numbers, as days or as moments.
 
 A missing cell is null (or NaN among numbers); one that is there but is no number is infinite, which no value is.
 """
@@ -6,14 +6,19 @@ A missing cell is null (or NaN among numbers); one that is there but is no numbe
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import ibis
+import ibis.expr.datatypes as dt
 import pyarrow as pa
 
-from dxgeom.engines.moments import at_clocks, instants_of_text
 from dxgeom.engines.sources import Source
 from dxgeom.errors import DataError
+
+_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK: Final = "[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+_OFFSET: Final = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_INSTANT: Final = dt.Timestamp(timezone="UTC")
 
 
 def number_cell(source: Source, position: int, name: str) -> Any:
@@ -32,7 +37,7 @@ def word_cell(source: Source, position: int, name: str) -> Any:
     column, kind = source.rows[f"k{position}"], source.types[position]
     if is_text(kind):
         return column
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return column.cast("string")
     raise wrong_type(source, name, kind, "text", "convert the column to text, written as the policy writes its values")
 
@@ -86,3 +91,30 @@ def _is_number(kind: pa.DataType) -> bool:
 def _holds_nothing(source: Source, position: int) -> bool:
     held = source.rows.agg(held=source.rows[f"k{position}"].count())
     return bool(source.query(held).fetchall() == [(0,)])
+
+
+def _of_the_engine(zone: str, instant: Any) -> Any:
+    """Named only; the engine has the function."""
+
+
+_clocks: Final[Any] = ibis.udf.scalar.builtin(name="timezone", signature=((dt.string, _INSTANT), dt.timestamp))(
+    _of_the_engine
+)
+
+
+def at_clocks(zone: str | None, instant: Any) -> Any:
+    """What clocks in a zone show at an instant."""
+    return _clocks(ibis.literal(zone), instant)
+
+
+def moments_of_text(column: Any, *, with_hours: bool) -> Any:
+    """The moments that texts such as 2024-02-29 or 2024-02-29 13:45 name; null for any other, and for those that name
+    a zone, which would be left unheard."""
+    named = column.re_search(f"^{_DAY}{_CLOCK}$" if with_hours else f"^{_DAY}({_CLOCK})?$")
+    return ibis.ifelse(named, column, ibis.null("string")).try_cast(dt.timestamp)
+
+
+def instants_of_text(column: Any) -> Any:
+    """The instants that texts such as 2024-02-29T13:45Z or 2024-02-29 13:45+01:00 name; null for any other."""
+    named = column.re_search(f"^{_DAY}{_CLOCK}{_OFFSET}$")
+    return ibis.ifelse(named, column, ibis.null("string")).try_cast(_INSTANT)

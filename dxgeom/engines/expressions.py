@@ -10,8 +10,16 @@ import ibis
 import ibis.expr.datatypes as dt
 import pyarrow as pa
 
-from dxgeom.engines.cells import day_cell, is_text, number_cell, word_cell, wrong_type
-from dxgeom.engines.moments import at_clocks, instants_of_text, moments_of_text
+from dxgeom.engines.cells import (
+    at_clocks,
+    day_cell,
+    instants_of_text,
+    is_text,
+    moments_of_text,
+    number_cell,
+    word_cell,
+    wrong_type,
+)
 from dxgeom.engines.sources import Source
 from dxgeom.universe.reading.expressions import (
     Arithmetic,

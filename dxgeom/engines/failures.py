@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import duckdb
 import ibis
@@ -16,6 +17,12 @@ from dxgeom.errors import DataError
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+
+
+QUIET: Final = (
+    "the table cannot be released from as it is; which rows, cells or columns are the reason is told without "
+    "quiet_data (--quiet-data), for the curator's eyes only"
+)
 
 
 @contextmanager
@@ -37,6 +44,17 @@ def plain_errors(described: str) -> Iterator[None]:
         raise DataError(reason) from error
     except (duckdb.Error, ibis.IbisError, pa.ArrowException) as error:
         raise DataError(_reason(described, error)) from error
+
+
+@contextmanager
+def muted(quiet: bool) -> Iterator[None]:
+    """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them."""
+    try:
+        yield
+    except DataError:
+        if not quiet:
+            raise
+        raise DataError(QUIET) from None
 
 
 def _reason(described: str, error: Exception) -> str:

@@ -9,6 +9,7 @@ import duckdb
 import ibis
 import ibis.expr.operations as operations
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dxgeom.errors import DataError
 
@@ -17,13 +18,15 @@ _REGISTERED_BY_IBIS = (operations.InMemoryTable, operations.ScalarUDF, operation
 
 
 def names_of_frame(table: Any) -> tuple[str, ...]:
-    """The column names of a table in memory, or of a relation; no row is fetched for them where they are known.
+    """The column names of a table in memory, or of one that flows by; no row is fetched for them where they are known.
 
     Raises: DataError when it is not a table.
     """
-    if _is_pandas(table) or _flows(table):
+    if _is_pandas(table) or isinstance(table, duckdb.DuckDBPyRelation | ibis.Table):
         return tuple(str(name) for name in table.columns)
-    if isinstance(table, pa.Table):
+    if _is_lazy_polars(table):
+        return tuple(table.collect_schema().names())
+    if isinstance(table, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_dataset(table):
         return tuple(table.schema.names)
     if hasattr(table, "__arrow_c_stream__") and hasattr(table, "columns"):
         return tuple(pa.table(table).schema.names)
@@ -34,9 +37,9 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
 
 
 def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchReader] | None:
-    """What makes the wanted columns of a relation flow by from their first row, named c0, c1, …; never all in memory.
+    """What makes the wanted columns of a table flow by from their first row, named c0, c1, …; never all in memory.
 
-    None for a table that is in memory already.
+    None for a table that is in memory already, and for a reader, which flows once only.
     """
     if isinstance(table, duckdb.DuckDBPyRelation):
         chosen = ", ".join(f"{_identifier(name)} AS c{position}" for position, name in enumerate(wanted))
@@ -44,6 +47,9 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     if isinstance(table, ibis.Table):
         columns = {f"c{position}": table[name] for position, name in enumerate(wanted)}
         return lambda: _rows_of(table.select(**columns))
+    if _is_dataset(table):
+        fields = {f"c{position}": pc.field(name) for position, name in enumerate(wanted)}
+        return lambda: table.scanner(columns=fields).to_reader()
     return None
 
 
@@ -62,9 +68,19 @@ def arrow_of_frame(table: Any, wanted: tuple[str, ...], places: tuple[int, ...])
     if _is_pandas(table):
         columns = [_column_of_pandas(table.iloc[:, place], name) for name, place in zip(wanted, places, strict=True)]
     else:
-        arrow = table if isinstance(table, pa.Table) else pa.table(table)
-        columns = [arrow.column(place) for place in places]
+        columns = list(_chosen(table, wanted, places).columns)
     return pa.table({f"c{position}": _typed(column) for position, column in enumerate(columns)})
+
+
+def _chosen(table: Any, wanted: tuple[str, ...], places: tuple[int, ...]) -> pa.Table:
+    """The columns at ``places`` as one Arrow table; of what is worked out or flows by, only these are kept."""
+    if _is_lazy_polars(table):
+        return pa.table(table.select(list(wanted)).collect())
+    if isinstance(table, pa.RecordBatchReader):
+        schema = pa.schema([table.schema.field(place) for place in places])
+        return pa.Table.from_batches((batch.select(places) for batch in table), schema)
+    arrow = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else pa.table(table)
+    return arrow.select(places)
 
 
 def _column_of_pandas(series: Any, name: str) -> Any:
@@ -83,10 +99,6 @@ def _typed(column: Any) -> Any:
     return pa.nulls(len(column), pa.string()) if pa.types.is_null(kind) else column
 
 
-def _flows(table: Any) -> bool:
-    return isinstance(table, duckdb.DuckDBPyRelation | ibis.Table)
-
-
 def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -95,3 +107,13 @@ def _is_pandas(table: Any) -> bool:
     # By name, so that pandas is not needed for those who do not use it.
     kind = type(table)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+
+
+def _is_lazy_polars(table: Any) -> bool:
+    kind = type(table)
+    return kind.__name__ == "LazyFrame" and kind.__module__.partition(".")[0] == "polars"
+
+
+def _is_dataset(table: Any) -> bool:
+    # By name, so that the module is loaded only by those who made one.
+    return any(kind.__name__ == "Dataset" and kind.__module__ == "pyarrow._dataset" for kind in type(table).__mro__)

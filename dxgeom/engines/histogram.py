@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.failures import muted, plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.reading import RecordReader, plan_reading
-from dxgeom.engines.sources import Source, opened
+from dxgeom.engines.sources import Source, file_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
@@ -64,18 +65,26 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
 
 
 def histogram_of_table(
-    table: Any, universe: Universe, *, outside: Outside = "refuse", count_column: str | None = None
+    table: Any,
+    universe: Universe,
+    *,
+    outside: Outside = "refuse",
+    count_column: str | None = None,
+    quiet_data: bool = False,
 ) -> Histogram:
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
     Args:
-        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header); a pandas or
-            polars DataFrame; an Arrow table; a DuckDB relation or Ibis table, of which only the wanted columns flow by;
-            or a NumPy array, see :func:`histogram_of_counts`. It has a column
+        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header), of a folder of
+            Parquet files or a pattern that finds some; a pandas or polars DataFrame or LazyFrame; an Arrow table or
+            reader; an Arrow dataset, DuckDB relation or Ibis table, of which only the wanted columns flow by; or a
+            NumPy array, see :func:`histogram_of_counts`. It has a column
             for each attribute of ``universe``, under the same name, or the two in which located regions find their
             coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
-        count_column: each row stands for as many records as this column says.
+        count_column: each row stands for as many records as this column says; a row that does not say it is an error,
+            or outside where records may be absent and rows outside are dropped.
+        quiet_data: refuse without a word about what the table holds.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """
@@ -84,12 +93,15 @@ def histogram_of_table(
     if isinstance(table, np.ndarray):
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
-        return histogram_of_counts(table, universe.size, universe.absent)
+        with muted(quiet_data):
+            return histogram_of_counts(table, universe.size, universe.absent)
     if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
     columns = universe.reading.columns
     wanted = columns if count_column is None else (*columns, count_column)
-    with opened(table, wanted) as source, plain_errors(source.described):
+    if isinstance(table, str | Path):
+        file_of(table)  # what is wrong with a path is told in any case
+    with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         return _checked(tally(reader), reader, source, outside)
 
@@ -99,7 +111,7 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
         raise DataError(f"{source.described} has no rows; there is nothing to count")
-    if result.bad_counts:
+    if result.bad_counts and (everybody or outside == "refuse"):
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":
         raise outside_error(result, reader, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +11,16 @@ from typing import Any, final
 import duckdb
 import ibis
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dxgeom.engines.delimited import Delimited, delimited, header_of
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.frames import arrow_of_frame, flowing, names_of_frame
 from dxgeom.engines.naming import located
+from dxgeom.engines.parquet_files import common_columns, files_of_folder
 from dxgeom.errors import DataError
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 # Rows of people never touch the disk, and nothing is fetched from a network.
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -65,7 +66,7 @@ def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
     """
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
-        described = _file_of(table) if isinstance(table, str | Path) else "the table"
+        described = file_of(table) if isinstance(table, str | Path) else "the table"
         with plain_errors(described):
             source = _source(connection, table, described, wanted)
         yield source
@@ -80,8 +81,8 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         anew = flowing(table, wanted)
         connection.register("everything", anew() if anew else arrow_of_frame(table, wanted, places))
         places = tuple(range(len(wanted)))
-    elif _ending(Path(table)) == ".parquet":
-        places = located(_view_parquet(connection, Path(table)), wanted, described)
+    elif (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+        places = located(_view_parquet(connection, files or [Path(table)]), wanted, described)
     else:
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places = located(_view_text(connection, text), wanted, described)
@@ -105,18 +106,25 @@ def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ..
     return schema
 
 
-def _file_of(table: str | Path) -> str:
+def file_of(table: str | Path) -> str:
+    """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     path = Path(table)
     described = f"'{table}'"
     with plain_errors(described):
+        if files_of_folder(path) is not None:
+            return described
         if path.is_dir():
-            raise DataError(f"{described} is a folder; name one file")
+            raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
         if not path.exists():
             raise DataError(f"{described} does not exist")
         if not path.is_file():
             raise DataError(f"{described} is not an ordinary file")
         if path.stat().st_size == 0:
             raise DataError(f"{described} is empty; it should begin with a header that names the columns")
+    if path.suffix.lower() in WORKBOOKS:
+        raise DataError(
+            f"{described} is a workbook, whose cells have no fixed types; save its sheet as CSV (UTF-8), or as Parquet"
+        )
     if not _ending(path):
         raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
     return described
@@ -126,9 +134,10 @@ def _ending(path: Path) -> str:
     return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
 
 
-def _view_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, ...]:
-    names = tuple(pq.read_schema(path).names)
-    _view(connection, f"read_parquet({_quoted(path)}, hive_partitioning = false)", len(names))
+def _view_parquet(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> tuple[str, ...]:
+    names = common_columns(files)
+    listed = ", ".join(map(_quoted, files))
+    _view(connection, f"read_parquet([{listed}], hive_partitioning = false)", len(names))
     return names
 
 

@@ -34,6 +34,7 @@ def release(
     purpose: str = "",
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,
+    quiet_data: bool = False,
     id: str | None = None,
     insecure_test_seed: int | None = None,
     plan_fingerprint: str | None = None,
@@ -46,7 +47,7 @@ def release(
     of the metric that this release uses up, 0.1 means exactly 1/10; left out for a mechanism that was made for one
     spend. ``outside``: "refuse" rows outside the universe, or "drop" them; that anybody lies outside is then not
     hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
-    stands for. ``id``: a name for this release: asked for again with the same plan, policy and spend it returns what
+    stands for. ``quiet_data``: a refusal says nothing of what the data hold, for those who must not see it. ``id``: a name for this release: asked for again with the same plan, policy and spend it returns what
     was stored, reads no data and costs nothing. ``plan_fingerprint``: what the ledger is to remember it by; left out,
     the mechanism's own.
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
@@ -54,7 +55,7 @@ def release(
     begins a new ledger.
     """
     order = checked_order(mechanism, spend, purpose=purpose, plan_fingerprint=plan_fingerprint, id=id)
-    reading = {"outside": outside, "count_column": count_column}
+    reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
     return release_as(order, mechanism, _as_it_is, None, data, ledger, insecure_test_seed, **reading)
 
 

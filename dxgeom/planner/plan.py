@@ -164,6 +164,7 @@ class Plan:
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
+        quiet_data: bool = False,
         id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
@@ -180,7 +181,7 @@ class Plan:
             plan_fingerprint=self.fingerprint,
             id=id,
         )
-        reading = {"outside": outside, "count_column": count_column}
+        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         blank = (Fraction(0),) * self.queries.count
         return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
 

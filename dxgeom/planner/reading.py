@@ -27,9 +27,15 @@ class Read(NamedTuple):
 
 
 def read(
-    mechanism: Mechanism[Any, Any], data: Any, outside: Literal["refuse", "drop"], count_column: str | None
+    mechanism: Mechanism[Any, Any],
+    data: Any,
+    outside: Literal["refuse", "drop"],
+    count_column: str | None,
+    quiet_data: bool,
 ) -> Read:
     """The histogram of a table, for what reads one; anything else as it is.
+
+    Args: as of :func:`release`.
 
     Raises: DataError, UnsupportedCombination.
     """
@@ -40,15 +46,20 @@ def read(
                 f"{mechanism.name} reads no histogram: 'outside' and 'count_column' are about tables; leave them out"
             )
         return Read(data, None, None)
-    histogram = _histogram(readers, data, outside, count_column)
+    histogram = _histogram(readers, data, outside, count_column, quiet_data)
     if any(reader.absent is not None for reader in readers):
         return Read(histogram.counts, None, None)
     return Read(histogram.counts, histogram.total, histogram.dropped)
 
 
 def _histogram(
-    readers: Sequence[HistogramMechanism[Any]], data: Any, outside: Literal["refuse", "drop"], count_column: str | None
+    readers: Sequence[HistogramMechanism[Any]],
+    data: Any,
+    outside: Literal["refuse", "drop"],
+    count_column: str | None,
+    quiet_data: bool,
 ) -> Histogram:
+    from dxgeom.engines.failures import muted
     from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 
     if outside not in ("refuse", "drop"):
@@ -57,10 +68,11 @@ def _histogram(
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
-        return histogram_of_counts(_even(data), readers[0].metric.size, absent)
+        with muted(quiet_data):
+            return histogram_of_counts(_even(data), readers[0].metric.size, absent)
     universe = next((reader.universe for reader in readers if reader.universe is not None), None)
     if universe is not None:
-        return histogram_of_table(data, universe, outside=outside, count_column=count_column)
+        return histogram_of_table(data, universe, outside=outside, count_column=count_column, quiet_data=quiet_data)
     if isinstance(data, (str, Path)) or hasattr(data, "columns"):
         raise UnsupportedCombination(
             "a metric or queries given as a bare matrix do not know how to read a table: pass a histogram array, or "

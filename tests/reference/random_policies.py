@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -149,10 +150,12 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
 
 @st.composite
 def perhaps_missing(draw: st.DrawFn, attribute: PlainAttribute, *, public: bool = True) -> PlainAttribute:
-    """The attribute, in one case of three with a missing value."""
+    """The attribute, in one case of three with a missing value, and read from elsewhere as often as not."""
     if draw(st.integers(0, 2)):
         return attribute
-    return optional(attribute, draw(epsilons | st.just("public") if public else epsilons))
+    found = optional(attribute, draw(epsilons | st.just("public") if public else epsilons))
+    keys = [", from: elsewhere"] + [f", unlisted: {label}" for label in attribute.labels if attribute.places is None]
+    return replace(found, yaml=f"{found.yaml[:-1]}{draw(st.sampled_from(['', *keys]))}}}")
 
 
 @st.composite

@@ -117,6 +117,11 @@ def _place(universe: Universe, attribute: str) -> int:
 
 def _numbers(attribute: Attribute) -> tuple[Fraction, ...]:
     """The number behind each code. Raises: UnsupportedCombination for words."""
+    if attribute.missing is not None:
+        raise UnsupportedCombination(
+            f"{shown(attribute.name)} may be missing, and how many have a value is then private: no rank among these "
+            "is known; ask for counts, such as its prefixes"
+        )
     column = attribute.columns[0]
     if isinstance(column, NumberColumn):
         return column.numbers

@@ -132,7 +132,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         ({"native": [1.0, 2.0]}, "column 'native' of the table must hold text, but holds double"),
-        ({"native": [True, False]}, "column 'native' of the table must hold text, but holds bool"),
+        ({"native": [True, False]}, "native is 'true', accepted are 'Yes', 'No'"),
         (
             {"native": pd.to_datetime(["2020-01-01"] * 2)},
             "column 'native' of the table must hold text, but holds timest",
@@ -186,11 +186,12 @@ def test_an_empty_table_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_a_folder_and_a_special_file_are_refused(tmp_path: Path) -> None:
     assert message(tmp_path / "no.csv").endswith("no.csv' does not exist")
     assert message("https://example.org/a.csv").endswith("a.csv' does not exist")
-    assert message(tmp_path).endswith("is a folder; name one file")
+    assert message(tmp_path).endswith("is a folder; name one file, or a folder of Parquet files")
     os.mkfifo(tmp_path / "pipe.csv")
     assert message(tmp_path / "pipe.csv").endswith("is not an ordinary file")
     assert "cannot be read" in message(tmp_path / ("x" * 300 + ".csv"))
-    assert "a table is a file that ends in .csv" in message(written(tmp_path, "x", "a.xlsx"))
+    assert "a table is a file that ends in .csv" in message(written(tmp_path, "x", "a.sas7bdat"))
+    assert message(written(tmp_path, "x", "a.xlsx")).endswith("save its sheet as CSV (UTF-8), or as Parquet")
 
 
 @pytest.mark.parametrize(
