@@ -148,6 +148,9 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
     mine = [policy.universe.attribute(name)] if name in policy.universe.names else []
     codes = refined([*mine, *(other.universe.attribute(name) for other, _ in holders)])
+    if not mine:
+        # Rows may also have a value there that none of these policies knows.
+        codes = [np.append(under, OUTSIDE) for under in codes]
     terms = tuple(
         Term(other, round_up(spend), other.universe.names.index(name), under, _absence(other))
         for (other, spend), under in zip(holders, codes[len(mine) :], strict=True)
