@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         audit as audit,
         errors as errors,
         geometry as geometry,
+        ledger as ledger,
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,

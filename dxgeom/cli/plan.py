@@ -12,6 +12,7 @@ from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
+    ErrorOption,
     Format,
     FormatOption,
     LevelOption,
@@ -21,6 +22,7 @@ from dxgeom.cli.terminal.options import (
     PolicyFile,
     QueriesFile,
     RecordsOption,
+    errors_of,
     spend_of,
 )
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
@@ -35,10 +37,17 @@ def plan(
     queries: QueriesFile,
     records: RecordsOption = None,
     spend: Annotated[
-        Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
-    ] = Fraction(1),
+        Fraction | None,
+        typer.Option(
+            "--spend",
+            parser=spend_of,
+            metavar="S",
+            help="Show errors at this spend, such as 1/4; left out, at the least for wanted errors, or at 1.",
+        ),
+    ] = None,
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = ObjectiveChoice.mse,
+    objective: ObjectiveOption = ObjectiveChoice.balanced,
+    error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     published: Annotated[
         bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
@@ -62,15 +71,34 @@ def plan(
             records,
             mechanism=mechanism,
             objective=objective.value,
+            errors=errors_of(error),
             coarse_facets=coarse_facets,
             published=published,
         )
-        expected = expectations(chosen, spend, level)
-        if output is Format.json:
-            at_spend = {"spend": str(spend), "level": level, "queries": expected}
-            print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend})
-        else:
-            _print(chosen, expected, spend, level)
+        _show(chosen, spend, records, level, output)
+
+
+def _show(plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format) -> None:
+    """The plan at the spend that was said, or the least for wanted errors, or 1."""
+    least = plan.least_spend if plan.objective.wanted is not None else None
+    shown = spend or least or Fraction(1)
+    expected, useless = expectations(plan, shown, level), plan.useless_answers(shown, records)
+    if output is Format.json:
+        print_json(
+            {
+                **plan.as_dict(),
+                "gap": plan.gap,
+                "least_spend": None if least is None else str(least),
+                "expected": {"spend": str(shown), "level": level, "queries": expected},
+                "warnings": [one.as_dict() for one in useless],
+            }
+        )
+        return
+    _print(plan, expected, shown, level)
+    if least is not None:
+        print_lines(["", f"spend   {plain(least)} is the least for the errors asked for"])
+    if useless:
+        print_lines(["", *(f"warning {one.in_words}" for one in useless)])
 
 
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
@@ -104,6 +132,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"chosen  {plan.reason}",
             *ordinary,
             f"bound   {plan.bound_in_words}",
+            *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *([] if plan.bias_in_words is None else [f"bias    {plan.bias_in_words}"]),
             "",
             f"each answer, at spend {plain(spend)}",

@@ -12,6 +12,7 @@ from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
+    ErrorOption,
     Format,
     FormatOption,
     LevelOption,
@@ -21,6 +22,7 @@ from dxgeom.cli.terminal.options import (
     PolicyFile,
     QueriesFile,
     RecordsOption,
+    errors_of,
     spend_of,
 )
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
@@ -28,6 +30,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
 
 
@@ -44,8 +47,13 @@ LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
 ]
 SpendOption: TypeAlias = Annotated[
-    Fraction,
-    typer.Option("--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."),
+    Fraction | None,
+    typer.Option(
+        "--spend",
+        parser=spend_of,
+        metavar="S",
+        help="The part of the policy's metric that this uses up; left out where errors are wanted: the least.",
+    ),
 ]
 CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
@@ -60,12 +68,13 @@ def release(
     data: DataFile,
     queries: QueriesFile,
     ledger: LedgerOption,
-    spend: SpendOption,
+    spend: SpendOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = ObjectiveChoice.mse,
+    objective: ObjectiveOption = ObjectiveChoice.balanced,
+    error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
@@ -83,25 +92,41 @@ def release(
     """
     with refusals(output):
         chosen = planned(
-            policy, queries, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
+            policy,
+            queries,
+            records,
+            mechanism=mechanism,
+            objective=objective.value,
+            errors=errors_of(error),
+            coarse_facets=coarse_facets,
         )
+        amount = _amount(chosen, spend)
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
-        chosen.half_widths(level, spend)
+        chosen.half_widths(level, amount)
         released = chosen.release(
             str(data),
             ledger=str(ledger),
-            spend=spend,
+            spend=amount,
             purpose=purpose,
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
         )
-        if output is Format.json:
-            print_json({**released.as_dict(level), "ledger": str(ledger)})
-        else:
-            _print(released, level, ledger)
+        _print(released, level, ledger, output)
 
 
-def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None:
+def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
+    """What to spend: what was said, or the least for the errors that are wanted."""
+    if spend is not None:
+        return spend
+    if plan.objective.wanted is None:
+        raise typer.BadParameter("say how much of the budget to use, --spend S, or which errors are wanted, --error")
+    return plan.least_spend
+
+
+def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:
+    if output is Format.json:
+        print_json({**released.as_dict(level), "ledger": str(ledger)})
+        return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
@@ -121,5 +146,6 @@ def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
+            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )

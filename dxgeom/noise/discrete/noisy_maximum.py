@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform, decided
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
 from dxgeom.numeric.exact_draws import uniform_integer
+from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import Randomness
 
 SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
@@ -49,16 +49,14 @@ def noisy_largest(scores: NDArray[np.int64], rate: Fraction, law: SelectionLaw, 
     Raises: TooLarge for scores or a rate out of range; UnsupportedCombination for an unknown law or no scores.
     """
     check_scores(scores)
-    if not RATES[0] <= rate <= RATES[1]:
-        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+    check_rate(rate)
     if law not in _NOISE:
         raise UnsupportedCombination(f"there is no law of selection '{law}'; known are {', '.join(_NOISE)}")
     gaps = scores - scores.max()
     worths = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
 
     def exact(place: int) -> arb:
-        worth = int(gaps[place]) * rate
-        return arb(fmpq(worth.numerator, worth.denominator))
+        return arb(rational(int(gaps[place]) * rate))
 
     return noisy_largest_worth(worths, np.abs(worths) * 2.0**-50, exact, law, randomness)
 
@@ -83,8 +81,15 @@ def noisy_largest_worth(
     if len(contenders) == 1:
         return int(contenders[0])
     uniforms = [LazyUniform(int(word)) for word in words[contenders]]
-    places = contenders.tolist()
-    return int(places[_decided([partial(exact, place) for place in places], uniforms, noise, randomness)])
+
+    def told(balls: list[arb]) -> int | None:
+        values = [exact(int(place)) + noise(ball) for place, ball in zip(contenders, balls, strict=True)]
+        for place, value in enumerate(values):
+            if all(value > other for rival, other in enumerate(values) if rival != place):
+                return int(contenders[place])
+        return None
+
+    return decided(told, uniforms, randomness)
 
 
 def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
@@ -97,30 +102,18 @@ def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
     return int(best[uniform_integer(len(best), randomness)])
 
 
+def check_rate(rate: Fraction) -> None:
+    """Raises: TooLarge for a rate by which float64 cannot multiply the gaps."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+
+
 def check_scores(scores: NDArray[np.int64]) -> None:
     """Raises: UnsupportedCombination unless there is a score; TooLarge beyond 2⁶²."""
     if scores.ndim != 1 or scores.size == 0 or scores.dtype != np.int64:
         raise UnsupportedCombination("a selection is among at least one place, each with an int64 score")
     if int(scores.max()) >= LARGEST_SCORE or int(scores.min()) <= -LARGEST_SCORE:
         raise TooLarge("scores stay below 2**62 in magnitude: give the utilities fewer digits")
-
-
-def _decided(
-    worths: list[Callable[[], arb]],
-    uniforms: list[LazyUniform],
-    noise: Callable[[arb], arb],
-    randomness: Randomness,
-) -> int:
-    precision = 2 * WORD
-    while True:
-        with ctx.workprec(precision):
-            values = [worth() + noise(uniform.ball()) for worth, uniform in zip(worths, uniforms, strict=True)]
-            for place, value in enumerate(values):
-                if all(value > other for rival, other in enumerate(values) if rival != place):
-                    return place
-        for uniform in uniforms:
-            uniform.refine(randomness)
-        precision += WORD
 
 
 def _exponential_bounds(words: NDArray[np.uint64]) -> Bounds:

@@ -1,4 +1,4 @@
-"""Sixth phase, first half: the metric of each attribute in its most structured form."""
+"""Sixth phase: the metric of each attribute, and then of whole records, in its most structured form."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
-from dxgeom.policy.lower.describe import AttributeDescription
+from dxgeom.policy.lower.blocks import joined
+from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 
 
 def lower_attribute(part: AttributeDescription) -> Metric:
@@ -35,3 +37,21 @@ def _union(size: int, forms: Sequence[Metric]) -> GraphMetric:
             "use one kind of bound, or fewer values"
         )
     return closed(size, (block for form in forms for block in form.generating_pairs()))
+
+
+def lower_records(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
+    """The metric of a whole description, from its attributes' metrics.
+
+    Guarantee: every bound is exact or *rounded down*.
+    Raises: TooLarge when an exact form would exceed a stated size.
+    """
+    bare = all(not part.bounds and part.ceiling is None for part in description.parts) and not description.joint
+    return under_ceiling(joined(description, parts), bare, description)
+
+
+def under_ceiling(metric: Metric, bare: bool, description: MetricDescription) -> Metric:
+    """The metric with what is stated about all pairs of records; ``bare``: nothing else is stated."""
+    if description.ceiling is not None:
+        ceiling = description.ceiling
+        metric = DiscreteMetric(metric.size, ceiling) if bare else CapMetric(metric, ceiling)
+    return metric if description.presence is None else PresenceMetric(metric, description.presence)
