@@ -1,7 +1,8 @@
 """Quartiles of 100,001 rows at one ε: by lengths under ordinary privacy and under a line, beside OpenDP's quantile.
 
 OpenDP answers for a replaced record too: two changes in its symmetric distance, the number of rows known. It is asked
-for each quartile with a third of ε, and for the median alone with all of it. It is compared when it can be imported.
+for each quartile with a third of ε, and for the median alone with all of it. Its score counts rows below and above a
+candidate and leaves ties out, which costs it up to a value even at ε = 1. It is compared when it can be imported.
 Run: .venv-peers/bin/python benchmarks/quantiles.py
 Errors are root mean squares of answer − true quantile, in the attribute's own unit, over draws and levels.
 """

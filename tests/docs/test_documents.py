@@ -177,7 +177,7 @@ def test_the_document_on_quantiles_runs(in_a_copy, capsys):
     for code in blocks(GUIDE / "quantiles.md", "python"):
         exec(compile(code, "quantiles.md", "exec"), {"dx": dx})
     printed = capsys.readouterr().out
-    assert "of 30,162 records would have to change their value" in printed
+    assert "of 30,162 records no more would have to change their value" in printed
     assert "9/10 of the budget remain" in printed
     assert Path("ages.db").is_file()
 

@@ -47,7 +47,7 @@ SPEND = Fraction(3, 4)
 
 def sorted_chances(mechanism):
     """Of each sorted answer: that of all drawn ones that sort to it."""
-    rows, _ = mechanism.lengths(COUNTS)
+    rows = mechanism.lengths(COUNTS)
     together = joint_chances(rows, SPEND * mechanism.reach.unit / 2, mechanism.reach.adds_up, mechanism.law)
     totals = {}
     for answer, chance in together.items():

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.quantiles.absence import (
+        lengths_with_absence as lengths_with_absence,
+        parts_of_a_record as parts_of_a_record,
+    )
     from dxgeom.mechanisms.quantiles.choice import (
         QuantileCandidate as QuantileCandidate,
         QuantileChoice as QuantileChoice,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.quantiles.question import (
         QuantileQuestion as QuantileQuestion,
         quantile_question as quantile_question,
+        ranks_of as ranks_of,
     )
     from dxgeom.mechanisms.quantiles.reach import Reach as Reach, whole_units as whole_units
     from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of as reach_of

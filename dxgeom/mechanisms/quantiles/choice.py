@@ -87,9 +87,9 @@ def quantile_choice(
 ) -> QuantileChoice:
     """Both ways to answer, with what is known of their errors.
 
-    Args: as :func:`quantile_mechanism`; ``records``: how many are asked about, a public number.
+    Args: as :func:`quantile_mechanism`; ``records``: how many are asked about, or about how many where that is private.
     """
-    require(records, WHOLE, "records", "give the public number of records asked about")
+    require(records, WHOLE, "records", "give the number of records asked about, or a guess where it is private")
     require_exact(spend, "spend")
     if not 1 <= records <= MOST_RECORDS:
         raise UnsupportedCombination(f"'records', those asked about, are from 1 to 2**40, found {records:,}")
@@ -104,7 +104,7 @@ def _tried(name: str, question: QuantileQuestion, records: int, spend: Fraction)
         mechanism = _FORMS[name](question)
         mechanism.check_size(records, spend)
         error = float(expected_errors(mechanism, records, spend).mean())
-    except (TooLarge, UnboundedLoss) as refused:
+    except (TooLarge, UnboundedLoss, UnsupportedCombination) as refused:
         return QuantileCandidate(name, None, None, "", f"not built: {refused}")
     return QuantileCandidate(name, mechanism, error, mechanism.statement(records, spend=spend))
 
@@ -123,9 +123,9 @@ def quantile_mechanism(
     between 0 and 1, or several, of which level q is the ⌈q·n⌉-th smallest of n. ``where``: ask about some records only:
     a condition on what the policy keeps apart, or a bool for each record type (N,). ``form``: "transport" or
     "laplace"; :func:`quantile_choice` says which errs less.
-    Raises: UnsupportedCombination where records may be absent or the condition can change at finite distance, for words
-    and unknown names; TooLarge where too many records would have to be listed; UnboundedLoss where Laplace noise cannot
-    hide a quantile.
+    Raises: UnsupportedCombination where the condition can change at finite distance, for words and unknown names, and
+    for Laplace noise where records may be absent; TooLarge where too many records would have to be listed;
+    UnboundedLoss where Laplace noise cannot hide a quantile.
     """
     if form not in get_args(Form):
         raise UnsupportedCombination(f"'form' is one of {', '.join(get_args(Form))}; found {form!r}")

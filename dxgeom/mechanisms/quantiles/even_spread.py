@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles
 from dxgeom.mechanisms.quantiles.largest_length import LargestLength
+from dxgeom.mechanisms.quantiles.question import ranks_of
 from dxgeom.mechanisms.quantiles.reach import UNREACHED
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 
@@ -40,8 +41,8 @@ def expected_errors(
     if isinstance(mechanism, LaplaceQuantiles):
         return np.full(len(ranks), min(mechanism.scale(spend), float(numbers[-1])))
     tally = evenly_spread(mechanism.reach.places_of_tally, records)
-    lengths, rate = mechanism.reach.lengths(tally, ranks), mechanism.rate(spend)
-    if mechanism.reach.adds_up or len(ranks) == 1:
+    lengths, rate = mechanism.lengths_of_tally(tally), mechanism.rate(spend)
+    if mechanism.is_alone(len(lengths)):
         worths = np.where(lengths == UNREACHED, np.inf, lengths.astype(np.float64) * float(rate))
         alone = _exponential if mechanism.law == "exponential" else _permute_and_flip
         chances = np.array([alone(row) for row in worths])
@@ -49,7 +50,8 @@ def expected_errors(
         chances = LargestLength.of(lengths, rate).chances()
     by_value = np.zeros(values.count, dtype=np.int64)
     np.add.at(by_value, mechanism.reach.places_of_tally, tally)
-    truth = numbers[np.searchsorted(np.cumsum(by_value), ranks)]
+    asked = ranks if mechanism.question.absence is None else ranks_of(mechanism.keys(records), records)
+    truth = numbers[np.searchsorted(np.cumsum(by_value), asked)]
     return np.asarray((chances * np.abs(numbers - truth[:, None])).sum(axis=1))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require, require_exact, require_level
-from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
@@ -37,7 +37,8 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
     Guarantee: replacing record i by j changes the odds of any answer by at most e^(spend·d(i, j)): it shifts the sorted
     values by |v_i − v_j| in all, and the asked quantiles are some of these, so together they move by no more. Taking
     nearest values and sorting look at nothing private.
-    Raises: UnboundedLoss where records of different values are at distance 0; TooLarge for numbers of too many digits.
+    Raises: UnsupportedCombination where records may be absent; UnboundedLoss where records of different values are at
+    distance 0; TooLarge for numbers of too many digits.
     """
 
     question: QuantileQuestion
@@ -45,6 +46,11 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
 
     def __post_init__(self) -> None:
         require(self.question, QuantileQuestion, "question", "say what is asked with quantile_question")
+        if self.question.absence is not None:
+            raise UnsupportedCombination(
+                "Laplace noise hides a quantile of a public number of records: where records may be absent, one that "
+                "comes or goes may move it from one end to the other. Ask with form='transport'"
+            )
         _ = self.law
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,31 +55,24 @@ class LineReach(Reach):
         np.add.at(sums, self.places, counts)
         return sums
 
-    def lengths(self, tally: NDArray[np.int64], ranks: Sequence[int]) -> NDArray[np.int64]:
+    def row(
+        self, tally: NDArray[Any], ranks: tuple[int, int], among: tuple[int, int], ceiling: int | None = None
+    ) -> NDArray[Any]:
         upto = np.cumsum(tally)
-        ends = [0, *ranks, int(upto[-1]) + 1] if self.adds_up else None
-        rows = []
-        for k, rank in enumerate(ranks, 1):
-            before, after = (ends[k - 1], ends[k + 1]) if ends is not None else (0, int(upto[-1]) + 1)
-            raised = _between(upto, rank, after - 1)
-            lowered = _between(upto, before + 1, rank)
-            rows.append(self._upwards(raised) + self._downwards(lowered))
-        return np.array(rows)
-
-    def _upwards(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _sums(self.heights, self.ceiling, counts)
-
-    def _downwards(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        raised = _between(upto, ranks[1], among[1] - 1)
+        lowered = _between(upto, among[0] + 1, ranks[0])
+        lowest = min((one for one in (self.ceiling, ceiling) if one is not None), default=None)
         mirrored = None if self.heights is None else self.heights[-1] - self.heights[::-1]
-        return _sums(mirrored, self.ceiling, counts[::-1])[::-1]
+        downwards = _sums(mirrored, lowest, lowered[::-1])[::-1]
+        return np.asarray(_sums(self.heights, lowest, raised) + downwards)
 
 
-def _between(upto: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
+def _between(upto: NDArray[Any], first: int, last: int) -> NDArray[Any]:
     """(T,): how many records of ranks first..last have each value, from how many have it or a lower one."""
-    return np.asarray(np.diff(np.clip(upto, first - 1, last), prepend=first - 1), dtype=np.int64)
+    return np.asarray(np.diff(np.clip(upto, first - 1, last), prepend=first - 1), dtype=upto.dtype)
 
 
-def _sums(heights: NDArray[np.int64] | None, ceiling: int | None, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums(heights: NDArray[np.int64] | None, ceiling: int | None, counts: NDArray[Any]) -> NDArray[Any]:
     """(T,): Σ_{u<t} counts[u]·min(heights[t] − heights[u], ceiling)."""
     size = len(counts)
     number = np.concatenate([[0], np.cumsum(counts)])
@@ -90,7 +82,7 @@ def _sums(heights: NDArray[np.int64] | None, ceiling: int | None, counts: NDArra
     weight = np.concatenate([[0], np.cumsum(counts * heights)])
     # From the first value on that is nearer than the ceiling.
     near = np.zeros(size, dtype=np.int64)
-    if ceiling is not None:
+    if ceiling is not None and ceiling < heights[-1]:
         near = np.searchsorted(heights, heights - ceiling, side="right")
     sums = heights * (number[below] - number[near]) - (weight[below] - weight[near])
     return np.asarray(sums + (ceiling or 0) * number[near])

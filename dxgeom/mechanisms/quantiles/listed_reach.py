@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +53,16 @@ class ListedReach(Reach):
         np.add.at(sums, self.kinds, counts)
         return sums
 
-    def lengths(self, tally: NDArray[np.int64], ranks: Sequence[int]) -> NDArray[np.int64]:
+    def row(
+        self, tally: NDArray[Any], ranks: tuple[int, int], among: tuple[int, int], ceiling: int | None = None
+    ) -> NDArray[Any]:
         present = np.flatnonzero(tally)
         counts, places = tally[present], self.places[present]
-        total = int(tally.sum())
-        mirrored = self.count - 1 - places
-        rows = []
-        for rank in ranks:
-            raised = _one_way(self._upwards[present], counts, places, rank)
-            lowered = _one_way(self._downwards[present][:, ::-1], counts, mirrored, total + 1 - rank)[::-1]
-            rows.append(np.where((raised < 0) | (lowered < 0), UNREACHED, raised + lowered))
-        return np.array(rows)
+        most = _APART if ceiling is None else min(ceiling, _APART - 1)
+        up, down = np.minimum(self._upwards[present], most), np.minimum(self._downwards[present], most)
+        raised = _one_way(up, counts, places, ranks[1])
+        lowered = _one_way(down[:, ::-1], counts, self.count - 1 - places, int(tally.sum()) + 1 - ranks[0])[::-1]
+        return np.where((raised < 0) | (lowered < 0), UNREACHED, raised + lowered)
 
     @cached_property
     def _upwards(self) -> NDArray[np.int64]:
@@ -84,12 +82,10 @@ class ListedReach(Reach):
         return np.ascontiguousarray(nearest.T)
 
 
-def _one_way(
-    reach: NDArray[np.int64], counts: NDArray[np.int64], places: NDArray[np.int64], rank: int
-) -> NDArray[np.int64]:
+def _one_way(reach: NDArray[np.int64], counts: NDArray[Any], places: NDArray[np.int64], rank: int) -> NDArray[Any]:
     """(T,): the sum of the c − rank + 1 smallest distances of the c records below each candidate."""
     size = reach.shape[1]
-    sums = np.zeros(size, dtype=np.int64)
+    sums = np.zeros(size, dtype=counts.dtype)
     for candidate in range(size):
         below = np.flatnonzero(places < candidate)
         moved = int(counts[below].sum()) - rank + 1

@@ -16,6 +16,8 @@ from dxgeom.arguments import array_of, described
 from dxgeom.errors import DataError, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.quantiles.values import OrderedValues, ordered_values
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate
@@ -29,14 +31,15 @@ _LEVELS = "list levels between 0 and 1, such as [0.25, 0.5, 0.75], or give one"
 @final
 @dataclass(frozen=True, eq=False)
 class QuantileQuestion:
-    """The r-th smallest values of an attribute among the records that a condition is true of.
+    """The r-th smallest values of an attribute, r = ⌈q·n⌉, among the n records that a condition is true of.
 
     Definition: for each level q in ``at``, r = ⌈q·n⌉, at least 1, of the n records asked about: q = 0 is the least,
     q = 1/2 of an even number the lower of the two in the middle, q = 1 the greatest.
     ``asked`` (N,): whether records of a type are asked about, None for all. ``may_be_empty``: whether n = 0 gets an
     empty answer rather than a refusal.
-    Guarantee: n, and so r, is the same in any two tables at finite distance: no record may be absent, and no two record
-    types at finite distance differ in ``asked``. :func:`quantile_question` alone makes one.
+    Guarantee: no two record types at finite distance differ in ``asked``. So n, and with it r, is the same in any two
+    tables at finite distance, but for records that come or go where records may be absent. :func:`quantile_question`
+    makes one.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -47,19 +50,30 @@ class QuantileQuestion:
 
     def __post_init__(self) -> None:
         require_verified(self.metric)
-        if self.metric.absent is not None:
+        if self.metric.absent is not None and self.absence is None:
             raise UnsupportedCombination(
-                "a quantile is the r-th smallest of a public number n of records, and where records may be absent n "
-                "is private: one more record moves r itself. Ask for counts of prefixes instead, which hide it"
+                "where records may be absent, quantiles are answered under a rule of presence with one epsilon for all "
+                "records only"
             )
         if self.asked is not None:
             self.asked.setflags(write=False)
-            if lipschitz(self.metric, self.asked.astype(np.int64)) != 0:
+            present = self.asked if self.absence is None else self.asked[:-1]
+            if lipschitz(self.present_metric, present.astype(np.int64)) != 0:
                 raise UnsupportedCombination(
                     "how many records 'where' is true of has to be public, and the policy hides records that meet it "
                     "from records that do not: a record that moves between them changes the rank r itself. Ask by an "
                     "attribute that the policy keeps apart, or without a condition"
                 )
+
+    @property
+    def absence(self) -> PresenceMetric | None:
+        """The metric that lets records be absent; None where their number is public."""
+        return self.metric.metric if isinstance(self.metric.metric, PresenceMetric) else None
+
+    @property
+    def present_metric(self) -> Metric:
+        """The metric between records that are there."""
+        return self.metric.metric if self.absence is None else self.absence.inner
 
     @property
     def defining(self) -> tuple[Any, ...]:
@@ -69,15 +83,19 @@ class QuantileQuestion:
 
     def ranks(self, records: int) -> tuple[int, ...]:
         """r of each level, of so many records; at least one."""
-        return tuple(max(1, math.ceil(level * records)) for level in self.at)
+        return ranks_of(self.at, records)
 
     def counts_asked(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The histogram (N,) without the records that are not asked about."""
-        return counts if self.asked is None else np.where(self.asked, counts, 0)
+        """The histogram (N,) of those asked about: without other records, and without what is absent."""
+        kept = counts if self.asked is None else np.where(self.asked, counts, 0)
+        if self.metric.absent is not None:
+            kept = kept.copy()
+            kept[self.metric.absent] = 0
+        return kept
 
     def require_some(self, counts: NDArray[np.int64]) -> None:
-        """Raises: DataError where no record is asked about, which is public."""
-        if not self.may_be_empty and not np.any(self.counts_asked(counts)):
+        """Raises: DataError where no record is asked about and that is public."""
+        if self.absence is None and not self.may_be_empty and not np.any(self.counts_asked(counts)):
             raise DataError("a quantile is of at least one record, and none here is asked about")
 
 
@@ -94,8 +112,8 @@ def quantile_question(
     Args: ``attribute``: the name of one of numbers or dates, or a number for each record type (N,). ``at``: a level
     between 0 and 1, or several; a float means its shortest decimal. ``where``: a condition such as ``"region ==
     'North'"``, or a bool for each record type (N,).
-    Raises: UnsupportedCombination where records may be absent, where the condition can change at finite distance, for
-    an unknown attribute, and for levels that are none; PredicateError for a condition that cannot be read.
+    Raises: UnsupportedCombination where the condition can change at finite distance, for an unknown attribute, and for
+    levels that are none; PredicateError for a condition that cannot be read.
     """
     require_verified(metric)
     values = attribute if isinstance(attribute, OrderedValues) else ordered_values(metric, attribute)
@@ -105,6 +123,11 @@ def quantile_question(
             "coarser step"
         )
     return QuantileQuestion(metric, values, _levels(at), _mask(metric, where), may_be_empty)
+
+
+def ranks_of(levels: Iterable[Fraction], records: int) -> tuple[int, ...]:
+    """⌈q·n⌉, at least 1, for each level q of n records."""
+    return tuple(max(1, math.ceil(level * records)) for level in levels)
 
 
 def _levels(at: Any) -> tuple[Fraction, ...]:

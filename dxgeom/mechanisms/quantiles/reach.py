@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +54,25 @@ class Reach(ABC):
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts of record types (N,) as the counts (M,) that lengths are made of."""
 
-    @abstractmethod
     def lengths(self, tally: NDArray[np.int64], ranks: Sequence[int]) -> NDArray[np.int64]:
         """(m, T) for m different, increasing ranks; ``UNREACHED`` where no finite cost suffices.
 
         Where lengths add up, row k leaves records of ranks r_{k−1} and below, and r_{k+1} and above, out.
+        """
+        beyond = int(tally.sum()) + 1
+        ends = [0, *ranks, beyond]
+        around = zip(ends, ends[2:], strict=False) if self.adds_up else [(0, beyond)] * len(ranks)
+        return np.array([self.row(tally, (rank, rank), among) for rank, among in zip(ranks, around, strict=True)])
+
+    @abstractmethod
+    def row(
+        self, tally: NDArray[Any], ranks: tuple[int, int], among: tuple[int, int], ceiling: int | None = None
+    ) -> NDArray[Any]:
+        """(T,): what it costs to bring the records of rank ``ranks[1]`` and above up to each candidate, or those of
+        rank ``ranks[0]`` and below down to it; ``UNREACHED`` where that is infinite.
+
+        Only ranks strictly between ``among`` count, every one where lengths do not add up. ``ceiling``: no record
+        costs more units.
         """
 
     @property
@@ -74,7 +89,7 @@ def whole_units(bounds: NDArray[np.float64], diameter: float) -> tuple[NDArray[n
     kinds, where = np.unique(bounds, return_inverse=True)
     positive = kinds[kinds > 0]
     if positive.size == 0:
-        return np.zeros(bounds.shape, dtype=np.int64), Fraction(1)
+        return np.zeros(bounds.shape, dtype=np.int64), Fraction(diameter) / FINEST if diameter > 0 else Fraction(1)
     least, widest = Fraction(float(positive[0])), Fraction(max(diameter, float(positive[-1])))
     parts = FINEST * least // widest
     unit = least / parts if parts else widest / FINEST

@@ -25,32 +25,34 @@ MOST_KINDS = 2_000
 """Records between which all distances are listed."""
 
 
-def reach_of(metric: Metric, values: OrderedValues) -> Reach:
+def reach_of(metric: Metric, values: OrderedValues, beside: float = 0.0) -> Reach:
     """What lengths are made of, in the simplest form that the metric has.
 
     Attributes that the values do not depend on are dropped first: records that differ in them alone need not move in
     them, and the bounds that are left are the same. What is left may be a line, a constant, a line under a ceiling, or
     a list of records with all their distances.
+    Args: ``beside``: a distance that will be compared with these, so that units are no finer than it allows.
     Guarantee: rests on ``generating_pairs`` only, whose bounds are rounded down to whole units; distances are their
     exact shortest paths, sums of integers below 2⁵³.
     Raises: TooLarge when more than 2,000 records would have to be listed.
     """
     if values.count == 1:
         return LineReach(Fraction(1), np.zeros(1, np.int64), None, values.places, 1)
-    fewer, rows = without_idle_attributes(metric, values.places[None, :])
+    fewer, rows = without_idle_attributes(metric, values.places[None, : metric.size])
     kept = rows[0]
     alone = len(kept) == values.count and np.array_equal(kept, np.arange(values.count))
     inner, ceiling = _below_ceilings(fewer)
     if alone and isinstance(inner, LineMetric):
-        return _on_a_line(inner, ceiling, values)
+        return _on_a_line(inner, ceiling, values, beside)
     if alone and isinstance(inner, DiscreteMetric):
         apart = min(round_down(inner.epsilon), ceiling)
-        units, unit = whole_units(np.array([apart]), apart)
+        units, unit = whole_units(np.array([apart]), max(apart, beside))
         return LineReach(unit, None, int(units[0]), values.places, values.count)
     one_each = len(kept) == values.count == len(np.unique(kept))
     if one_each:
-        return _listed(fewer, values, np.argsort(kept)[values.places], kept)
-    return _listed(metric, values, np.arange(metric.size), values.places)
+        return _listed(fewer, values, np.argsort(kept)[values.places], kept, beside)
+    kinds = np.minimum(np.arange(len(values.places)), metric.size - 1)
+    return _listed(metric, values, kinds, values.places[: metric.size], beside)
 
 
 def _below_ceilings(metric: Metric) -> tuple[Metric, float]:
@@ -62,7 +64,7 @@ def _below_ceilings(metric: Metric) -> tuple[Metric, float]:
     return metric, float(lowest)
 
 
-def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues) -> LineReach:
+def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues, beside: float) -> LineReach:
     """Shortest paths of consecutive bounds, or one step of the ceiling."""
     blocks = [pairs.bound for pairs in line.generating_pairs()]
     gaps = np.concatenate(blocks) if blocks else np.empty(0)
@@ -70,12 +72,14 @@ def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues) -> LineR
     # Only a ceiling that the whole line stays clearly below may be forgotten.
     capped = length * (1 + 2.0**-50) > ceiling
     bounds = np.append(gaps, ceiling) if capped else gaps
-    units, unit = whole_units(bounds, min(length, ceiling))
+    units, unit = whole_units(bounds, max(min(length, ceiling), beside))
     heights = np.concatenate([[0], np.cumsum(units[: len(gaps)])])
     return LineReach(unit, heights, int(units[-1]) if capped else None, values.places, values.count)
 
 
-def _listed(metric: Metric, values: OrderedValues, kinds: NDArray[np.int64], places: NDArray[np.int64]) -> ListedReach:
+def _listed(
+    metric: Metric, values: OrderedValues, kinds: NDArray[np.int64], places: NDArray[np.int64], beside: float
+) -> ListedReach:
     size = metric.size
     if size > MOST_KINDS or size * values.count > MOST_KINDS**2:
         raise TooLarge(
@@ -86,7 +90,7 @@ def _listed(metric: Metric, values: OrderedValues, kinds: NDArray[np.int64], pla
     first = np.concatenate([pairs.first for pairs in blocks] or [np.empty(0, np.int64)])
     second = np.concatenate([pairs.second for pairs in blocks] or [np.empty(0, np.int64)])
     bounds = np.concatenate([pairs.bound for pairs in blocks] or [np.empty(0)])
-    units, unit = whole_units(bounds, _diameter(metric))
+    units, unit = whole_units(bounds, max(_diameter(metric), beside))
     if not units.size:
         distances = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
     else:

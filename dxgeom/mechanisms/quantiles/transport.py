@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, described, require, require_exact, require_level
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.quantiles.absence import lengths_with_absence, parts_of_a_record
 from dxgeom.mechanisms.quantiles.largest_length import LargestLength
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion
 from dxgeom.mechanisms.quantiles.reach import UNREACHED, Reach
 from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, RATES, SelectionLaw, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.rounding import round_down
 
 _ASKED = "say what is asked with dx.quantiles.quantile_question"
 
@@ -32,11 +35,12 @@ _ASKED = "say what is asked with dx.quantiles.quantile_question"
 class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
     """Values of the attribute, all alike but for their lengths; the shorter, the more likely.
 
-    Definition: with the lengths of :class:`Reach` and rate = spend/2 per nat. One rank, and each of several where
-    lengths add up, is selected on its own by the score −length: by "exponential", P(t) ∝ e^(−rate·len(x; t)); by
-    "permute-and-flip", the first in random order that passes a coin of chance e^(−rate·len(x; t)), which never is
-    further off in length. Else P(t_1, …, t_m) ∝ e^(−rate·max_k len_k(x; t_k)) under either name. Equal ranks are drawn
-    once. The drawn values are then put in order.
+    Definition: with the lengths of :class:`Reach`, or of :func:`lengths_with_absence` where records may be absent, and
+    rate = spend/2 per nat. One quantile, and each of several where lengths add up, is selected on its own by the score
+    −length: by "exponential", P(t) ∝ e^(−rate·len(x; t)); by "permute-and-flip", the first in random order that passes
+    a coin of chance e^(−rate·len(x; t)), which never is further off in length. Several together otherwise have the law
+    P(t_1, …, t_m) ∝ e^(−rate·max_k len_k(x; t_k)), under either name. Equal ranks are drawn once, and the drawn values
+    put in order.
     Guarantee: replacing record i by j changes the odds of any answer by at most e^(spend·d(i, j)). The joint length
     changes by at most d(i, j) for every (t_k), up or down. So Σ_k (max_t Δ_k − min_t Δ_k) ≤ 2·d(i, j) for the changes
     Δ_k of lengths that add up, and the odds of a selection change by no more than e^(rate·(max Δ_k − min Δ_k)); of the
@@ -67,17 +71,39 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
     @cached_property
     def reach(self) -> Reach:
         """What lengths are made of. Raises: TooLarge."""
-        return reach_of(self.metric.metric, self.question.values)
+        absence = self.question.absence
+        beside = 0.0 if absence is None else round_down(absence.epsilon)
+        return reach_of(self.question.present_metric, self.question.values, beside)
 
-    def lengths(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """(M, T) in units of ``reach``, a row for each different rank, and these ranks, increasing. **Private.**"""
-        tally = self.reach.tally(self.question.counts_asked(counts))
-        ranks = tuple(sorted(set(self.question.ranks(int(tally.sum())))))
-        return self.reach.lengths(tally, ranks), ranks
+    @property
+    def unit(self) -> Fraction:
+        """Nats of a unit of length."""
+        if self.question.absence is None:
+            return self.reach.unit
+        return self.reach.unit / parts_of_a_record(self.question.at)
+
+    def lengths(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(M, T) in units, a row for each of the different ``keys``. **Private.**"""
+        return self.lengths_of_tally(self.reach.tally(self.question.counts_asked(counts)))
+
+    def lengths_of_tally(self, tally: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same from the reach's own counts."""
+        absence, keys = self.question.absence, self.keys(int(tally.sum()))
+        if absence is None:
+            return self.reach.lengths(tally, [int(rank) for rank in keys])
+        return lengths_with_absence(self.reach, tally, keys, self._stay(absence))
+
+    def keys(self, records: int) -> tuple[Fraction, ...]:
+        """The different ranks of so many records, increasing; the different levels where their number is private."""
+        return tuple(sorted(set(self._key_of_each_level(records))))
+
+    def is_alone(self, keys: int) -> bool:
+        """Whether so many different quantiles are each drawn on their own."""
+        return keys == 1 or (self.reach.adds_up and self.question.absence is None)
 
     def rate(self, spend: Fraction) -> Fraction:
         """By how much a unit of length lowers the logarithm of a chance."""
-        return spend * self.reach.unit / 2
+        return spend * self.unit / 2
 
     def transport_bound(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` no length of a drawn value exceeds this many nats, whatever the data.
@@ -90,37 +116,46 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
         require_level(level)
         require_exact(spend, "spend")
         levels, values = len(set(self.question.at)), self.question.values.count
-        if self.reach.adds_up:
+        if self.is_alone(levels):
             return 2 / float(spend) * (math.log(levels * values) - math.log1p(-level))
         return 2 / float(spend) * (levels * math.log(values) - math.log1p(-level))
 
-    def rank_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> int:
-        """With probability at least ``level`` every answer is exact after at most so many records change their value.
+    def rank_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> int | None:
+        """With probability at least ``level`` no answer's rank is off by more than this; None where that is unknown.
 
-        So each is the exact value of some rank that is off by this number at most. Every change costs at least the
-        least distance between different values, which ``transport_bound`` is divided by. ``records``: those asked
-        about; that many is always enough, and stated where several lengths add up and the bound passes the next rank.
+        Definition: ``transport_bound`` over the least that one rank costs: the least distance between different values
+        or, where records may be absent, the least price of coming and going; there one rank more. ``records``: those
+        asked about. Their number is stated where the bound passes it or, with lengths that add up, the next rank; where
+        it is private, it is not used.
         """
-        require(records, WHOLE, "records", "give their public number")
-        least = float(self.reach.smallest * self.reach.unit)
-        most = self.transport_bound(level, spend) * (1 + 1e-12)
-        moved = math.floor(most / least) if least > 0 and most / least < records else records
-        ranks = sorted(set(self.question.ranks(max(1, records))))
-        room = int(np.diff(ranks).min(initial=records)) if self.reach.adds_up else records
-        return moved if moved < room else records
+        require(records, WHOLE, "records", "give the number of records asked about")
+        absence, least = self.question.absence, self.reach.smallest
+        if absence is not None:
+            prices = [self._stay(absence) // max(level_, 1 - level_) for level_ in self.question.at]
+            least = int(min([least, *prices] if least else prices))
+        cost = float(least * self.reach.unit)
+        off = self.transport_bound(level, spend) * (1 + 1e-12) / cost if cost > 0 else math.inf
+        if absence is not None:
+            return None if math.isinf(off) else math.floor(off) + 1
+        room = int(np.diff([int(rank) for rank in self.keys(max(1, records))]).min(initial=records))
+        return math.floor(off) if off < (room if self.reach.adds_up else records) else records
 
     def statement(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> str:
         """What can be said of the error beforehand, from public facts alone, in words."""
-        moved = self.rank_bound(records, level, spend)
-        what = f"with probability {level:g} at most {moved:,} of {records:,} records would have to change their value"
-        return f"{what} for each answer to be exact: its rank is off by at most {moved:,}"
+        off = self.rank_bound(records, level, spend)
+        if off is None:
+            return "some values are at distance 0, so that nothing can be said of the ranks of answers"
+        said = f"with probability {level:g} the rank of each answer is off by at most {off:,}"
+        if self.question.absence is not None:
+            return said
+        return f"{said}: of {records:,} records no more would have to change their value for it to be exact"
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
         self.question.require_some(data)
 
     def check_size(self, records: int, spend: Fraction) -> None:
-        if self.reach.largest * records >= LARGEST_SCORE:
+        if self.question.absence is None and self.reach.largest * records >= LARGEST_SCORE:
             raise TooLarge("lengths of so many records leave 62-bit integers: count them in a coarser sample")
         if not RATES[0] <= self.rate(spend) <= RATES[1]:
             raise TooLarge("the lengths' rate leaves the range of float64; rescale the policy or the spend")
@@ -137,20 +172,31 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
     def draws(
         self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
     ) -> list[QuantileAnswer]:
-        if not np.any(self.question.counts_asked(data)):
+        records = int(self.question.counts_asked(data).sum())
+        if records == 0 and self.question.absence is None:
             return [QuantileAnswer(self.question.values, self.question.at, (), ())] * count
-        lengths, ranks = self.lengths(data)
-        rate, records = self.rate(spend), int(self.question.counts_asked(data).sum())
-        if self.reach.adds_up or len(ranks) == 1:
+        lengths, rate = self.lengths(data), self.rate(spend)
+        if self.is_alone(len(lengths)):
             drawn = _each_alone(lengths, rate, self.law, count, randomness)
         else:
             drawn = _together(lengths, rate, count, randomness)
-        return [self._answer(sorted(places), ranks, records) for places in drawn]
+        return [self._answer(sorted(places), records) for places in drawn]
 
-    def _answer(self, places: list[int], ranks: tuple[int, ...], records: int) -> QuantileAnswer:
-        of_rank = dict(zip(ranks, places, strict=True))
-        asked = self.question.ranks(records)
-        return QuantileAnswer(self.question.values, self.question.at, asked, tuple(of_rank[r] for r in asked))
+    def _answer(self, places: list[int], records: int) -> QuantileAnswer:
+        question = self.question
+        drawn = dict(zip(self.keys(records), places, strict=True))
+        ranks = question.ranks(records) if question.absence is None else None
+        released = tuple(drawn[key] for key in self._key_of_each_level(records))
+        return QuantileAnswer(question.values, question.at, ranks, released)
+
+    def _key_of_each_level(self, records: int) -> tuple[Fraction, ...]:
+        if self.question.absence is not None:
+            return self.question.at
+        return tuple(map(Fraction, self.question.ranks(records)))
+
+    def _stay(self, absence: PresenceMetric) -> int:
+        """Units that it costs to come or to go, *rounded down*."""
+        return int(Fraction(round_down(absence.epsilon)) // self.reach.unit)
 
 
 def _each_alone(

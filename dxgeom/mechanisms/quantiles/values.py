@@ -28,7 +28,8 @@ class OrderedValues:
     """T values, increasing, and the place among them of the value that each record type has.
 
     ``labels`` (T,): as people write them; ``numbers`` (T,): exact, strictly increasing, days since the first for dates;
-    ``places`` (N,): int64. A value that raw numbers were rounded down to stands for all of them.
+    ``places`` (N,): int64, 0 for the absent record where there is one. A value that raw numbers were rounded down to
+    stands for all of them.
     """
 
     name: str
@@ -54,13 +55,13 @@ class OrderedValues:
 class QuantileAnswer:
     """The released quantiles, each a value of the attribute; empty where no record was asked about.
 
-    ``at``: the levels q as asked; ``ranks``: which smallest value each is, ⌈q·n⌉; ``places``: of the released ones
-    among ``of``, not decreasing with the level.
+    ``at``: the levels q as asked; ``ranks``: which smallest value each is, ⌈q·n⌉, None where n is private; ``places``:
+    of the released ones among ``of``, not decreasing with the level.
     """
 
     of: OrderedValues = field(repr=False)
     at: tuple[Fraction, ...]
-    ranks: tuple[int, ...]
+    ranks: tuple[int, ...] | None
     places: tuple[int, ...]
 
     @property
@@ -75,14 +76,14 @@ class QuantileAnswer:
 
     def as_dict(self) -> dict[str, Any]:
         """The answer ready for JSON."""
-        released = zip(self.at, self.ranks, self.labels, self.numbers, strict=True) if self.places else ()
-        return {
-            "of": self.of.name,
-            "quantiles": [
-                {"at": str(level), "rank": rank, "value": label, "number": float(number), "exact": str(number)}
-                for level, rank, label, number in released
-            ],
-        }
+        released = zip(self.at, self.labels, self.numbers, strict=True) if self.places else ()
+        entries: list[dict[str, Any]] = [
+            {"at": str(level), "value": label, "number": float(number), "exact": str(number)}
+            for level, label, number in released
+        ]
+        for entry, rank in zip(entries, self.ranks or (), strict=False):
+            entry["rank"] = rank
+        return {"of": self.of.name, "quantiles": entries}
 
 
 def ordered_values(metric: VerifiedMetric, attribute: str | Iterable[Any]) -> OrderedValues:
@@ -91,7 +92,7 @@ def ordered_values(metric: VerifiedMetric, attribute: str | Iterable[Any]) -> Or
     Raises: WrongArgument, UnsupportedCombination for an unknown attribute, words, and numbers that do not fit.
     """
     if not isinstance(attribute, str):
-        return _of_numbers(metric.size, attribute)
+        return _of_numbers(metric.size, metric.absent, attribute)
     if metric.universe is None:
         raise UnsupportedCombination(
             f"the metric has no attribute {shown(attribute)}, for it does not know its records: list one number for "
@@ -133,17 +134,19 @@ def _numbers(attribute: Attribute) -> tuple[Fraction, ...]:
     )
 
 
-def _of_numbers(size: int, listed: Iterable[Any]) -> OrderedValues:
+def _of_numbers(size: int, absent: int | None, listed: Iterable[Any]) -> OrderedValues:
     """Raises: WrongArgument unless these are finite numbers, one for each record type."""
     try:
         exact = [Fraction(number.item() if isinstance(number, np.generic) else number) for number in listed]
     except (TypeError, ValueError, OverflowError) as error:
         raise WrongArgument(f"'attribute' is text or numbers; found {described(listed)}: {_ADVICE}") from error
-    if len(exact) != size:
+    types = size - (absent is not None)
+    if len(exact) != types:
         raise WrongArgument(
-            f"'attribute' lists a number for each of {size:,} record types; found {len(exact):,}: {_ADVICE}"
+            f"'attribute' lists a number for each of {types:,} record types; found {len(exact):,}: {_ADVICE}"
         )
     ordered = sorted(set(exact))
     rank = {number: position for position, number in enumerate(ordered)}
-    places = np.array([rank[number] for number in exact], dtype=np.int64)
+    places = np.zeros(size, dtype=np.int64)
+    places[:types] = [rank[number] for number in exact]
     return OrderedValues("value", texts_of(ordered), tuple(ordered), places)

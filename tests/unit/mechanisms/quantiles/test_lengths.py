@@ -129,6 +129,18 @@ def test_on_a_line_lengths_add_up_to_the_cost_of_making_all_values_quantiles_at_
             assert sum(row[value] for row, value in zip(found, values, strict=True)) == wanted
 
 
+def test_on_a_line_lengths_are_convex_and_0_at_the_quantile():
+    reach, _, places = made("uneven line")
+    generator = np.random.default_rng(6)
+    for _ in range(100):
+        counts = generator.integers(0, 6, len(places)) + np.eye(len(places), dtype=np.int64)[0]
+        rank = int(generator.integers(1, counts.sum() + 1))
+        (row,) = reach.lengths(counts, [rank])
+        slopes = np.diff(row) / np.diff(reach.heights)
+        assert np.all(np.diff(slopes) >= -1e-9)
+        assert row[np.searchsorted(np.cumsum(counts), rank)] == 0
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_one_changed_record_changes_lengths_by_its_distance_at_most(name):
     """Ten thousand changes over all metrics: alone, and of several ranks together, in whatever order the values are."""
