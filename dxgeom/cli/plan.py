@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     Format,
@@ -28,6 +30,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import CandidateResult, Plan
+    from dxgeom.policy.policy import Policy
 
 
 def plan(
@@ -35,8 +38,11 @@ def plan(
     queries: QueriesFile,
     records: RecordsOption = None,
     spend: Annotated[
-        Fraction, typer.Option("--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4.")
-    ] = Fraction(1),
+        Fraction | None,
+        typer.Option(
+            "--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4; goes into the file."
+        ),
+    ] = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
@@ -44,6 +50,12 @@ def plan(
         bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
     ] = False,
     level: LevelOption = 0.95,
+    target: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write the plan to this new file, for 'release'.")
+    ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Take two plan files, old and new, and say in words what changed.")
+    ] = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
@@ -53,10 +65,16 @@ def plan(
 
     \b
     Example:
-      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25
+      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25 --output plan.json
+      dxgeom plan --diff plan.json newer.json
     """
     with refusals(output):
-        chosen = planned(
+        if diff:
+            _print_differences(policy, queries, output)
+            return
+        if target is not None:
+            check_new(target)
+        chosen, compiled = planned(
             policy,
             queries,
             records,
@@ -65,12 +83,34 @@ def plan(
             coarse_facets=coarse_facets,
             published=published,
         )
-        expected = expectations(chosen, spend, level)
+        shown = Fraction(1) if spend is None else spend
+        expected = expectations(chosen, shown, level)
+        kept = None if target is None else _kept(chosen, target, compiled, spend)
         if output is Format.json:
-            at_spend = {"spend": str(spend), "level": level, "queries": expected}
-            print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend})
+            at_spend = {"spend": str(shown), "level": level, "queries": expected}
+            file = {} if kept is None else {"file": str(target), "digest": kept}
+            print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend, **file})
         else:
-            _print(chosen, expected, spend, level)
+            _print(chosen, expected, shown, level)
+            print_lines([] if kept is None else ["", f"file    {target}", f"digest  {kept}"])
+
+
+def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> str:
+    """The digest of the file that was written."""
+    from dxgeom.plan_files.saving import save_plan
+
+    return save_plan(plan, target, policy=policy, spend=spend).digest
+
+
+def _print_differences(old: Path, new: Path, output: Format) -> None:
+    from dxgeom.plan_files.differences import differences
+    from dxgeom.plan_files.loading import load_plan
+
+    found = differences(load_plan(old), load_plan(new))
+    if output is Format.json:
+        print_json({"old": str(old), "new": str(new), **found.as_dict()})
+    else:
+        print_lines(found.lines())
 
 
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:

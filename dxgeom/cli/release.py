@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from dxgeom.cli.planning import planned
+from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
@@ -18,8 +18,6 @@ from dxgeom.cli.terminal.options import (
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
-    PolicyFile,
-    QueriesFile,
     RecordsOption,
     spend_of,
 )
@@ -43,9 +41,20 @@ DataFile: TypeAlias = Annotated[
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
 ]
+PolicyOrPlanFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
+]
+OptionalQueriesFile: TypeAlias = Annotated[
+    Path | None, typer.Argument(help="The queries file (YAML); left out with a plan.", metavar="[QUERIES]")
+]
 SpendOption: TypeAlias = Annotated[
-    Fraction,
-    typer.Option("--spend", parser=spend_of, metavar="S", help="The part of the policy's metric that this uses up."),
+    Fraction | None,
+    typer.Option(
+        "--spend",
+        parser=spend_of,
+        metavar="S",
+        help="The part of the policy's metric that this uses up; left out where a plan file states it.",
+    ),
 ]
 CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
@@ -56,11 +65,11 @@ DropOutsideOption: TypeAlias = Annotated[
 
 
 def release(
-    policy: PolicyFile,
+    policy: PolicyOrPlanFile,
     data: DataFile,
-    queries: QueriesFile,
     ledger: LedgerOption,
-    spend: SpendOption,
+    queries: OptionalQueriesFile = None,
+    spend: SpendOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
     records: RecordsOption = None,
@@ -80,17 +89,18 @@ def release(
     Example:
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
+      dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
     """
     with refusals(output):
-        chosen = planned(
-            policy, queries, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
+        chosen, amount = plan_to_release(
+            policy, queries, spend, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
         )
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
-        chosen.half_widths(level, spend)
+        chosen.half_widths(level, amount)
         released = chosen.release(
             str(data),
             ledger=str(ledger),
-            spend=spend,
+            spend=amount,
             purpose=purpose,
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from types import NoneType
 from typing import Any, TypeAlias, final
 
@@ -31,7 +30,16 @@ from dxgeom.policy.lower.record_metric import lower_records
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import MAX_BYTES, Paths, PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.text import (
+    MAX_BYTES,
+    Folder,
+    Paths,
+    PolicyText,
+    Unreadable,
+    folder_of,
+    read_text,
+    text_of_string,
+)
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
@@ -48,7 +56,7 @@ class Policy:
     """What records exist, which differences between them stay hidden, and how strongly.
 
     Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
-    metric, none where a table lists the records.
+    metric, none where a table lists the records. ``text``: what it was read from, with the data files it names.
     """
 
     file: str
@@ -57,6 +65,7 @@ class Policy:
     parts: tuple[Metric, ...] = field(repr=False)
     metric: Metric = field(repr=False)
     unprotected: tuple[Unprotected, ...]
+    text: PolicyText = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -90,7 +99,11 @@ class Policy:
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], *, file: str = "policy", folder: str | os.PathLike[str] | None = None
+        cls,
+        data: Mapping[str, Any],
+        *,
+        file: str = "policy",
+        folder: str | os.PathLike[str] | Folder | None = None,
     ) -> Policy:
         """The policy that Python data states: the mappings, lists, words and numbers that a policy file would hold.
 
@@ -165,7 +178,7 @@ def parse_policy(
     content: str,
     *,
     file: str = "policy",
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | Folder | None = None,
     paths: Paths | None = None,
 ) -> Policy:
     """The policy of a text; data files are read from ``folder`` only, and without one not at all.
@@ -175,9 +188,11 @@ def parse_policy(
     """
     require(content, str, "content", "give a text; dx.load_policy takes a file, Policy.from_dict a dict")
     require(file, str, "file", "give the name that messages call the text by")
-    require(folder, (str, os.PathLike, NoneType), "folder", "name the folder of the data files, or leave it out")
+    require(
+        folder, (str, os.PathLike, Folder, NoneType), "folder", "name the folder of the data files, or leave it out"
+    )
     try:
-        text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
+        text = replace(text_of_string(content, file, folder_of(folder)), paths=paths)
     except Unreadable as error:
         raise PolicyError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
     return _policy_of(text)
@@ -197,7 +212,7 @@ def _policy_of(text: PolicyText) -> Policy:
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
-    return Policy(text.file, resolved, description, parts, lowered(), apart)
+    return Policy(text.file, resolved, description, parts, lowered(), apart, text)
 
 
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:

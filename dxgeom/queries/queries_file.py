@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping as Map
 from dataclasses import replace
-from pathlib import Path
 from types import NoneType
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import Diagnostic, QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import Paths, PolicyText, Unreadable, read_text, text_of_string
+from dxgeom.policy.source.text import Folder, Paths, PolicyText, Unreadable, folder_of, read_text, text_of_string
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.queries.columns import ColumnReader
@@ -51,7 +50,7 @@ def parse_queries(
     records: int | None = None,
     *,
     file: str = "queries",
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | Folder | None = None,
     paths: Paths | None = None,
 ) -> LinearQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
@@ -61,9 +60,11 @@ def parse_queries(
     """
     require(content, str, "content", "give a text; dx.load_queries takes a file, dx.queries_from_dict a dict")
     require(file, str, "file", "give the name that messages call the text by")
-    require(folder, (str, os.PathLike, NoneType), "folder", "name the folder of the matrix files, or leave it out")
+    require(
+        folder, (str, os.PathLike, Folder, NoneType), "folder", "name the folder of the matrix files, or leave it out"
+    )
     try:
-        text = replace(text_of_string(content, file, None if folder is None else Path(folder)), paths=paths)
+        text = replace(text_of_string(content, file, folder_of(folder)), paths=paths)
     except Unreadable as error:
         raise QueryError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
     return _queries_of(text, policy, records)
@@ -75,7 +76,7 @@ def queries_from_dict(
     records: int | None = None,
     *,
     file: str = "queries",
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | Folder | None = None,
 ) -> LinearQueries:
     """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
 
@@ -116,17 +117,17 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
-    return _stacked([workload for _, workload in made], universe, records)
+    return _stacked([workload for _, workload in made], universe, records, text)
 
 
-def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None) -> LinearQueries:
+def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None, text: PolicyText) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
     over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
     tables = over_universe(universe, over_layout)
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
-    return LinearQueries(names, tables, units, universe, records, None if alike else importance)
+    return LinearQueries(names, tables, units, universe, records, None if alike else importance, text)
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

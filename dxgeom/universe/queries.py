@@ -43,7 +43,8 @@ class LinearQueries:
     that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a bare matrix;
     ``records`` is the public number of records where a query (a mean) was divided by it, so it is None where records
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
-    answer's squared error in a plan's objective; None for all alike.
+    answer's squared error in a plan's objective; None for all alike. ``source``: the text that they were read from, as
+    whoever read it keeps it; None for queries made in Python. It is no part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -52,6 +53,7 @@ class LinearQueries:
     universe: Universe | None = field(default=None, repr=False)
     records: int | None = None
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Final, final
 
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
-from dxgeom.policy.source.text import Unreadable, decoded, read_bytes
+from dxgeom.policy.source.text import Folder, decoded, read_beside
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
@@ -59,13 +58,12 @@ class CsvTable:
         return tuple(found)
 
 
-def read_csv(folder: Path | None, name: str) -> CsvTable:
+def read_csv(folder: Folder | None, name: str) -> CsvTable:
     """Read a CSV file by its name relative to ``folder``.
 
     Raises: Unreadable when it may not or cannot be opened, WrongContent when it is no table.
     """
-    path = inside(folder, name)
-    text = decoded(read_bytes(path, MAX_DATA_BYTES))
+    text = decoded(read_beside(folder, name, MAX_DATA_BYTES))
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     try:
@@ -114,24 +112,3 @@ def column_of(table: CsvTable, name: str) -> Column:
         except NotANumber:
             return TextColumn(name, cells)
     return NumberColumn(name, tuple(numbers))
-
-
-def inside(folder: Path | None, name: str) -> Path:
-    """The real path of a file that must lie in the folder, links followed.
-
-    Raises: Unreadable.
-    """
-    if folder is None:
-        raise Unreadable("a policy given as text has no folder to read files from")
-    if Path(name).is_absolute() or "\\" in name or "\0" in name:
-        raise Unreadable("files are named relative to the policy's folder, with /")
-    try:
-        home = folder.resolve(strict=True)
-        path = (home / name).resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        # RuntimeError: how Python before 3.13 reports a loop of links.
-        reason = getattr(error, "strerror", None) or "its links run in a circle"
-        raise Unreadable(f"the file cannot be opened: {reason}") from error
-    if not path.is_relative_to(home):
-        raise Unreadable("this path leaves the policy's folder")
-    return path
