@@ -92,6 +92,8 @@ def release(
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
     """
     with refusals(output):
+        from dxgeom.planner.release import FORMAT
+
         chosen, amount = plan_to_release(
             policy, queries, spend, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
         )
@@ -106,7 +108,7 @@ def release(
             count_column=count_column,
         )
         if output is Format.json:
-            print_json({**released.as_dict(level), "ledger": str(ledger)})
+            print_json({"format": FORMAT, **released.as_dict(level), "ledger": str(ledger)})
         else:
             _print(released, level, ledger)
 

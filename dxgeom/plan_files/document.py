@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dxgeom.plan_files.exact_text import RATIONAL
 from dxgeom.plan_files.wrong import Wrong
 
-FORMAT: Final = "dxgeom plan"
-VERSION: Final = 1
-"""Files of this number are read by every later version, or refused as too old in words."""
+FORMAT: Final = "dxgeom plan 1"
+"""The name and the number of the format. A later version reads this number too, or says in words that it does not."""
+_NAME: Final = "dxgeom plan "
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 Digest: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -119,8 +119,7 @@ class PlanDocument(BaseModel):
 
     model_config = _STRICT
 
-    format: Literal["dxgeom plan"]
-    version: Literal[1]
+    format: Literal["dxgeom plan 1"]
     policy: PolicyPart
     queries: QueriesPart
     objective: dict[str, Any] = Field(description="What was made small.")
@@ -136,12 +135,12 @@ def parsed(document: dict[str, Any]) -> PlanDocument:
 
     Raises: Wrong.
     """
-    if document.get("format") != FORMAT:
+    said = document.get("format")
+    if isinstance(said, str) and said.startswith(_NAME) and said != FORMAT:
+        what = f"this version reads '{FORMAT}', the file is a '{said[:40]}'"
+        raise Wrong("DX301", "format", what, "plan again with this version, or use the one that wrote the file")
+    if said != FORMAT:
         raise Wrong("DX301", "format", f"a plan file says '{FORMAT}' here", "name a file of 'dxgeom plan --output'")
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        found = str(document.get("version"))[:40]
-        what = f"this version reads plan files of format {VERSION}, found {found}"
-        raise Wrong("DX301", "version", what, "plan again with this version, or use the one that wrote the file")
     try:
         return PlanDocument.model_validate(document)
     except ValidationError as error:

@@ -12,7 +12,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.plan_files.aims import objective_data
 from dxgeom.plan_files.answering import mechanism_data
 from dxgeom.plan_files.asked import queries_data
-from dxgeom.plan_files.document import FORMAT, VERSION
+from dxgeom.plan_files.document import FORMAT
 from dxgeom.plan_files.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.sources import policy_data
@@ -55,7 +55,6 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
     biases, errors = plan.biases.tolist(), plan.rmse().tolist()
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
         "policy": policy_data(policy),
         "queries": queries_data(plan.queries, policy),
         "objective": objective_data(plan.objective),
