@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,
+        plan_files as plan_files,
         report as report,
         universe as universe,
     )
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         DxgeomError as DxgeomError,
         LedgerError as LedgerError,
         NotAMetric as NotAMetric,
-        PlanError as PlanError,
         PolicyError as PolicyError,
         QueryError as QueryError,
         TooLarge as TooLarge,

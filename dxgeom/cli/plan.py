@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -32,30 +32,35 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import CandidateResult, Plan
     from dxgeom.policy.policy import Policy
 
+ShownSpendOption: TypeAlias = Annotated[
+    Fraction | None,
+    typer.Option(
+        "--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4; goes into the file."
+    ),
+]
+PublishedOption: TypeAlias = Annotated[
+    bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
+]
+TargetOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the plan to this new file, for 'release'.")
+]
+DiffOption: TypeAlias = Annotated[
+    bool, typer.Option("--diff", help="Take two plan files, old and new, and say in words what changed.")
+]
+
 
 def plan(
     policy: PolicyFile,
     queries: QueriesFile,
     records: RecordsOption = None,
-    spend: Annotated[
-        Fraction | None,
-        typer.Option(
-            "--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4; goes into the file."
-        ),
-    ] = None,
+    spend: ShownSpendOption = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.mse,
     coarse_facets: CoarseFacetsOption = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
-    ] = False,
+    published: PublishedOption = False,
     level: LevelOption = 0.95,
-    target: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write the plan to this new file, for 'release'.")
-    ] = None,
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Take two plan files, old and new, and say in words what changed.")
-    ] = False,
+    target: TargetOption = None,
+    diff: DiffOption = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
@@ -92,7 +97,8 @@ def plan(
             print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend, **file})
         else:
             _print(chosen, expected, shown, level)
-            print_lines([] if kept is None else ["", f"file    {target}", f"digest  {kept}"])
+            if kept is not None:
+                print_lines(["", f"file    {target}", f"digest  {kept}"])
 
 
 def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> str:
@@ -103,7 +109,7 @@ def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> s
 
 
 def _print_differences(old: Path, new: Path, output: Format) -> None:
-    from dxgeom.plan_files.differences import differences
+    from dxgeom.plan_files.diff import differences
     from dxgeom.plan_files.loading import load_plan
 
     found = differences(load_plan(old), load_plan(new))

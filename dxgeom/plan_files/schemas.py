@@ -127,4 +127,18 @@ FILES: Final[dict[str, Callable[[], dict[str, Any]]]] = {
 
 
 def _schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
-    return {"$schema": DIALECT, **model.model_json_schema(), "title": title}
+    structure: dict[str, Any] = _only_what_is_asked(model.model_json_schema())
+    return {"$schema": DIALECT, **structure, "title": title}
+
+
+def _only_what_is_asked(form: Any) -> Any:
+    """The same without saying that anything else may be there, too."""
+    if isinstance(form, list):
+        return [_only_what_is_asked(one) for one in form]
+    if not isinstance(form, dict):
+        return form
+    return {
+        word: _only_what_is_asked(part)
+        for word, part in form.items()
+        if not (word == "additionalProperties" and part is True)
+    }
