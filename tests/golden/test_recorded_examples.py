@@ -17,13 +17,11 @@ def require_as_recorded(part, found):
     assert not fingerprints, f"{part}: only fingerprints differ from those recorded\n{fingerprints}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_an_example_answers_as_recorded(name):
     require_as_recorded(name, policy_record(name))
 
 
-@pytest.mark.slow
 def test_every_kind_of_mechanism_answers_as_recorded():
     require_as_recorded("mechanisms", mechanism_record())
 

@@ -132,7 +132,6 @@ def test_the_cylinder_set_of_one_predictor_in_closed_form():
     assert abs(share - exact / 256) <= 6 * error
 
 
-@pytest.mark.slow
 def test_regression_on_one_predictor_against_the_cylinder_set():
     """The hull has .80 of its volume, and its noise saves 12 % of the mean squared error."""
     found = enclosing(SCALED_REGRESSION, 0.003)

@@ -94,7 +94,7 @@ def test_the_elevation_query_on_us_cities_improves_hundreds_of_times(policies):
     assert 100 < scales[0] / scales[1] < 1000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figures_are_near_those_computed_elsewhere_and_what_the_page_shows():
     """Seconds of figures are computed again; those that take minutes are read from the page."""
     rows, shown = figures_of("kamalaruban2020")

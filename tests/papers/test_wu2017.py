@@ -6,7 +6,7 @@ import pytest
 from reference.paper_figures import figures_of
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_figure_is_what_was_computed_elsewhere_and_what_the_page_shows():
     rows, shown = figures_of("wu2017")
     for row in rows:

@@ -22,6 +22,8 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
+pytestmark = pytest.mark.long
+
 FALSE_ALARM = 1e-8
 WINDOW = 3
 BOUND = 1.25
@@ -48,21 +50,18 @@ def p_value(draws, law):
     return stats.chi2.sf(statistic, large.sum())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "differences"), [("cycle", CYCLE), ("generic", GENERIC)])
 def test_draws_follow_the_exact_cell_probabilities(name, differences):
     draws = FacetConeNoise(body_of(differences)).draw(10**6, InsecureSeededRandomness(31))
     assert p_value(draws, law_of(name)) > FALSE_ALARM
 
 
-@pytest.mark.slow
 def test_draws_by_rejection_follow_the_exact_cell_probabilities():
     body = body_of(CYCLE)
     draws = RejectionNoise(body, box_around(body)).draw(200_000, InsecureSeededRandomness(32))
     assert p_value(draws, law_of("cycle")) > FALSE_ALARM
 
 
-@pytest.mark.slow
 def test_a_law_that_is_slightly_wrong_is_noticed():
     """Independent Laplace noise of the same second moments, and the right noise stretched by two percent."""
     body = body_of(CYCLE)
@@ -71,7 +70,6 @@ def test_a_law_that_is_slightly_wrong_is_noticed():
         assert p_value(law.draw(10**6, InsecureSeededRandomness(33), factor), law_of("cycle")) < FALSE_ALARM
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "differences"), [("cycle", CYCLE), ("generic", GENERIC)])
 def test_the_exact_log_ratio_of_neighbours_never_exceeds_the_distance(name, differences):
     """Balls of 160 bits: the upper end of |log P(z) − log P(z + Δ)| is at most the bound, up to 1e-30."""

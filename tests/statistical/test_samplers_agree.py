@@ -27,6 +27,8 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
+pytestmark = pytest.mark.long
+
 FALSE_ALARM = 1e-8
 FEW = 5_000
 
@@ -155,7 +157,6 @@ def same_frequencies(first, second):
     return 1.0 if table.shape[1] < 2 else stats.chi2_contingency(table, correction=False).pvalue
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_all_samplers_of_a_body_draw_one_law(name):
     """With a million draws of every sampler where that is quick."""
@@ -168,7 +169,6 @@ def test_all_samplers_of_a_body_draw_one_law_a_million_times(name):
     check_agreement(SAMPLERS[name])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_released_draws_are_of_the_same_law(name):
     laws = SAMPLERS[name]

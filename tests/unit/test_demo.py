@@ -8,13 +8,11 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
 from reference.project import POLICIES, ROOT
 
 import dxgeom as dx
 
 
-@pytest.mark.slow
 def test_the_demonstration_releases_answers_and_draws_pictures_afresh(tmp_path: Path) -> None:
     (tmp_path / "privacy.db").write_text("left over from an earlier run")
     (tmp_path / "mine.txt").write_text("not the demonstration's")

@@ -91,8 +91,8 @@ def steepest_star_quotient(grid: NDArray[Any], weights: NDArray[np.float64]) -> 
     """max over fibres ``grid[o, :, i]`` and i ≠ j of |v_i − v_j|/(w_i + w_j), *rounded up*.
 
     Args: ``grid`` C-contiguous, int64 below 2⁵² in magnitude or finite float64; ``weights`` positive.
-    Guarantee: never below the exact quotient; above it by a relative 2⁻⁵² and 2⁻⁹⁴·(reach/range)·(largest
-    weight/smallest), where reach is the range itself for integers and the largest magnitude for floats.
+    Guarantee: never below the exact quotient; above it by a relative 2⁻⁵¹ and by 2⁻⁹⁵·reach/(smallest weight), where
+    reach is the range of the whole grid for integers and its largest magnitude for floats.
     """
     values, scale = _of_order_one(grid)
     weights = np.minimum(weights, _LARGEST)

@@ -60,6 +60,7 @@ def exact_rates(mechanism):
     return [1 / Fraction(float(scale)) for scale in mechanism.law.scales]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [POLICY, CAPPED], ids=["sum", "capped"])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_candidate_has_the_same_error_as_for_the_matrix(text, name):
@@ -79,6 +80,7 @@ def never_listed(monkeypatch):
     monkeypatch.setattr(sensitivity_module, "_SMALL_MATRIX", 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [POLICY, CAPPED], ids=["sum", "capped"])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_scales_from_factors_are_those_from_the_list_and_honour_every_pair(text, name, never_listed):

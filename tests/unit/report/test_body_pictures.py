@@ -118,7 +118,6 @@ def test_pictures_of_other_dimensions_are_refused(tmp_path):
     assert not (tmp_path / "e.png").exists()
 
 
-@pytest.mark.slow
 def test_the_example_draws_its_pictures_and_releases_a_line(tmp_path):
     command = [sys.executable, "-W", "error", str(ROOT / "examples" / "statistics_of_numbers.py")]
     result = subprocess.run(

@@ -277,7 +277,7 @@ def test_parts_of_one_account_may_call_it_by_other_names():
 def test_parts_that_read_rows_by_their_places_have_their_columns_in_one_order():
     """Their account is one, because the people are; a row read the other way round would be another person's."""
     columns = [bounded_column("x", 0, 4, 1), bounded_column("y", 0, 9, 1)]
-    one, other = (statistic_mechanism(moments(order)) for order in (columns, columns[::-1]))
+    one, other = (statistic_mechanism(moments(order, 1)) for order in (columns, columns[::-1]))
     assert one.account == other.account
     for parts in ([one, other], [one, followed_by(other, list, "as a list")]):
         with pytest.raises(UnsupportedCombination, match="same columns in the same order"):

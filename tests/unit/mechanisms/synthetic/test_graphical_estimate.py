@@ -30,7 +30,6 @@ COUNTS = np.random.default_rng(3).integers(0, 400, 24)
 
 
 @pytest.mark.needs("mbi")
-@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_the_estimate_answers_and_bounds_its_errors_as_any_synthetic_histogram(rounds):
     learnt = mwem(POLICY.compile(), TABLES, rounds=rounds).draw(COUNTS, Fraction(1), InsecureSeededRandomness(4))

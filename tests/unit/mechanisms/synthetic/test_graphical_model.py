@@ -18,7 +18,6 @@ def table(joint, axes, deviations):
 
 
 @pytest.mark.needs("mbi")
-@pytest.mark.slow
 def test_two_tables_that_share_an_attribute_give_the_product_that_is_independent_given_it():
     joint = np.random.default_rng(0).uniform(1, 10, SHAPE) * 100
     uneven = np.linspace(0.5, 1.5, 12)
@@ -31,7 +30,6 @@ def test_two_tables_that_share_an_attribute_give_the_product_that_is_independent
 
 
 @pytest.mark.needs("mbi")
-@pytest.mark.slow
 def test_it_stops_as_soon_as_the_misfit_is_small_enough():
     joint = np.random.default_rng(0).uniform(1, 10, SHAPE) ** 3
     tables = [table(joint, (0, 1), 0.01), table(joint, (1, 2), 0.01), table(joint, (0, 2), 0.01)]

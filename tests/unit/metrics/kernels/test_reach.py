@@ -54,11 +54,11 @@ def test_pairs_in_reach_are_all_pairs_with_a_path_that_short(found, reach, few_n
 
 
 def test_too_many_pairs_are_noticed_before_they_are_made():
-    star = graph_of(20_000, {(0, node): 1 for node in range(1, 20_000)})
+    star = graph_of(4_000, {(0, node): 1 for node in range(1, 4_000)})
     assert pairs_within_limit(star, 2, 1_000_000) is None
     within_one = pairs_within_limit(star, 1, 1_000_000)
     assert within_one is not None
-    assert within_one[0].size == 19_999
+    assert within_one[0].size == 3_999
 
 
 @pytest.mark.parametrize("few_nodes", [0, 1000])
