@@ -16,7 +16,12 @@ from dxgeom.universe.wording import shown
 
 
 def policy_data(policy: Policy) -> dict[str, Any]:
-    """The policy as a file holds it."""
+    """The policy as a file holds it.
+
+    Raises: UnsupportedCombination for a policy that was put together by hand.
+    """
+    if policy.text is None:
+        raise UnsupportedCombination("a plan file holds policies that were read: load or parse one")
     return {"written": written(policy.text), "files": files(policy.text), "fingerprint": policy.fingerprint}
 
 

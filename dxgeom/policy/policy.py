@@ -65,7 +65,7 @@ class Policy:
     parts: tuple[Metric, ...] = field(repr=False)
     metric: Metric = field(repr=False)
     unprotected: tuple[Unprotected, ...]
-    text: PolicyText = field(repr=False)
+    text: PolicyText | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
