@@ -11,8 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.laplace import optimal_laplace
-from dxgeom.mechanisms.linear.laplace_strategies import proportional_shares
+from dxgeom.mechanisms.linear.laplace import optimal_laplace, proportional_shares
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.numeric.rounding import round_up

@@ -22,7 +22,7 @@ import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.mechanisms.linear.laplace import max_min_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.discrete import DiscreteMetric

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         audit as audit,
         errors as errors,
         geometry as geometry,
+        ledger as ledger,
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.finite.optimal_tables import optimal_table as optimal_table
     from dxgeom.mechanisms.metric_space.planar import planar_laplace as planar_laplace
     from dxgeom.mechanisms.metric_space.time_series import series_mechanism as series_mechanism
+    from dxgeom.mechanisms import quantiles as quantiles
     from dxgeom.mechanisms.selection.selections import selection as selection
     from dxgeom.mechanisms.selection.small_databases import small_database as small_database
     from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism as statistic_mechanism

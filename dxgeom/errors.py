@@ -6,6 +6,8 @@ and what to do about it; the command line prints it without a traceback.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,3 +137,12 @@ class LedgerError(DxgeomError):
 
 class BudgetExceeded(LedgerError):
     """The release would spend more than the policy's budget; nothing was spent."""
+
+
+@contextmanager
+def file_errors(path: object, done: str) -> Iterator[None]:
+    """Raises: DataError where the system refuses that a file is ``done``, that is read or written."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be {done}: {error.strerror or error}") from error

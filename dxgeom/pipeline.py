@@ -9,7 +9,7 @@ from dxgeom.arguments import require
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.linear_answers import LinearAnswers
-from dxgeom.planner.objective import ObjectiveName
+from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
@@ -27,7 +27,7 @@ def compile_and_release(
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
-    objective: ObjectiveName = "mse",
+    objective: ObjectiveName = "balanced",
     mechanism: str = AUTO,
     outside: Literal["refuse", "drop"] = "refuse",
     count_column: str | None = None,

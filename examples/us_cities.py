@@ -72,10 +72,10 @@ def show_plan(plan: dx.Plan) -> None:
     """What was considered, and why one was chosen, before any data was read."""
     heading(f"2. The plan for {plan.queries.count} queries")
     for candidate in plan.candidates:
-        error = candidate.reason if candidate.predicted_mse is None else f"total MSE {candidate.predicted_mse:>14,.1f}"
-        print(f"  {candidate.name:<11} {error}")
+        error = candidate.reason if candidate.loss is None else f"{plan.objective.title} {candidate.loss:>14,.2f}"
+        print(f"  {candidate.name:<15} {error}")
     print(f"  chosen: {plan.reason}")
-    print(f"  no additive noise that fits every spend can go below {plan.lower_bound:,.1f}:")
+    print(f"  no additive noise that fits every spend can go below {plan.lower_bound:,.2f}:")
     print(f"  this plan is within a factor {plan.gap:.3g} of it")
 
 

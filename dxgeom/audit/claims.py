@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from dxgeom.errors import CertificateRefused, DataError
+from dxgeom.errors import CertificateRefused, file_errors
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.universe.universe import Universe
@@ -79,11 +79,8 @@ def pairs_of_universe(universe: Universe) -> list[tuple[int, int]]:
 
 def write_claims(path: Path, claims: Claims) -> None:
     """Write a new certificate file. Raises: DataError; nothing is overwritten."""
-    try:
-        with path.open("x", encoding="ascii") as stream:
-            stream.write(json.dumps(claims, indent=1, allow_nan=False) + "\n")
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    with file_errors(path, "written"), path.open("x", encoding="ascii") as stream:
+        stream.write(json.dumps(claims, indent=1, allow_nan=False) + "\n")
 
 
 def read_claims(path: str | os.PathLike[str]) -> Claims:
@@ -91,11 +88,8 @@ def read_claims(path: str | os.PathLike[str]) -> Claims:
 
     Raises: DataError when it cannot be read; CertificateRefused when it is no certificate of this version.
     """
-    try:
-        with Path(path).open("rb") as stream:
-            content = stream.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
+    with file_errors(path, "read"), Path(path).open("rb") as stream:
+        content = stream.read(_LARGEST_FILE + 1)
     if len(content) > _LARGEST_FILE:
         raise CertificateRefused(f"'{path}' is larger than any certificate ({_LARGEST_FILE:,} bytes)")
     try:

@@ -47,20 +47,17 @@ def audit_matrix(claims: Claims, matrix: ArrayLike) -> Audit:
     excess = max((_worst_of_row(entries, row) for row in rows), default=0.0)
     whole = entries[np.isfinite(entries)]
     exact = bool(np.all(whole == np.trunc(whole)) and np.all(whole < 2.0**52))
-    _require_verdict(claims, excess, 0.0 if exact else ROUNDING_OF_INPUT, 0.0, len(rows) == size)
-    claimed_proof = claims["proof"]
-    found = {
-        "form": "matrix",
-        "size": size,
-        "reason": f"every triple compared, in {'exact integers' if exact else 'float64'}",
-        "pairs": math.comb(size, 2),
-        "triples": 3 * math.comb(size, 3),
-        "verdict": claimed_proof["verdict"],
-        "excess": claimed_proof["excess"],
-        "tolerance": 0.0 if exact else ROUNDING_OF_INPUT,
-        "parts": [],
-    }
-    require_proof(claimed_proof, found)
+    tolerance = 0.0 if exact else ROUNDING_OF_INPUT
+    _require_verdict(claims, excess, tolerance, 0.0, len(rows) == size)
+    _require_proof(
+        claims,
+        form="matrix",
+        size=size,
+        reason=f"every triple compared, in {'exact integers' if exact else 'float64'}",
+        pairs=math.comb(size, 2),
+        triples=3 * math.comb(size, 3),
+        tolerance=tolerance,
+    )
     return Audit(
         (
             "the fingerprint, size and distances are those of the matrix",
@@ -87,25 +84,30 @@ def audit_edges(claims: Claims, edges: Sequence[Edge]) -> Audit:
     # Sums along paths were rounded when the list was verified, and are not here.
     _require_verdict(claims, excess, tolerance, tolerance, False)
     _require_paths(claims, size, reached)
-    claimed_proof = claims["proof"]
-    found = {
-        "form": "edge list",
-        "size": size,
-        "reason": f"every edge compared with the shortest path, {'exactly' if stated.exact else 'in float64'}",
-        "pairs": len(edges),
-        "triples": 0,
-        "verdict": claimed_proof["verdict"],
-        "excess": claimed_proof["excess"],
-        "tolerance": tolerance,
-        "parts": [],
-    }
-    require_proof(claimed_proof, found)
+    _require_proof(
+        claims,
+        form="edge list",
+        size=size,
+        reason=f"every edge compared with the shortest path, {'exactly' if stated.exact else 'in float64'}",
+        pairs=len(edges),
+        triples=0,
+        tolerance=tolerance,
+    )
     return Audit(
         (
             "the fingerprint and size are those of the edge list",
             f"the edges of {len(sources):,} of {size:,} records compared with exact shortest paths",
         )
     )
+
+
+def _require_proof(claims: Claims, **found: Any) -> None:
+    """Compare the claimed form with what was found; its verdict and excess have been checked.
+
+    Raises: CertificateRefused.
+    """
+    claimed = claims["proof"]
+    require_proof(claimed, {**found, "verdict": claimed["verdict"], "excess": claimed["excess"], "parts": []})
 
 
 def _steps(edges: Sequence[Edge], names: Sequence[str]) -> dict[int, list[tuple[int, Exact]]]:

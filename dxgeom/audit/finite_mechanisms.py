@@ -8,10 +8,11 @@ from fractions import Fraction
 from itertools import combinations, permutations
 from typing import final
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
 from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Odds, ratio, require_prior
+from dxgeom.numeric.exact_numbers import exact_middle, rational
 from dxgeom.numeric.rounding import round_down, round_up
 
 _INFINITE = float("inf")
@@ -129,31 +130,21 @@ def _require_fit(mechanism: FiniteMechanism, table: Sequence[Sequence[Odds]]) ->
 
 def _largest(found: list[tuple[int, int, int, Odds, Fraction]]) -> PrivacyLevel:
     """More bits while candidates overlap and more could help; equal quotients never separate and need not."""
-    candidates, before = found, ctx.prec
-    try:
-        for bits in _BITS:
-            ctx.prec = bits
+    candidates = found
+    for bits in _BITS:
+        with ctx.workprec(bits):
             quotients = [_level(odds, distance) for _, _, _, odds, distance in candidates]
             bar = max(quotient.lower() for quotient in quotients)
             kept = [pair for pair in zip(candidates, quotients, strict=True) if not pair[1] < bar]
-            candidates = [candidate for candidate, _ in kept]
-            if len(kept) == 1 or len({(odds, distance) for _, _, _, odds, distance in candidates}) == 1:
-                break
-        highest = max(quotient.upper() for _, quotient in kept)
-        (x, y, z, odds, distance), _ = kept[0]
-        return PrivacyLevel(round_down(_rational(bar)), round_up(_rational(highest)), (x, y), z, odds, distance)
-    finally:
-        ctx.prec = before
+            highest = max(quotient.upper() for _, quotient in kept)
+        candidates = [candidate for candidate, _ in kept]
+        if len(kept) == 1 or len({(odds, distance) for _, _, _, odds, distance in candidates}) == 1:
+            break
+    x, y, z, odds, distance = candidates[0]
+    return PrivacyLevel(round_down(exact_middle(bar)), round_up(exact_middle(highest)), (x, y), z, odds, distance)
 
 
 def _level(odds: Odds, distance: Fraction) -> arb:
     if not isinstance(odds, Fraction):
         raise CertificateRefused("a quotient of infinite odds was compared")
-    ratio = arb(fmpq(odds.numerator, odds.denominator))
-    return ratio.log() / arb(fmpq(distance.numerator, distance.denominator))
-
-
-def _rational(number: arb) -> Fraction:
-    """An arb without radius is a dyadic rational."""
-    mantissa, exponent = number.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return arb(rational(odds)).log() / arb(rational(distance))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, final
 
 from dxgeom.audit.claims import Claims, claimed_distances, pairs_of_universe, require_equal, require_proof
@@ -65,6 +65,8 @@ def audit_policy(claims: Claims, policy: Policy) -> Audit:
 @dataclass(frozen=True, eq=False)
 class _Rules:
     policy: Policy
+    _found: dict[tuple[int, int, int], dict[int, Exact]] = field(default_factory=dict, init=False)
+    _known: dict[tuple[int, int, int], Enclosure] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         for rule in self.policy.rules:
@@ -101,14 +103,6 @@ class _Rules:
     def presence(self) -> Exact:
         stated = [rule.presence for rule in self.policy.rules if rule.presence is not None]
         return min(stated, default=INFINITE)
-
-    @cached_property
-    def _found(self) -> dict[tuple[int, int, int], dict[int, Exact]]:
-        return {}
-
-    @cached_property
-    def _known(self) -> dict[tuple[int, int, int], Enclosure]:
-        return {}
 
     @cached_property
     def _table(self) -> list[list[Enclosure]]:
@@ -177,26 +171,22 @@ class _Rules:
         )
 
     def _among_values(self, place: int, a: int, side: int) -> dict[int, Exact]:
-        key = (place, a, side)
-        if key not in self._found:
-            part = self.parts[place]
-
-            def steps(value: int) -> Iterator[tuple[int, Exact]]:
-                others = (other for other in range(part.attribute.size) if other != value)
-                return ((other, self._between(place, value, other)[side]) for other in others)
-
-            self._found[key] = shortest_paths(a, steps)
-        return self._found[key]
+        return self._among(place, a, side, self.parts[place].attribute.size, partial(self._between, place))
 
     def _among_records(self, i: int, side: int) -> dict[int, Exact]:
-        key = (-1, i, side)
+        return self._among(-1, i, side, self.policy.universe.size, lambda one, other: self._table[one][other])
+
+    def _among(
+        self, what: int, start: int, side: int, size: int, stated: Callable[[int, int], Enclosure]
+    ) -> dict[int, Exact]:
+        """Shortest paths from one of so many things, of which every two have a stated bound."""
+        key = (what, start, side)
         if key not in self._found:
 
-            def steps(record: int) -> Iterator[tuple[int, Exact]]:
-                others = (other for other in range(self.policy.universe.size) if other != record)
-                return ((other, self._table[record][other][side]) for other in others)
+            def steps(one: int) -> Iterator[tuple[int, Exact]]:
+                return ((other, stated(one, other)[side]) for other in range(size) if other != one)
 
-            self._found[key] = shortest_paths(i, steps)
+            self._found[key] = shortest_paths(start, steps)
         return self._found[key]
 
     @cached_property

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias, final
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.exact_numbers import exact_middle, rational
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.by_individual import ByIndividual
 from dxgeom.policy.bounds.by_value import ByValue
@@ -44,6 +45,8 @@ class StatedBounds:
 
     attribute: Attribute
     bounds: tuple[Bound, ...]
+    _searched: dict[tuple[str, int], dict[int, Exact]] = field(default_factory=dict, init=False)
+    _joined: dict[str, dict[int, list[tuple[int, Fraction]]]] = field(default_factory=dict, init=False)
 
     def between(self, a: int, b: int) -> Enclosure:
         """The smallest stated bound for the values of codes a ≠ b."""
@@ -125,14 +128,6 @@ class StatedBounds:
             self._joined[axis] = steps
         return self._joined[axis]
 
-    @cached_property
-    def _searched(self) -> dict[tuple[str, int], dict[int, Exact]]:
-        return {}
-
-    @cached_property
-    def _joined(self) -> dict[str, dict[int, list[tuple[int, Fraction]]]]:
-        return {}
-
     def _extent(self, axis: str) -> Fraction:
         if isinstance(self.attribute, GraphAttribute):
             return Fraction(0)  # nothing is subtracted along paths
@@ -169,31 +164,21 @@ def _on_earth(one: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[Fract
     """The haversine formula in ball arithmetic."""
     if one == other:
         return Fraction(0), Fraction(0)
-    before = ctx.prec
-    ctx.prec = _BITS
-    try:
+    with ctx.workprec(_BITS):
         (south, west), (north, east) = (tuple(map(_radians, place)) for place in (one, other))
         up, along = ((north - south) / 2).sin(), ((east - west) / 2).sin()
         # Not ** 2: the power of a ball around 0 is undefined.
         haversine = up * up + south.cos() * north.cos() * along * along
-        angle = 2 * arb.atan2(_root(haversine), _root(1 - haversine))
-        length = angle * arb(fmpq(_EARTH_RADIUS_KM.numerator, _EARTH_RADIUS_KM.denominator))
-        return max(_exactly(length.lower()), Fraction(0)), _exactly(length.upper())
-    finally:
-        ctx.prec = before
+        length = 2 * arb.atan2(_root(haversine), _root(1 - haversine)) * arb(rational(_EARTH_RADIUS_KM))
+        return max(exact_middle(length.lower()), Fraction(0)), exact_middle(length.upper())
 
 
 def _root(square: arb) -> arb:
     """The root of a number that is not negative, though its ball may reach below 0."""
-    ends = [max(_exactly(end), Fraction(0)) for end in (square.lower(), square.upper())]
-    low, high = (arb(fmpq(end.numerator, end.denominator)).sqrt() for end in ends)
+    ends = [max(exact_middle(end), Fraction(0)) for end in (square.lower(), square.upper())]
+    low, high = (arb(rational(end)).sqrt() for end in ends)
     return low.union(high)
 
 
 def _radians(degrees: Fraction) -> arb:
-    return arb(fmpq(degrees.numerator, degrees.denominator)) * arb.pi() / 180
-
-
-def _exactly(number: arb) -> Fraction:
-    mantissa, exponent = number.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return arb(rational(degrees)) * arb.pi() / 180

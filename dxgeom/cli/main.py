@@ -12,6 +12,7 @@ from dxgeom.cli.audit import audit
 from dxgeom.cli.check import check
 from dxgeom.cli.distances.verify import verify
 from dxgeom.cli.explain import explain
+from dxgeom.cli.ledger import ledger
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
 from dxgeom.cli.schema import schema
@@ -40,6 +41,7 @@ app.command()(plan)
 app.command()(release)
 app.command()(schema)
 app.add_typer(audit, name="audit")
+app.add_typer(ledger, name="ledger")
 
 
 def _print_version(wanted: bool) -> None:

@@ -14,6 +14,7 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
+    ErrorOption,
     Format,
     FormatOption,
     LevelOption,
@@ -23,6 +24,7 @@ from dxgeom.cli.terminal.options import (
     PolicyFile,
     QueriesFile,
     RecordsOption,
+    errors_of,
     spend_of,
 )
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
@@ -35,7 +37,11 @@ if TYPE_CHECKING:
 ShownSpendOption: TypeAlias = Annotated[
     Fraction | None,
     typer.Option(
-        "--spend", parser=spend_of, metavar="S", help="Show errors at this spend, such as 1/4; goes into the file."
+        "--spend",
+        parser=spend_of,
+        metavar="S",
+        help="Show errors at this spend, such as 1/4, and write it into the file; left out, at the least for wanted "
+        "errors, or at 1.",
     ),
 ]
 PublishedOption: TypeAlias = Annotated[
@@ -55,7 +61,8 @@ def plan(
     records: RecordsOption = None,
     spend: ShownSpendOption = None,
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = ObjectiveChoice.mse,
+    objective: ObjectiveOption = ObjectiveChoice.balanced,
+    error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     published: PublishedOption = False,
     level: LevelOption = 0.95,
@@ -85,27 +92,18 @@ def plan(
             records,
             mechanism=mechanism,
             objective=objective.value,
+            errors=errors_of(error),
             coarse_facets=coarse_facets,
             published=published,
         )
-        shown = Fraction(1) if spend is None else spend
-        expected = expectations(chosen, shown, level)
-        kept = None if target is None else _kept(chosen, target, compiled, spend)
-        if output is Format.json:
-            at_spend = {"spend": str(shown), "level": level, "queries": expected}
-            file = {} if kept is None else {"file": str(target), "digest": kept}
-            print_json({**chosen.as_dict(), "gap": chosen.gap, "expected": at_spend, **file})
-        else:
-            _print(chosen, expected, shown, level)
-            if kept is not None:
-                print_lines(["", f"file    {target}", f"digest  {kept}"])
+        _show(chosen, spend, records, level, output, {} if target is None else _kept(chosen, target, compiled, spend))
 
 
-def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> str:
-    """The digest of the file that was written."""
+def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:
+    """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
 
-    return save_plan(plan, target, policy=policy, spend=spend).digest
+    return {"file": str(target), "digest": save_plan(plan, target, policy=policy, spend=spend).digest}
 
 
 def _print_differences(old: Path, new: Path, output: Format) -> None:
@@ -117,6 +115,34 @@ def _print_differences(old: Path, new: Path, output: Format) -> None:
         print_json({"old": str(old), "new": str(new), **found.as_dict()})
     else:
         print_lines(found.lines())
+
+
+def _show(
+    plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format, kept: dict[str, str]
+) -> None:
+    """The plan at the spend that was said, or the least for wanted errors, or 1; and the file that it was kept in."""
+    least = plan.least_spend if plan.objective.wanted is not None else None
+    shown = spend or least or Fraction(1)
+    expected, useless = expectations(plan, shown, level), plan.useless_answers(shown, records)
+    if output is Format.json:
+        print_json(
+            {
+                **plan.as_dict(),
+                "gap": plan.gap,
+                "least_spend": None if least is None else str(least),
+                "expected": {"spend": str(shown), "level": level, "queries": expected},
+                "warnings": [one.as_dict() for one in useless],
+                **kept,
+            }
+        )
+        return
+    _print(plan, expected, shown, level)
+    if least is not None:
+        print_lines(["", f"spend   {plain(least)} is the least for the errors asked for"])
+    if useless:
+        print_lines(["", *(f"warning {one.in_words}" for one in useless)])
+    if kept:
+        print_lines(["", *(f"{name:<7} {said}" for name, said in kept.items())])
 
 
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
@@ -150,6 +176,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"chosen  {plan.reason}",
             *ordinary,
             f"bound   {plan.bound_in_words}",
+            *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *([] if plan.bias_in_words is None else [f"bias    {plan.bias_in_words}"]),
             "",
             f"each answer, at spend {plain(spend)}",

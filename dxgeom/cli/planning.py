@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
-_DECIDED = {"records": None, "mechanism": "auto", "objective": ObjectiveChoice.mse.value, "coarse_facets": None}
+_DECIDED = {
+    "records": None,
+    "mechanism": "auto",
+    "objective": ObjectiveChoice.balanced.value,
+    "errors": None,
+    "coarse_facets": None,
+}
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
 
 
@@ -49,9 +55,12 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
-        if spend is None:
-            raise typer.BadParameter("say how much of the budget to use", param_hint="--spend")
-        return planned(policy, queries, records, **options)[0], spend
+        chosen, _ = planned(policy, queries, records, **options)
+        if spend is None and chosen.objective.wanted is None:
+            raise typer.BadParameter(
+                "say how much of the budget to use, --spend S, or which errors are wanted, --error"
+            )
+        return chosen, chosen.least_spend if spend is None else spend
     if policy.suffix != ".json":
         raise typer.BadParameter("name the queries file behind the data, or a plan file for the policy")
     from dxgeom.plan_files.loading import load_plan

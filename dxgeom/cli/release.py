@@ -12,6 +12,7 @@ from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
+    ErrorOption,
     Format,
     FormatOption,
     LevelOption,
@@ -19,6 +20,7 @@ from dxgeom.cli.terminal.options import (
     ObjectiveChoice,
     ObjectiveOption,
     RecordsOption,
+    errors_of,
     spend_of,
 )
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
@@ -53,7 +55,8 @@ SpendOption: TypeAlias = Annotated[
         "--spend",
         parser=spend_of,
         metavar="S",
-        help="The part of the policy's metric that this uses up; left out where a plan file states it.",
+        help="The part of the policy's metric that this uses up; left out where a plan file states it, or errors are "
+        "wanted: the least.",
     ),
 ]
 CountColumnOption: TypeAlias = Annotated[
@@ -74,7 +77,8 @@ def release(
     drop_outside: DropOutsideOption = False,
     records: RecordsOption = None,
     mechanism: MechanismOption = "auto",
-    objective: ObjectiveOption = ObjectiveChoice.mse,
+    objective: ObjectiveOption = ObjectiveChoice.balanced,
+    error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
@@ -92,10 +96,15 @@ def release(
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
     """
     with refusals(output):
-        from dxgeom.planner.release import FORMAT
-
         chosen, amount = plan_to_release(
-            policy, queries, spend, records, mechanism=mechanism, objective=objective.value, coarse_facets=coarse_facets
+            policy,
+            queries,
+            spend,
+            records,
+            mechanism=mechanism,
+            objective=objective.value,
+            errors=errors_of(error),
+            coarse_facets=coarse_facets,
         )
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, amount)
@@ -107,13 +116,15 @@ def release(
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
         )
-        if output is Format.json:
-            print_json({"format": FORMAT, **released.as_dict(level), "ledger": str(ledger)})
-        else:
-            _print(released, level, ledger)
+        _print(released, level, ledger, output)
 
 
-def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None:
+def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:
+    from dxgeom.planner.release import FORMAT
+
+    if output is Format.json:
+        print_json({"format": FORMAT, **released.as_dict(level), "ledger": str(ledger)})
+        return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
@@ -133,5 +144,6 @@ def _print(released: Release[LinearAnswers], level: float, ledger: Path) -> None
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
+            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         least_noise as least_noise,
         noise_error as noise_error,
     )
-    from dxgeom.geometry.containment.membership import (
+    from dxgeom.geometry.containment.comparison import (
         contains_point as contains_point,
         gauge_rounded_up as gauge_rounded_up,
     )

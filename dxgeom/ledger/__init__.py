@@ -1,1 +1,25 @@
-"""The account of spent budget, kept in one append-only file."""
+"""The accounts of spent budget and the answers that it bought, kept append-only.
+
+Knows no policy, no mechanism and no data: fingerprints, exact spends, and bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.answers import Receipt as Receipt
+    from dxgeom.ledger.entry import Account as Account, Entry as Entry
+    from dxgeom.ledger.history import (
+        History as History,
+        migrate_ledger as migrate_ledger,
+        read_answer as read_answer,
+        read_ledger as read_ledger,
+        verify_ledger as verify_ledger,
+    )
+    from dxgeom.ledger.ledger import Found as Found, Ledger as Ledger
+    from dxgeom.metrics.checking.data_set import DataSet as DataSet
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

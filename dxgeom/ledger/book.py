@@ -1,96 +1,176 @@
-"""Reading a ledger back, and checking that nothing in it was altered."""
+"""What a ledger says: its rows read in their order, each checked against the chain of seals and the budgets."""
 
 from __future__ import annotations
 
-import sqlite3
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from dxgeom.errors import LedgerError
-from dxgeom.ledger.entry import Account, Entry, exact
-from dxgeom.ledger.storage import RESTORE, unusable
-from dxgeom.universe.columns import plain
+from dxgeom.ledger.entry import Entry, exact
+from dxgeom.ledger.refusals import altered
+from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
+from dxgeom.metrics.checking.data_set import DataSet
 
 
 @final
 @dataclass(frozen=True)
-class Book:
-    """A ledger's contents at one moment; ``seal`` is that of the last entry, or of the account."""
+class KeptAccount:
+    """An account of this ledger; ``number`` counts from 1."""
 
-    entries: tuple[Entry, ...]
-    remaining: Fraction
+    number: int
+    policy_name: str
+    policy_fingerprint: str
+    budget: Fraction
+    currency: str
+
+
+@final
+@dataclass(frozen=True)
+class KeptAnswer:
+    """What the ledger says of an entry's answer; ``beside``: it has a file of its own. ``seal``: covers it, too."""
+
+    entry: int
+    beside: bool
+    size: int
+    digest: str
     seal: str
 
 
-def read_book(connection: sqlite3.Connection, account: Account, described: str) -> Book:
-    """All entries, each checked against the chain of seals and the budget.
+@final
+class Book:
+    """A ledger's contents, as far as they were read: :meth:`add` takes the next row, and refuses a wrong one."""
 
-    Raises: LedgerError when the file is kept for another policy or budget, or was altered; sqlite3.Error.
-    """
-    stored = _account(connection, described)
-    _check_owner(stored, account, described)
-    entries: list[Entry] = []
-    remaining, seal = stored.budget, stored.seal
-    for row in connection.execute(
-        "SELECT number, spend, purpose, plan_fingerprint, time_utc, seal FROM entries ORDER BY number"
-    ):
-        entry = _entry(row, len(entries) + 1, remaining, described)
-        remaining, seal = entry.remaining, entry.seal(seal)
-        if row[5] != seal:
-            raise _altered(described, f"entry {entry.number} does not match its seal")
-        entries.append(entry)
-    _check_end(connection, len(entries), described)
-    return Book(tuple(entries), remaining, seal)
+    def __init__(self, described: str) -> None:
+        self.described = described
+        self.ledger = ""
+        self.data_set = DataSet()
+        """As the ledger says it: without an edition, which is each entry's own."""
+        self.disjoint = False
+        self.continues: str | None = None
+        self.accounts: list[KeptAccount] = []
+        self.documents: dict[int, str] = {}
+        self.entries: list[Entry] = []
+        self.answers: dict[int, KeptAnswer] = {}
+        self.keys: dict[str, Entry] = {}
+        self.seals: list[str] = []
+        self.receipt: tuple[int, str] | None = None
+        """The entry of the last row that is an entry or an answer, and that row's seal."""
+        self.declared = 0
+        self._spent: dict[tuple[int, str | None], Fraction] = defaultdict(Fraction)
+        self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
+            "data_sets": self._add_data_set,
+            "accounts": self._add_account,
+            "policies": self._add_policy,
+            "entries": self._add_entry,
+            "answers": self._add_answer,
+        }
 
+    @property
+    def position(self) -> int:
+        """Of the last row; 0 before the first."""
+        return len(self.seals)
 
-def _account(connection: sqlite3.Connection, described: str) -> Account:
-    rows = connection.execute("SELECT policy_name, policy_fingerprint, budget FROM account").fetchall()
-    if len(rows) != 1 or not _texts(rows[0]):
-        raise _altered(described, "it does not say whose budget it keeps")
-    try:
-        return Account(rows[0][0], rows[0][1], exact(rows[0][2]))
-    except ValueError as error:
-        raise _altered(described, "its budget is no positive fraction in lowest terms") from error
+    @property
+    def seal(self) -> str:
+        """Of the last row; "" before the first."""
+        return self.seals[-1] if self.seals else ""
 
+    def next_record(self, table: Table, *fields: Field) -> Record:
+        """The row that would come next, sealed."""
+        position = self.position + 1
+        return Record(table, position, fields, seal_of(table, self.seal, position, fields))
 
-def _check_owner(stored: Account, account: Account, described: str) -> None:
-    advice = "use that policy, or begin a new ledger in another file (which grants a new budget for the same data)"
-    if stored.policy_fingerprint != account.policy_fingerprint:
-        raise unusable(
-            described,
-            f"it is kept for policy '{stored.policy_name}' ({stored.policy_fingerprint[:12]}…), and this is policy "
-            f"'{account.policy_name}' ({account.policy_fingerprint[:12]}…); {advice}",
+    def account_of(self, policy_fingerprint: str) -> KeptAccount | None:
+        """The account of a policy, if there is one."""
+        return next((kept for kept in self.accounts if kept.policy_fingerprint == policy_fingerprint), None)
+
+    def spent(self, account: int, edition: str | None) -> Fraction:
+        """What an account, or all together (account 0), spent: of the edition only where editions have other people.
+
+        What was spent before there were editions counts in each.
+        """
+        if not self.disjoint:
+            return self._spent[account, None]
+        return self._spent[account, None] + (self._spent[account, edition] if edition is not None else 0)
+
+    def add(self, record: Record) -> None:
+        """Read the next row. Raises: LedgerError when it cannot have been written after the rows before it."""
+        described = f"row {record.position} of its table '{record.table.name}'"
+        if record.position != self.position + 1 or not record.table.fits(record.fields):
+            raise altered(self.described, f"{described} is out of order or has fields of a wrong kind")
+        if self.ledger == "" and record.table.name != "data_sets":
+            raise altered(self.described, "it does not say whose budget it keeps")
+        if not record.rightly_sealed(self.seal):
+            raise altered(self.described, f"{described} does not match its seal")
+        named = {column.name: field for column, field in zip(record.table.columns, record.fields, strict=True)}
+        self._readers[record.table.name](record, named)
+        self.seals.append(record.seal)
+
+    def _add_data_set(self, record: Record, row: dict[str, Any]) -> None:
+        self.declared += 1
+        budget = None if row["budget"] is None else self._exact(row["budget"], "the data set's budget")
+        known = self.data_set
+        changes = (self.ledger not in ("", row["ledger"])) or (
+            known.name is not None and (row["name"] != known.name or (row["people"] == DISJOINT) != self.disjoint)
         )
-    if stored.budget != account.budget:
-        raise unusable(
-            described,
-            f"its budget is {plain(stored.budget)}, and the policy's is {plain(account.budget)}; {advice}",
+        loosens = known.budget is not None and budget != known.budget
+        if row["number"] != self.declared or row["people"] not in (SHARED, DISJOINT) or changes or loosens:
+            raise altered(self.described, f"row {record.position} makes it a ledger of other data")
+        self.ledger, self.disjoint = row["ledger"], row["people"] == DISJOINT
+        self.data_set = DataSet(row["name"], budget=budget)
+        self.continues = self.continues or row["continues"]
+
+    def _add_account(self, record: Record, row: dict[str, Any]) -> None:
+        if row["number"] != len(self.accounts) + 1 or self.account_of(row["policy_fingerprint"]) is not None:
+            raise altered(self.described, f"row {record.position} opens an account that is there already")
+        budget = self._exact(row["budget"], "its budget")
+        self.accounts.append(
+            KeptAccount(row["number"], row["policy_name"], row["policy_fingerprint"], budget, row["currency"])
         )
 
+    def _add_policy(self, record: Record, row: dict[str, Any]) -> None:
+        if not 1 <= row["account"] <= len(self.accounts) or row["account"] in self.documents:
+            raise altered(self.described, f"row {record.position} states a policy of no account, or again")
+        self.documents[row["account"]] = row["document"]
 
-def _entry(row: Any, number: int, remaining: Fraction, described: str) -> Entry:
-    if row[0] != number or not _texts(row[1:]):
-        raise _altered(described, f"entry {number} is missing or has fields of a wrong kind")
-    try:
-        spend = exact(row[1])
-    except ValueError as error:
-        raise _altered(described, f"the spend of entry {number} is no positive fraction in lowest terms") from error
-    if spend > remaining:
-        raise _altered(described, f"entry {number} spends more than remained")
-    return Entry(number, spend, row[2], row[3], row[4], remaining - spend)
+    def _add_entry(self, record: Record, row: dict[str, Any]) -> None:
+        number = len(self.entries) + 1
+        if row["number"] != number or not 1 <= row["account"] <= len(self.accounts) or row["reserved"] < 0:
+            raise altered(self.described, f"entry {number} is missing or is of no account")
+        if row["key"] in self.keys or (self.disjoint and row["edition"] is None):
+            raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
+        spend = self._exact(row["spend"], f"the spend of entry {number}")
+        account, edition = row["account"], row["edition"] if self.disjoint else None
+        left = self.accounts[account - 1].budget - self.spent(account, edition) - spend
+        total = self.spent(0, edition) + spend
+        cap = self.data_set.budget
+        if left < 0 or (cap is not None and total > cap):
+            raise altered(self.described, f"entry {number} spends more than remained")
+        if (str(left), str(total)) != (row["remaining"], row["total"]):
+            raise altered(self.described, f"entry {number} does not say what remained after it")
+        for whose in (account, 0):
+            self._spent[whose, edition] += spend
+        stated = {name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")}
+        kept = {name: row[name] for name in ("owner", "key", "reserved")}
+        entry = Entry(number, spend, remaining=left, total=total, seal=record.seal, **stated, **kept)
+        self.entries.append(entry)
+        self.receipt = (number, record.seal)
+        if entry.key is not None:
+            self.keys[entry.key] = entry
 
+    def _add_answer(self, record: Record, row: dict[str, Any]) -> None:
+        entry = row["entry"]
+        if not 1 <= entry <= len(self.entries) or entry in self.answers or row["bytes"] < 0:
+            raise altered(self.described, f"row {record.position} answers no entry, or one that was answered")
+        if row["place"] not in (INSIDE, BESIDE):
+            raise altered(self.described, f"row {record.position} does not say where the answer is")
+        self.receipt = (entry, record.seal)
+        self.answers[entry] = KeptAnswer(entry, row["place"] == BESIDE, row["bytes"], row["digest"], record.seal)
 
-def _check_end(connection: sqlite3.Connection, entries: int, described: str) -> None:
-    # SQLite itself remembers the highest number it ever gave out, so entries cut off at the end are missed.
-    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchall()
-    if last != ([(entries,)] if entries else []):
-        raise _altered(described, "entries at its end are missing")
-
-
-def _texts(fields: Any) -> bool:
-    return all(isinstance(field, str) for field in fields)
-
-
-def _altered(described: str, what: str) -> LedgerError:
-    return unusable(described, f"it was altered: {what}; {RESTORE}")
+    def _exact(self, text: str, what: str) -> Fraction:
+        try:
+            return exact(text)
+        except ValueError as error:
+            raise altered(self.described, f"{what} is no positive fraction in lowest terms") from error

@@ -1,14 +1,36 @@
-"""Charging a ledger that is open already, or named by its path: a new one is begun only for a charge that it takes."""
+"""A ledger that is open already, or is named by its path: charged for the account of a release."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.entry import Account, Entry
 from dxgeom.ledger.ledger import Ledger
+
+
+@contextmanager
+def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]:
+    """The ledger, open for this account; closed at the end if it was named by its path.
+
+    A new file is begun with the first charge that it takes, and not before.
+    Raises: LedgerError when it cannot be used, or is another policy's.
+    """
+    if isinstance(ledger, Ledger):
+        kept = ledger.account
+        if (kept.policy_fingerprint, kept.budget, kept.data_set) != (
+            account.policy_fingerprint,
+            account.budget,
+            account.data_set if account.data_set.name is not None else kept.data_set,
+        ):
+            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
+        yield ledger
+        return
+    with Ledger.at(ledger, account) as opened:
+        yield opened
 
 
 def charge(
@@ -19,19 +41,5 @@ def charge(
     Args: ``ledger``: path (created when new), ``":memory:"``, or an open Ledger.
     Raises: BudgetExceeded, LedgerError, each with nothing spent and no new ledger begun.
     """
-    if isinstance(ledger, Ledger):
-        kept = ledger.account
-        if (kept.policy_fingerprint, kept.budget) != (account.policy_fingerprint, account.budget):
-            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
-        return ledger.charge(spend, purpose=purpose, plan_fingerprint=plan_fingerprint)
-    if not os.path.exists(ledger):  # noqa: PTH110 (a name that no file can have is refused when it is opened)
-        # A new ledger has the whole budget: what this one refuses, a file would refuse once it is begun.
-        _charge_at(":memory:", account, spend, purpose, plan_fingerprint)
-    return _charge_at(ledger, account, spend, purpose, plan_fingerprint)
-
-
-def _charge_at(path: str | Path, account: Account, spend: Fraction, purpose: str, plan_fingerprint: str) -> Entry:
-    with Ledger.open(
-        path, policy_fingerprint=account.policy_fingerprint, policy_name=account.policy_name, budget=account.budget
-    ) as opened:
+    with ledger_of(ledger, account) as opened:
         return opened.charge(spend, purpose=purpose, plan_fingerprint=plan_fingerprint)

@@ -1,18 +1,17 @@
-"""What a ledger holds: the account it is kept for, its entries, and the chain of hashes that ties them."""
+"""What a ledger speaks of: accounts, and entries; and which numbers and texts it can hold."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 from dxgeom.errors import LedgerError
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
-FORMAT = 1
-"""The version of the file's layout that is written and read here."""
+PURE = "pure"
+"""The currency of spends that add up: e^(Σ s·d) bounds the odds."""
 
 _EXACT = re.compile(r"([1-9][0-9]{0,299})(/([1-9][0-9]{0,299}))?")
 _LARGEST = 10**300
@@ -21,22 +20,30 @@ _LARGEST = 10**300
 @final
 @dataclass(frozen=True)
 class Account:
-    """Whose budget it is: one policy, one budget, for good."""
+    """Whose budget it is: one policy, one budget, for good.
+
+    ``currency``: in what spends are counted. ``data_set``: which data it is about. ``policy``: the policy itself as
+    canonical text, for those who ask later what was told; None where it is not at hand. Nothing here comes from data.
+    """
 
     policy_name: str
     policy_fingerprint: str
     budget: Fraction
-
-    @property
-    def seal(self) -> str:
-        """The hash that the first entry builds upon."""
-        return _hash("dxgeom ledger", FORMAT, self.policy_name, self.policy_fingerprint, str(self.budget))
+    currency: str = PURE
+    data_set: DataSet = UNNAMED
+    policy: str | None = None
 
 
 @final
 @dataclass(frozen=True)
 class Entry:
-    """One charge: ``number`` counts from 1; ``remaining`` is the budget left right after it."""
+    """One charge: ``number`` counts from 1, over all accounts of the ledger.
+
+    ``remaining``: the account's budget left right after it; ``total``: what all accounts together had spent by then
+    (both of this edition, where editions have disjoint people). ``key``: what the release was called by who asked for
+    it, if anything; ``owner``: of the allotment that it is counted against; ``reserved``: bytes of room made for its
+    answer. ``seal``: SHA-256 over the entry and all that the ledger held before it.
+    """
 
     number: int
     spend: Fraction
@@ -44,10 +51,13 @@ class Entry:
     plan_fingerprint: str
     time_utc: str
     remaining: Fraction
-
-    def seal(self, previous: str) -> str:
-        """SHA-256 of the previous seal and this entry's own fields."""
-        return _hash(previous, self.number, str(self.spend), self.purpose, self.plan_fingerprint, self.time_utc)
+    total: Fraction
+    account: int
+    edition: str | None
+    owner: str | None
+    key: str | None
+    reserved: int
+    seal: str
 
 
 def exact(text: str) -> Fraction:
@@ -83,16 +93,14 @@ def amount(number: object, what: str) -> Fraction:
 def storable(text: str, what: str) -> str:
     """The text itself, if a ledger can hold it.
 
-    Raises: LedgerError when it is not text that UTF-8 can write.
+    Raises: LedgerError when it is not text that UTF-8 can write, or has a character of code 0, which SQL cannot read.
     """
     if not isinstance(text, str):
         raise LedgerError(f"the {what} is text; found {type(text).__name__}")
+    if "\0" in text:
+        raise LedgerError(f"the {what} has a character of code 0; leave it out")
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise LedgerError(f"the {what} has characters that cannot be written as UTF-8; leave them out") from error
     return text
-
-
-def _hash(*parts: str | int) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

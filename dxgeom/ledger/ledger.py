@@ -1,12 +1,11 @@
-"""The ledger: what was spent of a policy's budget, written down before anything is released."""
+"""The ledger: what was spent of a policy's budget, written down before anything is released, and what was released."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -14,101 +13,180 @@ from types import TracebackType
 from typing import final
 
 from dxgeom.arguments import require
-from dxgeom.errors import BudgetExceeded
-from dxgeom.ledger import storage
-from dxgeom.ledger.book import Book, read_book
-from dxgeom.ledger.entry import Account, Entry, amount, storable
-from dxgeom.ledger.storage import plain_errors, unusable
-from dxgeom.universe.columns import plain
+from dxgeom.errors import LedgerError
+from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
+from dxgeom.ledger.belonging import checked, kept_account, missing_rows
+from dxgeom.ledger.book import Book
+from dxgeom.ledger.chronicle import Chronicle, Page
+from dxgeom.ledger.entry import Account, Entry
+from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
+from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.tables import Field, Record, Table
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
+
+
+@final
+@dataclass(frozen=True)
+class Found:
+    """An earlier release of the same key: its entry, and its answer as it was shown.
+
+    ``answer``: None when the process ended between charge and answer, or has not come to the answer yet. The entry
+    counts as spent either way, and must not be drawn again.
+    """
+
+    entry: Entry
+    answer: bytes | None
 
 
 @final
 class Ledger:
-    """An append-only account of spends, exact to the last fraction; made by :meth:`open`.
+    """An append-only account of spends and answers, exact to the last fraction; made by :meth:`open`.
 
-    Guarantees: what :meth:`charge` returned is on the disk; the spends never exceed the budget, whatever
-    processes and threads charge at once and whenever they are killed; an altered file is refused. Whoever can
-    write the file can still replace it by an older copy: keep it where only releases write.
+    A release goes: :meth:`find` the key before any data are read; :meth:`charge`, with room for the answer; draw;
+    :meth:`store` the answer; show it.
+
+    Guarantees: what :meth:`charge` and :meth:`store` returned is on the disk; the spends never exceed the budget,
+    whatever processes and threads charge at once and whenever they are killed; storing cannot fail for want of room
+    that was reserved; an altered file is refused. Whoever can write the file can still replace it by an older copy:
+    keep it where only releases write, and compare with the seals that releases print.
     """
 
-    def __init__(self, path: Path | None, account: Account) -> None:
-        self._path, self._account = path, account
-        self._described = "in memory" if path is None else f"'{path}'"
-        self._seen = Book((), account.budget, account.seal)
+    def __init__(self, chronicle: Chronicle, account: Account) -> None:
+        self._chronicle, self._account = chronicle, account
         self._closed = False
-        self._process = os.getpid()
-        # File connections last one operation only, so none is ever carried into a forked process.
-        self._memory = storage.connected_to_memory(account) if path is None else None
-        self._memory_turn = threading.Lock()
+        # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.
+        self._new = not chronicle.store.exists()
 
     @classmethod
-    def open(cls, path: str | Path, *, policy_fingerprint: str, policy_name: str, budget: Fraction) -> Ledger:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        policy_fingerprint: str,
+        policy_name: str,
+        budget: Fraction,
+        data_set: DataSet = UNNAMED,
+        policy: str | None = None,
+    ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is no such file.
 
-        ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs.
+        ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
+        data the policy is about; a ledger of a named data set takes several policies. ``policy``: the policy as
+        canonical text, kept for those who ask later what was told.
 
-        Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy or budget.
+        Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
+        """
+        ledger = cls.at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
+        ledger._begin()
+        ledger._chronicle.store.try_to_write()
+        return ledger
+
+    @classmethod
+    def at(cls, path: str | Path, account: Account) -> Ledger:
+        """The same, but a new file is begun with the first charge that it takes, and not before.
+
+        Raises: LedgerError as :meth:`open`, but for what a file reveals only when it is written.
         """
         require(path, (str, os.PathLike), "path", "name the file in which spends are written down, or ':memory:'")
-        account = Account(
-            storable(policy_name, "policy's name"),
-            storable(policy_fingerprint, "policy's fingerprint"),
-            amount(budget, "budget"),
-        )
-        ledger = cls(None if str(path) == ":memory:" else _place(Path(path), account), account)
-        with ledger._transaction() as (connection, _):
-            storage.try_to_write(connection)
+        ledger = cls(Chronicle(store_at(path)), checked(account))
+        if not ledger._new:
+            with ledger._chronicle.writing() as page:
+                kept_account(page.book, account)
+            book_waiting(ledger._chronicle)
         return ledger
 
     @property
     def account(self) -> Account:
-        """Whose budget this is: the policy's name, its fingerprint, and the budget."""
+        """Whose budget this is: the policy's name, its fingerprint, its budget, and the data set."""
         return self._account
 
-    def charge(self, spend: Fraction, *, purpose: str, plan_fingerprint: str) -> Entry:
+    def charge(
+        self,
+        spend: Fraction,
+        *,
+        purpose: str,
+        plan_fingerprint: str,
+        key: str | None = None,
+        owner: str | None = None,
+        reserve: int = 0,
+    ) -> Entry:
         """Spends; when this returns, the entry is on the disk, and only then may noise be drawn.
 
-        Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written (the release
-        must not happen; at worst budget is lost).
+        ``key``: a name of this release, by which :meth:`find` finds it again; no two entries have the same.
+        ``owner``: whose allotment it is counted against. ``reserve``: bytes that the answer has at most, as the plan
+        fixes them; room for so many is made on the disk, so that storing the answer needs none.
+
+        Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
+        (the release must not happen; at worst budget is lost).
         """
-        spend = amount(spend, "spend")
-        purpose, plan = storable(purpose, "purpose"), storable(plan_fingerprint, "plan's fingerprint")
-        with self._transaction() as (connection, book):
-            remaining = book.remaining
-            if spend > remaining:
-                raise self._exceeded(spend, remaining)
-            if spend < remaining:
-                amount(remaining - spend, "budget that would remain")
-            time = datetime.now(UTC).isoformat(timespec="microseconds")
-            entry = Entry(len(book.entries) + 1, spend, purpose, plan, time, remaining - spend)
-            seal = entry.seal(book.seal)
-            connection.execute(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
-                (entry.number, str(spend), purpose, plan, time, seal),
-            )
-            connection.execute("COMMIT")
-            self._seen = Book((*book.entries, entry), entry.remaining, seal)
-        return entry
+        wanted = asked(spend, purpose, plan_fingerprint, key, owner, reserve)
+        self._refuse_if_closed()
+        if self._new:
+            # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
+            self._charged_row(_new_book(self._account)[0], wanted)
+            self._begin()
+        with self._chronicle.writing() as page:
+            for table, fields in missing_rows(page.book, self._account):
+                page.append(table, fields)
+            return self._charge(page, wanted)
+
+    def store(self, entry: Entry | int, answer: bytes | str) -> Receipt:
+        """Keeps an entry's answer, once and for good; when this returns, it is on the disk and may be shown.
+
+        Where the ledger itself cannot be written at this moment, the answer waits in the entry's file beside it, and
+        is booked when the ledger is opened next. Answers of more than 64 KiB stay in that file, compressed.
+        Raises: LedgerError when the entry has an answer, which stays as it is; or when neither ledger nor file can be
+        written, which reserved room excludes but for a broken disk.
+        """
+        self._refuse_if_closed()
+        content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
+        return keep_answer(self._chronicle, self._entry(entry), content)
+
+    def find(self, key: str, *, plan_fingerprint: str, spend: Fraction) -> Found | None:
+        """The earlier release of this key, None if there is none; to be asked before any data are read.
+
+        Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data.
+        """
+        self._refuse_if_closed()
+        if self._new and not self._chronicle.store.exists():
+            return None
+        with self._chronicle.reading() as (book, session):
+            entry = book.keys.get(key)
+            if entry is None:
+                return None
+            self._check_same(book, entry, plan_fingerprint, spend)
+            return Found(entry, answer_in(self._chronicle.store.files, book, session, entry))
+
+    def answer_of(self, entry: Entry | int) -> bytes | None:
+        """The answer that an entry paid for, None when it was charged and not answered. Costs nothing.
+
+        Raises: LedgerError for an entry that is not there, or an answer that was altered.
+        """
+        self._refuse_if_closed()
+        with self._chronicle.reading() as (book, session):
+            return answer_in(self._chronicle.store.files, book, session, _entry_of(book, entry))
 
     def spent(self) -> Fraction:
-        """The sum of all spends."""
-        return self._account.budget - self.remaining()
+        """The sum of this policy's spends, of this edition only where editions have other people."""
+        with self._book() as book:
+            kept = book.account_of(self._account.policy_fingerprint)
+            return Fraction(0) if kept is None else book.spent(kept.number, self._account.data_set.edition)
 
     def remaining(self) -> Fraction:
-        """The budget less what is spent."""
-        with self._transaction() as (_, book):
-            return book.remaining
+        """What can still be spent under this policy: its budget less its spends, or what is left of the data set's."""
+        with self._book() as book:
+            return remaining_of(book, self._account)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every charge so far, oldest first."""
-        with self._transaction() as (_, book):
-            return book.entries
+        """Every charge so far, of all the ledger's policies, oldest first."""
+        with self._book() as book:
+            return tuple(book.entries)
 
     def close(self) -> None:
         """Ends the use of this object; the file stays."""
         self._closed = True
-        if self._memory is not None:
-            self._memory.close()
+        self._chronicle.store.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -119,66 +197,71 @@ class Ledger:
         self.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[tuple[sqlite3.Connection, Book]]:
-        """Holds the file's write lock; what is not committed inside is undone."""
+    def _book(self) -> Iterator[Book]:
+        self._refuse_if_closed()
+        with self._chronicle.reading() as (book, _):
+            yield book
+
+    def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise unusable(self._described, "it was closed; open it again")
-        with plain_errors(self._described), self._connection() as connection:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                storage.check_layout(connection, self._described)
-                yield connection, self._checked(read_book(connection, self._account, self._described))
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            raise unusable(self._chronicle.store.described, "it was closed; open it again")
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        if self._path is not None:
-            with closing(storage.connected(self._path, self._described)) as connection:
-                yield connection
-        elif self._memory is None or self._process != os.getpid():
-            raise unusable(self._described, "it belongs to another process; open a ledger in a file to share it")
-        elif not self._memory_turn.acquire(timeout=storage.LOCK_SECONDS):
-            raise unusable(self._described, "another thread kept it locked; try again")
-        else:
-            try:
-                yield self._memory
-            finally:
-                self._memory_turn.release()
+    def _begin(self) -> None:
+        if self._new and not self._chronicle.store.exists():
+            self._chronicle.store.begin(_new_book(self._account)[1])
+        self._new = False
 
-    def _checked(self, book: Book) -> Book:
-        # A ledger that was swapped for an older copy is consistent in itself; only memory can tell.
-        known = self._seen
-        if book.entries[: len(known.entries)] != known.entries:
-            raise unusable(
-                self._described, "entries seen earlier by this process are gone; put the file back as it was"
-            )
-        self._seen = book
-        return book
+    def _charge(self, page: Page, wanted: Asked) -> Entry:
+        files, number = self._chronicle.store.files, len(page.book.entries) + 1
+        table, fields = self._charged_row(page.book, wanted)
+        try:
+            if files is not None and wanted.reserve:
+                files.reserve(number, wanted.reserve)
+            page.append(table, fields)
+            page.commit()
+        except BaseException:
+            if files is not None and wanted.reserve:
+                files.drop(number)
+            raise
+        return page.book.entries[-1]
 
-    def _exceeded(self, spend: Fraction, remaining: Fraction) -> BudgetExceeded:
-        budget = self._account.budget
-        advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
-        return BudgetExceeded(
-            f"the budget of policy '{self._account.policy_name}' is {plain(budget)}: {plain(budget - remaining)} is "
-            f"spent, {plain(remaining)} remains, and this asks for {plain(spend)}; nothing was spent; {advice}"
-        )
+    def _charged_row(self, book: Book, wanted: Asked) -> tuple[Table, tuple[Field, ...]]:
+        return charge_row(book, self._account, wanted, datetime.now(UTC).isoformat(timespec="microseconds"))
+
+    def _entry(self, entry: Entry | int) -> Entry:
+        if isinstance(entry, Entry):
+            return entry
+        with self._book() as book:
+            return _entry_of(book, entry)
+
+    def _check_same(self, book: Book, entry: Entry, plan_fingerprint: str, spend: Fraction) -> None:
+        account = book.accounts[entry.account - 1]
+        asked_for = (self._account.policy_fingerprint, self._account.data_set.edition, plan_fingerprint, spend)
+        for there, here, what in zip(
+            (account.policy_fingerprint, entry.edition, entry.plan_fingerprint, entry.spend),
+            asked_for,
+            ("policy", "edition of the data", "plan", "spend"),
+            strict=True,
+        ):
+            if there != here:
+                raise LedgerError(
+                    f"the key '{entry.key}' is that of entry {entry.number} of the ledger "
+                    f"{self._chronicle.store.described}, which had another {what}; give this release a key of its own; "
+                    "nothing was spent"
+                )
 
 
-def _place(path: Path, account: Account) -> Path:
-    """The ledger's own path; begins the ledger if there is none."""
-    described = f"'{path}'"
-    with plain_errors(described):
-        if "\0" in str(path):
-            raise unusable(described, "its name holds a character that no file name has; name another file")
-        place = Path(os.path.realpath(path))
-        if place.is_dir():
-            raise unusable(described, "it is a folder; name a file in it")
-        if not place.parent.is_dir():
-            raise unusable(described, "its folder does not exist; create the folder first")
-        if not place.exists():
-            storage.create(place, account)
-        elif not place.is_file():
-            raise unusable(described, "it is not an ordinary file; name another file")
-    return place
+def _entry_of(book: Book, entry: Entry | int) -> Entry:
+    number = entry.number if isinstance(entry, Entry) else entry
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(book.entries):
+        raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
+    return book.entries[number - 1]
+
+
+def _new_book(account: Account) -> tuple[Book, list[Record]]:
+    """A new ledger's book and rows."""
+    book, records = Book("new"), []
+    for table, fields in missing_rows(book, account):
+        records.append(book.next_record(table, *fields))
+        book.add(records[-1])
+    return book, records

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         finite as finite,
         linear as linear,
         metric_space as metric_space,
+        quantiles as quantiles,
         selection as selection,
         statistics as statistics,
         synthetic as synthetic,

@@ -44,17 +44,7 @@ class MetricCertificate:
 
     def as_dict(self) -> dict[str, Any]:
         """The certificate ready for JSON."""
-        return {
-            "form": self.form,
-            "size": self.size,
-            "reason": self.reason,
-            "pairs": self.pairs,
-            "triples": self.triples,
-            "verdict": self.verdict,
-            "excess": self.excess,
-            "tolerance": self.tolerance,
-            "parts": [part.as_dict() for part in self.parts],
-        }
+        return {**vars(self), "parts": [part.as_dict() for part in self.parts]}
 
 
 def require(holds: bool, rule: str) -> None:

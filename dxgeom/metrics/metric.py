@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.metrics.certificate import MetricCertificate
 
 PAIRS_PER_BLOCK = 1 << 18
@@ -21,6 +22,9 @@ class PairBlock(NamedTuple):
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     bound: NDArray[np.float64]
+
+
+NO_PAIRS: Final = PairBlock(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 class Metric(ABC):
@@ -67,3 +71,25 @@ def all_pairs(size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]
         first = np.repeat(np.arange(start, stop), size - 1 - np.arange(start, stop))
         second = np.concatenate([np.arange(row + 1, size) for row in range(start, stop)])
         yield first, second
+
+
+def pairs_at_a_finite_distance(metric: Metric) -> Iterator[PairBlock]:
+    """All pairs with their distances, which generate any metric."""
+    for first, second in all_pairs(metric.size):
+        apart = metric.distance(first, second)
+        finite = np.isfinite(apart)
+        yield PairBlock(first[finite], second[finite], apart[finite])
+
+
+def gathered(blocks: Iterable[PairBlock], most: int, refusal: str) -> PairBlock:
+    """All blocks in one.
+
+    Raises: TooLarge, which says ``refusal``, for more than ``most`` pairs.
+    """
+    found, left = [NO_PAIRS], most
+    for pairs in blocks:
+        left -= pairs.first.size
+        if left < 0:
+            raise TooLarge(refusal)
+        found.append(pairs)
+    return PairBlock(*map(np.concatenate, zip(*found, strict=True)))

@@ -41,6 +41,12 @@ def uniform_integer(bound: int, randomness: Randomness) -> int:
     return 0
 
 
+def fair_bits(count: int, randomness: Randomness) -> NDArray[np.bool_]:
+    """Independent fair coins (count,). Guarantee: *exact*, given uniform random words."""
+    words = randomness.words(-(-count // _WORD))
+    return np.asarray(np.unpackbits(words.view(np.uint8))[:count] == 1)
+
+
 def uniform_below(bounds: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
     """Independent uniform integers 0 ≤ u < bounds[i], of positive bounds.
 

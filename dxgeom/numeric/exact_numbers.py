@@ -40,6 +40,12 @@ def rational(number: float | Fraction) -> fmpq:
     return fmpq(exact.numerator, exact.denominator)
 
 
+def exact_middle(number: arb) -> Fraction:
+    """The middle of a ball, and the number itself where it has no radius: a dyadic rational, *exactly*."""
+    mantissa, exponent = number.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
 def value_rounded_up(number: ExactNumber) -> float:
     """A float64 that is not below the number."""
     if isinstance(number, arb):

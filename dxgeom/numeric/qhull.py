@@ -66,14 +66,19 @@ def made_round(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
     A long or thin body becomes a round one, of which Qhull finds the first simplex and every direction is seen.
     """
-    left, rows = points.copy(), []
+    frame = points[far_apart(points)]
+    return _solved(frame.T, points.T).T, frame
+
+
+def far_apart(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As many points as dimensions, each the furthest from the span of those before."""
+    left, chosen = points.copy(), []
     for _ in range(points.shape[1]):
         lengths = np.linalg.norm(left, axis=1)
-        rows.append(int(lengths.argmax()))
-        direction = left[rows[-1]] / max(lengths[rows[-1]], np.finfo(float).tiny)
+        chosen.append(int(lengths.argmax()))
+        direction = left[chosen[-1]] / max(float(lengths[chosen[-1]]), np.finfo(np.float64).tiny)
         left -= np.outer(left @ direction, direction)
-    frame = points[rows]
-    return _solved(frame.T, points.T).T, frame
+    return np.array(chosen, dtype=np.int64)
 
 
 def _solved(matrix: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:

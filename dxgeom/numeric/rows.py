@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,17 @@ def kinds_of_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
     return np.array(places, dtype=np.int64), kinds
 
 
-def joined_kinds(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The kinds 0, 1, … of pairs of kinds, over arrays that broadcast against each other."""
-    count = (int(first.max()) + 1) * (int(second.max()) + 1)
-    joined = first * (int(second.max()) + 1) + second
-    return _ranks(joined.ravel(), count)[0].reshape(joined.shape)
+def first_of_each_kind(shape: Sequence[int], kinds: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The first cell of each kind in a grid, where cells are of one kind when each of these arrays says so.
+
+    Args: ``kinds``: numbers of kinds 0, 1, …; each array broadcasts over the grid.
+    """
+    joined = np.zeros((1,) * len(shape), dtype=np.int64)
+    for own in kinds:
+        count = int(own.max()) + 1
+        pairs = joined * count + own
+        joined = _ranks(pairs.ravel(), (int(joined.max()) + 1) * count)[0].reshape(pairs.shape)
+    return kinds_of_rows(np.broadcast_to(joined, shape).reshape(-1, 1))[0]
 
 
 def _ranks(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], int]:

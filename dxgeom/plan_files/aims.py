@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dxgeom.plan_files.exact_text import keys_of, list_of, rational_of
 from dxgeom.plan_files.wrong import Wrong
-from dxgeom.planner.objective import Objective
+from dxgeom.planner.objectives.objective import Objective
 
 
 def objective_data(objective: Objective) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.plan_files.document import QueriesPart, TablePart, WeightsPart
-from dxgeom.plan_files.exact_text import rationals_of
+from dxgeom.plan_files.exact_text import rational_of, rationals_of
 from dxgeom.plan_files.sources import files, folder_with, require_all_read, written
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
@@ -23,7 +23,7 @@ from dxgeom.universe.weight_tables import WeightTables
 
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
-_WRITTEN: Final = {"names", "weights", "units", "universe", "records", "importance", "source"}
+_WRITTEN: Final = {"names", "weights", "units", "universe", "records", "importance", "measures", "errors", "source"}
 
 
 def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
@@ -99,6 +99,8 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
             for one in tables.tables
         ],
         "importance": None if queries.importance is None else [*map(str, queries.importance)],
+        "measures": list(queries.measures),
+        "errors": [None if error is None else str(error) for error in queries.errors],
         "of_universe": queries.universe is not None,
     }
 
@@ -115,6 +117,10 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     """
     units = rationals_of(part.units, f"{place}.units")
     importance = None if part.importance is None else rationals_of(part.importance, f"{place}.importance")
+    wanted = tuple(
+        None if error is None else rational_of(error, f"{place}.errors[{number}]")
+        for number, error in enumerate(part.errors)
+    )
     shape, known = tuple(part.shape), universe if part.of_universe else None
     if not shape or math.prod(shape) != universe.size or not part.tables:
         raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} record types")
@@ -123,7 +129,10 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     if every != list(range(len(part.names))):
         raise Wrong("DX304", f"{place}.tables", "every query stands in exactly one table")
     with refused_as("DX304", place):
-        return LinearQueries(tuple(part.names), WeightTables(shape, tables), units, known, records, importance)
+        weights = WeightTables(shape, tables)
+        return LinearQueries(
+            tuple(part.names), weights, units, known, records, importance, tuple(part.measures), wanted
+        )
 
 
 def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:

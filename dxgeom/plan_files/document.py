@@ -56,6 +56,8 @@ class WeightsPart(BaseModel):
     shape: list[Place] = Field(description="The number of values of each attribute, or of record types.")
     tables: list[TablePart]
     importance: list[Rational] | None
+    measures: list[str] = Field(description="What each answer is measured in; empty where all are alike.")
+    errors: list[Rational | None] = Field(description="The error that each answer may have, where one was asked for.")
     of_universe: bool = Field(description="Whether they know the policy's universe, or are a bare matrix.")
 
 

@@ -56,7 +56,8 @@ class LoadedPlan:
         return self.plan.fingerprint
 
     def at_spend(self, spend: Amount | None) -> Fraction:
-        """The spend of a release: that of the file, or, where it states none, the one given.
+        """The spend of a release: that of the file, or, where it states none, the one given, or the least for the
+        errors that were asked for.
 
         Raises: UnsupportedCombination for none at all, or another than the file's.
         """
@@ -66,6 +67,8 @@ class LoadedPlan:
                 f"this plan was made for the spend {self.spend}, found {given}: leave it out, or plan anew"
             )
         amount = self.spend if given is None else given
+        if amount is None and self.plan.objective.wanted is not None:
+            return self.plan.least_spend
         if amount is None:
             raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
         return amount

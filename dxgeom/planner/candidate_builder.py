@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.planner.changed_queries import with_changed_queries
-from dxgeom.planner.objective import Objective
+from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
 
 _Thing = TypeVar("_Thing")
@@ -109,7 +109,7 @@ class CandidateBuilder:
 
     @property
     def _scaled(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
-        return optimal_laplace if self.objective.name == "mse" else max_min_laplace
+        return max_min_laplace if self.objective.name == "max" else optimal_laplace
 
     @cached_property
     def _hull(self) -> SensitivityHull | Exception | None:
@@ -135,7 +135,7 @@ class CandidateBuilder:
             factors = self.objective.factors
         own = factors * (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
         attention = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
-        return attention if self.objective.name == "mse" else self._attention_to_the_worst(attention, factors)
+        return self._attention_to_the_worst(attention, factors) if self.objective.name == "max" else attention
 
     def _attention_to_the_worst(
         self, attention: NDArray[np.float64], factors: NDArray[np.float64]

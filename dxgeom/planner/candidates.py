@@ -9,9 +9,8 @@ from typing import Final, final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
-from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.linear.shapes.hulls_of_blocks import block_hulls
+from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls
 from dxgeom.mechanisms.linear.shapes.rotated_axes import rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.linear.shapes.strategy import strategy_mechanism

@@ -16,7 +16,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_num
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.planner.objective import Objective
+from dxgeom.planner.objectives.objective import Objective
 from dxgeom.universe.queries import LinearQueries
 
 WORTH_A_BIAS = 0.01

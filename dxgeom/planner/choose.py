@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
+from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
@@ -21,7 +22,7 @@ from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names, require_known
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require_something_to_save
-from dxgeom.planner.objective import ObjectiveName, objective_of
+from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import CandidateResult, Plan
 from dxgeom.universe.queries import LinearQueries
@@ -31,9 +32,9 @@ def plan(
     metric: VerifiedMetric,
     queries: LinearQueries,
     *,
-    objective: ObjectiveName = "mse",
+    objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
-    errors: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None = None,
     mechanism: str = AUTO,
     records: int | None = None,
     published: bool = False,
@@ -45,9 +46,12 @@ def plan(
     """Choose how to answer a workload under a metric.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
-    the same plan), "max" that of the worst answer. ``importance`` (K,): how many times each answer's squared error
-    counts; left out, what the queries state. ``errors`` (K,): the root mean squared errors that answers may have; the
-    plan then needs the least spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
+    the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
+    summed column by itself, or what the queries state) relative to what it would be if only that unit were asked for,
+    and adds these up; with one unit it is "mse". ``importance`` (K,): how many times each answer's squared error
+    counts; left out, what the queries state. ``errors``: the root mean squared errors that answers may have, (K,) or by
+    name, the others any; left out, a balanced plan takes those that the queries state. The plan then needs the least
+    spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
     and takes the one with the smallest exact error; naming one takes that one, and the others are still listed beside
     it. ``published``: also build the literature's ways to scale Laplace noise, to be compared with; they are never
     chosen unless named, the optimal scales are no worse. ``records``: their public number, where the queries do not
@@ -70,14 +74,28 @@ def plan(
     require_known(mechanism)
     if body is not None:
         require_norm_ball(body, queries.count)
-    wanted = objective_of(objective, queries.count, queries.importance, importance, errors)
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
+    wanted = objective_of(
+        objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
+    )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
     return Plan(metric, queries, wanted, chosen, tuple(results), shared.lower_bound())
+
+
+def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:
+    """The total mean squared error, at spend 1, of the best noise for these queries if they were all that is asked."""
+    if options.progress is not None:
+        options.progress(f"{queries.names[0]} and its unit alone")
+    shared = CandidateBuilder(
+        sensitivity_of(metric, queries), options=replace(options, mechanism=AUTO, records=None, body=None)
+    )
+    built: dict[str, AdditiveMechanism] = {}
+    results = [_tried(name, shared, built) for name in names(Kind.SHAPE)]
+    return float(_best(built, results).variances().sum())
 
 
 def _tried(name: str, shared: CandidateBuilder, built: dict[str, AdditiveMechanism]) -> CandidateResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -58,18 +60,30 @@ class LinearAnswers:
         widths = self.half_widths(level)
         return np.column_stack([self.values - widths, self.values + widths])
 
+    @cached_property
+    def useless(self) -> tuple[UselessAnswer, ...]:
+        """The answers whose expected error exceeds all that they can be, and what spend would have helped."""
+        return useless_answers(self.queries, self.mechanism, self.spent, self.records)
+
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""
         return [
             {
                 "name": name,
+                "unit": measure,
                 "value": float(value),
                 "exact": str(value),
                 "rmse": float(error),
                 "bias": float(bias),
                 "interval": [float(low), float(high)],
             }
-            for name, value, error, bias, (low, high) in zip(
-                self.names, self.exact_values, self.rmse, self.biases, self.intervals(level), strict=True
+            for name, measure, value, error, bias, (low, high) in zip(
+                self.names,
+                self.queries.measures or (None,) * self.queries.count,
+                self.exact_values,
+                self.rmse,
+                self.biases,
+                self.intervals(level),
+                strict=True,
             )
         ]

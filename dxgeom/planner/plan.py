@@ -20,7 +20,8 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.linear_answers import LinearAnswers
-from dxgeom.planner.objective import Objective
+from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
+from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.release import Release, release
 from dxgeom.universe.queries import LinearQueries
 
@@ -148,6 +149,19 @@ class Plan:
         ordinary = self.ordinary.loss
         return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
+    @cached_property
+    def units(self) -> tuple[UnitError, ...]:
+        """What balancing did: each unit's total squared error beside what it would be alone; () unless balanced."""
+        return unit_errors(self.objective, self.queries, self.mechanism.variances())
+
+    def useless_answers(self, spend: Amount = 1, records: int | None = None) -> tuple[UselessAnswer, ...]:
+        """The answers whose expected error at a spend exceeds all that they can be, and what spend would help.
+
+        Args: ``records``: their public number; left out, what the queries state. None are told without it.
+        """
+        number = self.queries.records if records is None else records
+        return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer, at its worst where queries were changed."""
         return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
@@ -221,6 +235,7 @@ class Plan:
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective.name,
+            "units": [one.as_dict() for one in self.units],
             "importance": None if self.objective.importance is None else [*map(str, self.objective.importance)],
             "mechanism": self.mechanism.name,
             "reason": self.reason,
@@ -232,13 +247,20 @@ class Plan:
             "queries": [
                 {
                     "name": name,
+                    "unit": measure,
                     "rmse": float(error),
                     "bias": float(bias),
                     "lattice_step": str(step),
                     "weight_error": str(weight_error),
                 }
-                for name, error, bias, step, weight_error in zip(
-                    queries.names, self.rmse(), self.biases, queries.steps, queries.weight_errors, strict=True
+                for name, measure, error, bias, step, weight_error in zip(
+                    queries.names,
+                    self.queries.measures or (None,) * self.queries.count,
+                    self.rmse(),
+                    self.biases,
+                    queries.steps,
+                    queries.weight_errors,
+                    strict=True,
                 )
             ],
             "records": None if self.mechanism.change is None else self.mechanism.change.records,

@@ -129,7 +129,11 @@ class Release(Generic[Answer]):
             **(
                 {"answer": _plain(self.answer)}
                 if linear is None
-                else {"answers": linear.as_dicts(level), "level": level}
+                else {
+                    "answers": linear.as_dicts(level),
+                    "level": level,
+                    "warnings": [useless.as_dict() for useless in linear.useless],
+                }
             ),
             "spent": str(self.spent),
             "remaining": str(self.remaining),

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
-from types import NoneType
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
-from dxgeom.arguments import require
-from dxgeom.errors import Diagnostic, PolicyError, TooLarge
+from dxgeom.errors import PolicyError, TooLarge
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.explanation import Explanation, explain
-from dxgeom.policy.explain.forms import Form, forms
 from dxgeom.policy.explain.review import Review, review
-from dxgeom.policy.lower.attribute_metrics import lower_attribute
 from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
@@ -25,26 +21,24 @@ from dxgeom.policy.lower.connectivity import (
     unprotected_records,
 )
 from dxgeom.policy.lower.describe import MetricDescription, describe
-from dxgeom.policy.lower.listed_metric import edges_of_listed, lower_listed
-from dxgeom.policy.lower.record_metric import lower_records
+from dxgeom.policy.lower.listed_pairs import edges_of_listed
+from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import (
-    MAX_BYTES,
-    Folder,
-    Paths,
-    PolicyText,
-    Unreadable,
-    folder_of,
-    read_text,
-    text_of_string,
-)
+from dxgeom.policy.source.language import Language
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
-from dxgeom.policy.syntax.writing import write_policy
+from dxgeom.policy.syntax.writing import text_of_data, write_policy
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
+
+if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
+    from dxgeom.policy.explain.explanation import Explanation
+    from dxgeom.policy.explain.forms import Form
+
+_POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
 Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
 """The attributes' metrics, what no rule protects, and what makes the records' metric."""
@@ -113,13 +107,7 @@ class Policy:
 
         Raises: PolicyError with every mistake, each with the path to it, such as ``rules[0].epsilon``.
         """
-        written = write_policy(data)
-        if written.unwritable:
-            found = [(one, "write it with mappings, lists, words and exact numbers") for one in written.unwritable]
-            raise PolicyError(
-                [Diagnostic(file, 1, 1, one.code, f"found {one.found}", tip, path=one.path) for one, tip in found]
-            )
-        return parse_policy(written.content, file=file, folder=folder, paths=written.paths)
+        return _policy_of(text_of_data(data, _POLICIES, file, folder))
 
     def to_yaml(self) -> str:
         """The policy as the text of a file that means the same: comments are lost, numbers exact, fingerprint equal.
@@ -147,6 +135,8 @@ class Policy:
 
     def forms(self) -> tuple[Form, ...]:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
+        from dxgeom.policy.explain.forms import forms
+
         return forms(self.description, self.parts, self.metric, self.rules)
 
     def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
@@ -158,6 +148,8 @@ class Policy:
         mixes bounds: then *rounded down* floats. What is told agrees with the compiled metric, or this refuses.
         Raises: DataError for a record that does not exist; TooLarge; UnsupportedCombination.
         """
+        from dxgeom.policy.explain.explanation import explain
+
         return explain(self.file, self.resolved, self.description, self.metric, first, second)
 
 
@@ -166,36 +158,17 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
 
     Raises: PolicyError with every mistake in the file, each with its line, column and code.
     """
-    require(path, (str, os.PathLike), "path", "name a file; dx.parse_policy takes a text, Policy.from_dict a dict")
-    try:
-        text = read_text(path)
-    except Unreadable as error:
-        raise PolicyError([Diagnostic(os.fspath(path), 1, 1, "DX100", str(error))]) from error
-    return _policy_of(text)
+    return _policy_of(_POLICIES.read(path))
 
 
 def parse_policy(
-    content: str,
-    *,
-    file: str = "policy",
-    folder: str | os.PathLike[str] | Folder | None = None,
-    paths: Paths | None = None,
+    content: str, *, file: str = "policy", folder: str | os.PathLike[str] | Folder | None = None
 ) -> Policy:
     """The policy of a text; data files are read from ``folder`` only, and without one not at all.
 
-    ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: PolicyError.
     """
-    require(content, str, "content", "give a text; dx.load_policy takes a file, Policy.from_dict a dict")
-    require(file, str, "file", "give the name that messages call the text by")
-    require(
-        folder, (str, os.PathLike, Folder, NoneType), "folder", "name the folder of the data files, or leave it out"
-    )
-    try:
-        text = replace(text_of_string(content, file, folder_of(folder)), paths=paths)
-    except Unreadable as error:
-        raise PolicyError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
-    return _policy_of(text)
+    return _policy_of(_POLICIES.given(content, file, folder))
 
 
 def _policy_of(text: PolicyText) -> Policy:
@@ -218,22 +191,35 @@ def _policy_of(text: PolicyText) -> Policy:
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
     parts = _lowered(resolved, description, mistakes)
     apart = unprotected(description, parts, partitions_of(resolved))
-    return parts, apart, lambda: _of_records(resolved, description, parts, mistakes)
+
+    def of_records() -> Metric:
+        """What is too large is told at a rule about several attributes together."""
+        span = next((rule.span for rule in resolved.rules if rule.joint is not None), resolved.universe_span)
+        with _small_enough(mistakes, span):
+            return lower_records(description, parts)
+
+    return parts, apart, of_records
 
 
 def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    universe = resolved.universe
+    with _small_enough(mistakes, resolved.universe_span):
+        edges = edges_of_listed(resolved.universe, description)
+    apart = unprotected_records(description, resolved.universe, edges)
+    return (), apart, lambda: under_ceiling(edges, edges.first.size == 0, description)
+
+
+@contextmanager
+def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
+    """Stops at the sizes that cannot be kept exactly."""
     try:
-        edges = edges_of_listed(universe, description)
+        yield
     except TooLarge as error:
-        mistakes.add("DX138", resolved.universe_span, str(error))
+        mistakes.add("DX138", span, str(error))
         raise PolicyError(mistakes.found) from error
-    apart = unprotected_records(description, universe, edges)
-    return (), apart, lambda: lower_listed(universe, description, edges)
 
 
 def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:
-    """Each attribute's metric; stops at the sizes that cannot be kept exactly."""
+    """Each attribute's metric; all that are too large are told together."""
     parts = []
     for part in description.parts:
         try:
@@ -245,15 +231,3 @@ def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes:
     if mistakes:
         raise PolicyError(mistakes.found)
     return tuple(parts)
-
-
-def _of_records(
-    resolved: ResolvedPolicy, description: MetricDescription, parts: tuple[Metric, ...], mistakes: Mistakes
-) -> Metric:
-    """The metric of whole records; what is too large is told at a rule about several attributes together."""
-    try:
-        return lower_records(description, parts)
-    except TooLarge as error:
-        rule = next(rule for rule in resolved.rules if rule.joint is not None)
-        mistakes.add("DX138", rule.span, str(error))
-        raise PolicyError(mistakes.found) from error

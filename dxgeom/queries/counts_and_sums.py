@@ -5,49 +5,37 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar, final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import STRICT, Importance, Name, QueryKind, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
 
 
 @final
-class CountSyntax(BaseModel):
+class CountSyntax(QuerySyntax):
     """``{count: condition}``."""
 
-    model_config = STRICT
-
     count: Word = Field(description="How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.")
-    name: Name = None
-    importance: Importance = None
 
 
 @final
-class SumSyntax(BaseModel):
+class SumSyntax(QuerySyntax):
     """``{sum: column, where: condition}``."""
 
-    model_config = STRICT
-
     sum: Word = Field(description="The sum of a numeric attribute or column.")
-    name: Name = None
-    importance: Importance = None
     where: Where = None
 
 
 @final
-class MeanSyntax(BaseModel):
+class MeanSyntax(QuerySyntax):
     """``{mean: column}``."""
-
-    model_config = STRICT
 
     mean: Word = Field(
         description="The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'."
     )
-    name: Name = None
-    importance: Importance = None
 
 
 @final
@@ -75,7 +63,7 @@ class Sum(QueryKind):
             return None
         numbers, unit = found
         name = f"sum of {one_line(value)}{condition_words(node)}"
-        return AskedQueries((name,), (unit,), (products(numbers, chosen),))
+        return AskedQueries((name,), (unit,), (products(numbers, chosen),), measure=one_line(value))
 
 
 @final
@@ -105,4 +93,5 @@ class Mean(QueryKind):
         if found is None or records is None:
             return None
         numbers, unit = found
-        return AskedQueries((f"mean {one_line(value)}",), (unit / records,), (numbers,))
+        name = f"mean {one_line(value)}"
+        return AskedQueries((name,), (unit / records,), (numbers,), measure=name)

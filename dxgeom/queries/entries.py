@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from dxgeom.errors import TooLarge
 from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind
+from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.wording import did_you_mean, shown
@@ -50,8 +50,12 @@ class QueryReader:
             return None
         if made is None or syntax is None or len(self.columns.mistakes.found) > before:
             return None
-        named = _named(made, getattr(syntax, "name", None), kind)
-        return replace(named, importance=getattr(syntax, "importance", None) or Fraction(1))
+        return replace(
+            _named(made, syntax.name, kind),
+            importance=syntax.importance or Fraction(1),
+            measure=syntax.unit or made.measure,
+            error=syntax.error,
+        )
 
     def _kind(self, node: Mapping) -> QueryKind | None:
         found = [key.text for key, _ in node.entries if key.text in KINDS]
@@ -71,7 +75,7 @@ class QueryReader:
             self.columns.note("DX107", key.span, f"{shown(key.text)} has no value", "write one or remove the key")
         return bool(empty)
 
-    def _checked(self, kind: QueryKind, node: Mapping) -> tuple[BaseModel | None, set[str]]:
+    def _checked(self, kind: QueryKind, node: Mapping) -> tuple[QuerySyntax | None, set[str]]:
         """The query as its model has it, and the codes of what the model refuses."""
         try:
             return kind.syntax.model_validate(as_data(node)), set()

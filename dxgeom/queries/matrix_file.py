@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.source.data_files import WrongContent, read_csv
 from dxgeom.policy.source.text import Unreadable
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import STRICT, Importance, Name, QueryKind, Word, one_line
+from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Word, one_line
 from dxgeom.queries.weights import AskedQueries, TooFine, integers_over_unit
 from dxgeom.universe.weight_tables import table_of_rows
 from dxgeom.universe.wording import shown
 
 
 @final
-class MatrixSyntax(BaseModel):
+class MatrixSyntax(QuerySyntax):
     """``{matrix: file.csv}``."""
-
-    model_config = STRICT
 
     matrix: Word = Field(
         description="A CSV file of weights beside the queries file: a column per query, a row per record type."
     )
-    name: Name = None
-    importance: Importance = None
 
 
 @final

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping as Map
-from dataclasses import replace
 from types import NoneType
 from typing import Any, Final
 
 from dxgeom.arguments import WHOLE, require
-from dxgeom.errors import Diagnostic, QueryError
+from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
+from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import Folder, Paths, PolicyText, Unreadable, folder_of, read_text, text_of_string
+from dxgeom.policy.source.text import Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
-from dxgeom.policy.syntax.writing import write_policy
+from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.syntax import QueriesSyntax
@@ -23,10 +23,11 @@ from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import MOST_WEIGHTS
-from dxgeom.universe.weight_tables import over_universe, stacked
+from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
+_QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
@@ -36,12 +37,7 @@ def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | No
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
     """
-    require(path, (str, os.PathLike), "path", "name a file; dx.parse_queries takes a text, dx.queries_from_dict a dict")
-    try:
-        text = read_text(path)
-    except Unreadable as error:
-        raise QueryError([Diagnostic(os.fspath(path), 1, 1, "DX100", str(error))]) from error
-    return _queries_of(text, policy, records)
+    return _queries_of(_QUERIES.read(path), policy, records)
 
 
 def parse_queries(
@@ -51,23 +47,12 @@ def parse_queries(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-    paths: Paths | None = None,
 ) -> LinearQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
-    ``paths``: of a text that was written from Python data, to tell its mistakes by them.
     Raises: QueryError.
     """
-    require(content, str, "content", "give a text; dx.load_queries takes a file, dx.queries_from_dict a dict")
-    require(file, str, "file", "give the name that messages call the text by")
-    require(
-        folder, (str, os.PathLike, Folder, NoneType), "folder", "name the folder of the matrix files, or leave it out"
-    )
-    try:
-        text = replace(text_of_string(content, file, folder_of(folder)), paths=paths)
-    except Unreadable as error:
-        raise QueryError([Diagnostic(file, 1, 1, "DX100", str(error))]) from error
-    return _queries_of(text, policy, records)
+    return _queries_of(_QUERIES.given(content, file, folder), policy, records)
 
 
 def queries_from_dict(
@@ -85,16 +70,7 @@ def queries_from_dict(
 
     Raises: QueryError with every mistake, each with the path to it, such as ``queries[0].count``.
     """
-    written = write_policy(data)
-    if written.unwritable:
-        advice = "write it with mappings, lists, words and exact numbers"
-        raise QueryError(
-            [
-                Diagnostic(file, 1, 1, one.code, f"found {one.found}", advice, path=one.path)
-                for one in written.unwritable
-            ]
-        )
-    return parse_queries(written.content, policy, records, file=file, folder=folder, paths=written.paths)
+    return _queries_of(text_of_data(data, _QUERIES, file, folder), policy, records)
 
 
 def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> LinearQueries:
@@ -123,11 +99,20 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
 def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None, text: PolicyText) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
-    over_layout = stacked(universe.layout, [table for workload in workloads for table in workload.tables])
-    tables = over_universe(universe, over_layout)
+    tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
     importance = tuple(workload.importance for workload in workloads for _ in workload.names)
     alike = all(factor == 1 for factor in importance)
-    return LinearQueries(names, tables, units, universe, records, None if alike else importance, text)
+    return LinearQueries(
+        names,
+        tables,
+        units,
+        universe,
+        records,
+        None if alike else importance,
+        tuple(workload.measure for workload in workloads for _ in workload.names),
+        tuple(workload.error for workload in workloads for _ in workload.names),
+        source=text,
+    )
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

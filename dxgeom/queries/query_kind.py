@@ -34,15 +34,22 @@ def _bounds(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _importance(value: Any) -> Fraction:
+def _positive(value: Any, what: str, advice: str) -> Fraction:
     try:
         number = exact(" ".join(_word(value).split()))
     except NotANumber:
         number = Fraction(0)
     if number <= 0:
-        advice = "2 counts the squared errors of these answers twice"
-        raise PydanticCustomError("DX209", "an importance is a positive number", {"advice": advice})
+        raise PydanticCustomError("DX209", "{what} is a positive number", {"what": what, "advice": advice})
     return number
+
+
+def _importance(value: Any) -> Fraction:
+    return _positive(value, "an importance", "2 counts the squared errors of these answers twice")
+
+
+def _wanted_error(value: Any) -> Fraction:
+    return _positive(value, "an error", "50 asks for answers that are typically off by 50, in their own unit")
 
 
 Word: TypeAlias = Annotated[str, PlainValidator(_word), WithJsonSchema(WORD)]
@@ -57,6 +64,20 @@ Where: TypeAlias = Annotated[
     PlainValidator(_word),
     WithJsonSchema(WORD),
     Field(description="Only records that satisfy this condition."),
+]
+Unit: TypeAlias = Annotated[
+    str | None,
+    PlainValidator(_word),
+    WithJsonSchema(WORD),
+    Field(description="What these answers are measured in; a plan weighs the errors of each unit by themselves."),
+]
+WantedError: TypeAlias = Annotated[
+    Fraction | None,
+    PlainValidator(_wanted_error),
+    WithJsonSchema({"type": ["number", "string"], "exclusiveMinimum": 0}),
+    Field(
+        description="The root mean squared error that each of these answers may have; a plan then says what it costs."
+    ),
 ]
 Importance: TypeAlias = Annotated[
     Fraction | None,
@@ -75,6 +96,17 @@ Bounds: TypeAlias = Annotated[
 ]
 
 
+class QuerySyntax(BaseModel, ABC):
+    """What every query may say beside its own word."""
+
+    model_config = STRICT
+
+    name: Name = None
+    importance: Importance = None
+    unit: Unit = None
+    error: WantedError = None
+
+
 class QueryKind(ABC):
     """One kind of query: ``word`` is the key that asks for it, ``syntax`` the model of a query of this kind.
 
@@ -83,7 +115,7 @@ class QueryKind(ABC):
     """
 
     word: ClassVar[str]
-    syntax: ClassVar[type[BaseModel]]
+    syntax: ClassVar[type[QuerySyntax]]
     several: ClassVar[bool] = False
     refused: ClassVar[Map[str, tuple[str, str, str]]] = {}
 

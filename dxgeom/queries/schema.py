@@ -35,7 +35,9 @@ def queries_schema() -> dict[str, Any]:
 def _structure(model: type[BaseModel]) -> dict[str, Any]:
     """A model's schema without what only Python needs."""
     schema = model.model_json_schema()
-    keys = {key: _to_read(form) for key, form in schema["properties"].items()}
+    keys = {
+        key: _to_read(schema["properties"][key]) for key in dict.fromkeys([*schema["required"], *model.model_fields])
+    }
     return {"type": "object", "properties": keys, "required": schema["required"], "additionalProperties": False}
 
 

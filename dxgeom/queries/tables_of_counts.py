@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any, Final, final
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.source.mistakes import Span
@@ -15,11 +15,9 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.query_kind import (
     SEVERAL_WORDS,
-    STRICT,
     Bounds,
-    Importance,
-    Name,
     QueryKind,
+    QuerySyntax,
     Where,
     Word,
     condition_words,
@@ -49,60 +47,44 @@ _GROUPS: Final[dict[str, Any]] = {"type": "array", "items": SEVERAL_WORDS, "minI
 
 
 @final
-class MarginalSyntax(BaseModel):
+class MarginalSyntax(QuerySyntax):
     """``{marginal: [columns…], where: condition}``; what is no column is told at its place."""
-
-    model_config = STRICT
 
     marginal: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
         description="A count for every combination of the values of these attributes or columns."
     )
-    name: Name = None
-    importance: Importance = None
     where: Where = None
 
 
 @final
-class MarginalsSyntax(BaseModel):
+class MarginalsSyntax(QuerySyntax):
     """``{marginals: [[columns…], …]}`` or ``{marginals: {ways: 2, of: [columns…]}}``."""
-
-    model_config = STRICT
 
     marginals: Annotated[Any, WithJsonSchema({"anyOf": [_GROUPS, _ALL_WAYS]})] = Field(
         description="Several marginals: a list of groups of columns, or all groups of so many 'ways', 'of' some "
         "columns."
     )
-    name: Name = None
-    importance: Importance = None
     where: Where = None
 
 
 @final
-class PrefixesSyntax(BaseModel):
+class PrefixesSyntax(QuerySyntax):
     """``{prefixes: column, at: [bounds…], where: condition}``."""
-
-    model_config = STRICT
 
     prefixes: Word = Field(
         description="For each value of a column of numbers or dates: how many records have it or a lower one."
     )
-    name: Name = None
-    importance: Importance = None
     where: Where = None
     at: Bounds = None
 
 
 @final
-class RangesSyntax(BaseModel):
+class RangesSyntax(QuerySyntax):
     """``{ranges: column, at: [bounds…], where: condition}``."""
-
-    model_config = STRICT
 
     ranges: Word = Field(
         description="For each two values of a column of numbers or dates: how many records lie between, both included."
     )
-    name: Name = None
-    importance: Importance = None
     where: Where = None
     at: Bounds = None
 

@@ -11,6 +11,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 
 Row: TypeAlias = NDArray[np.int64]
@@ -24,12 +25,17 @@ class TooFine(Exception):
 @final
 @dataclass(frozen=True)
 class AskedQueries:
-    """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order."""
+    """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
+
+    ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
+    """
 
     names: tuple[str, ...]
     units: tuple[Fraction, ...]
     tables: tuple[WeightTable, ...]
     importance: Fraction = Fraction(1)
+    measure: str = RECORDS
+    error: Fraction | None = None
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

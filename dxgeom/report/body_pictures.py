@@ -20,7 +20,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.report.canvas import BLUE, GREY, INK, empty_picture, legend, literal, panels, save
-from dxgeom.report.outlines import closed, shadow_outline
+from dxgeom.report.shadow import closed, shadow_outline
 
 DRAWS = 4000
 _CONTOURS = (1, 2, 3, 4)
@@ -77,15 +77,8 @@ def shadows_picture(
     noise = law.simulate(DRAWS, np.random.default_rng(0)) * units
     for axes, pair in zip(row, ([0, 1], [0, 2], [1, 2]), strict=True):
         outline = shadow_outline(body, *pair) * units[pair]
-        axes.scatter(
-            noise[:, pair[0]],
-            noise[:, pair[1]],
-            s=3,
-            color=BLUE,
-            alpha=0.2,
-            linewidths=0,
-            label="simulated noise at ε = 1",
-        )
+        seen = noise[:, pair]
+        axes.scatter(seen[:, 0], seen[:, 1], s=3, color=BLUE, alpha=0.2, linewidths=0, label="simulated noise at ε = 1")
         axes.fill(*outline.T, color=BLUE, alpha=0.4, linewidth=0, label="the body's shadow", zorder=2)
         axes.plot(*closed(outline).T, color=INK, linewidth=1, zorder=3)
         _frame_shadow(axes, outline, [names[place] for place in pair])
@@ -107,15 +100,16 @@ def solid_picture(
     axes: Any = figure.add_axes((0.0, 0.02, 0.95, 1.04), projection="3d")
     axes.set_proj_type("ortho")
     reach = body.support_function(np.eye(3))
-    triangles = _radial_mesh(body) if body.polytope is None else _polytope_mesh(body.polytope)
+    solid = body.polytope
+    triangles = _radial_mesh(body) if solid is None else solid.vertices[solid.fan.simplices]
     normals = _normals(triangles / reach)
     seen = normals @ _towards_viewer() > 0
     colours = _shaded(normals[seen])
     axes.add_collection3d(
         Poly3DCollection(triangles[seen] * units, facecolors=colours, edgecolors=colours, linewidths=0.4)
     )
-    if body.polytope is not None:
-        creases = _creases(body.polytope, normals, seen)
+    if solid is not None:
+        creases = _creases(solid, normals, seen)
         axes.add_collection3d(Line3DCollection(creases * units * 1.003, colors=INK, linewidths=0.8))
     for name, limit in zip("xyz", reach * units, strict=True):
         getattr(axes, f"set_{name}lim")(-limit, limit)
@@ -153,11 +147,6 @@ def _frame_shadow(axes: Axes, outline: NDArray[np.float64], names: list[str]) ->
     axes.set_ylabel(literal(names[1], 30), color=INK)
     axes.axhline(0, color=GREY, linewidth=0.4, zorder=0)
     axes.axvline(0, color=GREY, linewidth=0.4, zorder=0)
-
-
-def _polytope_mesh(body: SymmetricPolytope) -> NDArray[np.float64]:
-    """The boundary's triangles (F, 3, 3)."""
-    return np.asarray(body.vertices[body.fan.simplices])
 
 
 def _creases(body: SymmetricPolytope, normals: NDArray[np.float64], seen: NDArray[np.bool_]) -> NDArray[np.float64]:

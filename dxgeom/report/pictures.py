@@ -16,7 +16,7 @@ from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.planner.candidates import title_of
 from dxgeom.planner.plan import Plan
 from dxgeom.report.canvas import GREY, INK, colour_of, empty_picture, legend, literal, save, title
-from dxgeom.report.shadow import shadow_of_body, shadow_of_differences
+from dxgeom.report.shadow import closed, shadow_of_body, shadow_of_differences
 
 DRAWS = 4000
 _IN_SCALE = 4.0
@@ -42,22 +42,14 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
         raise UnsupportedCombination("one of these two answers needs no noise, so there is nothing to draw")
     figure, axes = empty_picture(7.2, 7.0)
     noise = _noise(chosen, first, second)
-    axes.scatter(
-        noise[:, 0], noise[:, 1], s=3, color=colour_of(chosen.name), alpha=0.22, linewidths=0, label="simulated noise"
-    )
+    colour = colour_of(chosen.name)
+    axes.scatter(noise[:, 0], noise[:, 1], s=3, color=colour, alpha=0.22, linewidths=0, label="simulated noise")
     for other in _others(plan):
         _draw_comparison(axes, other, shadow_of_body(other, first, second), reach)
-    _draw_polygon(axes, shadow, colour_of(chosen.name), f"{title_of(chosen.name)} (chosen)", filled=True)
+    _draw_polygon(axes, shadow, colour, f"{title_of(chosen.name)} (chosen)", filled=True)
     moved = _thinned(shadow_of_differences(chosen, first, second))
-    axes.scatter(
-        moved[:, 0],
-        moved[:, 1],
-        s=9,
-        color=INK,
-        linewidths=0,
-        zorder=4,
-        label="moves by one record, per unit of distance",
-    )
+    words = "moves by one record, per unit of distance"
+    axes.scatter(moved[:, 0], moved[:, 1], s=9, color=INK, linewidths=0, zorder=4, label=words)
     _frame(axes, np.maximum(1.35 * reach, np.quantile(np.abs(noise), 0.985, axis=0)))
     axes.set_xlabel(f"change of: {literal(first_query)}", color=INK)
     axes.set_ylabel(f"change of: {literal(second_query)}", color=INK)
@@ -166,10 +158,10 @@ def _draw_comparison(
 
 
 def _draw_polygon(axes: Axes, shadow: NDArray[np.float64], colour: str, label: str, *, filled: bool) -> None:
-    closed = np.vstack([shadow, shadow[:1]])
+    outline = closed(shadow)
     if filled:
-        axes.fill(*closed.T, color=colour, alpha=0.25, linewidth=0)
-    axes.plot(*closed.T, color=colour, linewidth=2, linestyle="-" if filled else "--", label=label, zorder=3)
+        axes.fill(*outline.T, color=colour, alpha=0.25, linewidth=0)
+    axes.plot(*outline.T, color=colour, linewidth=2, linestyle="-" if filled else "--", label=label, zorder=3)
 
 
 def _thinned(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.sensitivities import entry_sensitivities, norm_sensitivities
 from dxgeom.report.canvas import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, literal, panels, save
-from dxgeom.report.outlines import closed, shadow_outline
+from dxgeom.report.shadow import closed, shadow_outline
 
 _CELLS = 240
 _RECORDS = 700

@@ -1,10 +1,16 @@
-"""Exact numbers from the text a person wrote."""
+"""Exact numbers from what a person wrote: a text, or a row of numbers."""
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
 
 LARGEST: Final = Fraction(10**30)
 SMALLEST: Final = Fraction(1, 10**30)
@@ -35,3 +41,36 @@ def exact(text: str) -> Fraction:
     if value and not SMALLEST <= value <= LARGEST:
         raise NotANumber("numbers lie between 1e-30 and 1e30 in magnitude")
     return -value if sign == "-" else value
+
+
+def exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:
+    """A row of weights as integers and their unit; float64 to 51 bits below the largest.
+
+    Raises: UnsupportedCombination for NaN, infinities and words.
+    """
+    if row.dtype.kind in "iub":
+        return [int(entry) for entry in row], Fraction(1)
+    if row.dtype.kind == "f":
+        if not np.all(np.isfinite(row)):
+            raise UnsupportedCombination("weights are finite numbers")
+        _, exponent = np.frexp(np.max(np.abs(row), initial=0.0))
+        places = 51 - int(exponent)
+        scaled = np.rint(np.ldexp(row.astype(np.float64), places)).astype(np.int64)
+        return _lowest_terms([int(entry) for entry in scaled], Fraction(2) ** -places)
+    if row.dtype != object:
+        raise UnsupportedCombination(f"weights are numbers, found {row.dtype}")
+    fractions = [_fraction(entry) for entry in row]
+    denominator = math.lcm(*(entry.denominator for entry in fractions))
+    return [int(entry * denominator) for entry in fractions], Fraction(1, denominator)
+
+
+def _lowest_terms(numerators: list[int], unit: Fraction) -> tuple[list[int], Fraction]:
+    divisor = math.gcd(*numerators) or 1
+    return [numerator // divisor for numerator in numerators], unit * divisor
+
+
+def _fraction(entry: Any) -> Fraction:
+    try:
+        return Fraction(entry)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnsupportedCombination(f"weights are finite numbers, found {entry!r}") from error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
+from dxgeom.universe.decimals import exact_row
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
@@ -25,13 +25,16 @@ from dxgeom.universe.weight_tables import (
     is_plain_product,
     over_attributes,
     over_universe,
-    stacked,
     tables_of_matrix,
 )
 from dxgeom.universe.workloads import Box, NamedTable
 
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
+
+
+RECORDS = "records"
+"""What counts are measured in."""
 
 
 @final
@@ -43,8 +46,10 @@ class LinearQueries:
     that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a bare matrix;
     ``records`` is the public number of records where a query (a mean) was divided by it, so it is None where records
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
-    answer's squared error in a plan's objective; None for all alike. ``source``: the text that they were read from, as
-    whoever read it keeps it; None for queries made in Python. It is no part of what they mean.
+    answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
+    in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
+    may have, None where none was asked for. ``source``: the text that they were read from, as whoever read it keeps it;
+    None for queries made in Python. It is no part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -53,6 +58,8 @@ class LinearQueries:
     universe: Universe | None = field(default=None, repr=False)
     records: int | None = None
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    measures: tuple[str, ...] = field(default=(), repr=False)
+    errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
     source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +79,8 @@ class LinearQueries:
         if self.importance is not None:
             positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
             _require(positive, "importance is one positive number per query")
+        _require(len(self.measures) in (0, self.count), "every query has one measure, or none has")
+        _require(len(self.errors) in (0, self.count), "every query has one wanted error or None, or none has")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
             require_nothing_for_absence(self.numerators, absent)
@@ -91,7 +100,7 @@ class LinearQueries:
         _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
         if universe is not None and universe.absent is not None and raw.shape[1] == universe.record_types:
             raw = np.concatenate([raw, np.zeros((len(raw), 1), dtype=raw.dtype)], axis=1)
-        rows = [_exact_row(row) for row in raw]
+        rows = [exact_row(row) for row in raw]
         largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
         _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
         numerators = np.array([row for row, _ in rows], dtype=np.int64).reshape(raw.shape)
@@ -114,7 +123,7 @@ class LinearQueries:
         require_exact(unit, "unit")
         table = workloads.kronecker_table(universe, factors)
         units = (Fraction(unit),) * len(table.queries)
-        return cls(named, over_universe(universe, stacked(universe.layout, [table])), units, universe)
+        return cls(named, over_universe(universe, [table]), units, universe)
 
     @classmethod
     def marginals(
@@ -135,7 +144,7 @@ class LinearQueries:
         Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.prefixes(universe, attribute, at)])
+        return cls._of(universe, [workloads.prefix_counts(workloads.ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def ranges(cls, universe: Universe, attribute: str, *, at: Sequence[object] | None = None) -> LinearQueries:
@@ -147,7 +156,7 @@ class LinearQueries:
         TooLarge.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.ranges(universe, attribute, at)])
+        return cls._of(universe, [workloads.range_counts(workloads.ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def boxes(cls, universe: Universe, boxes: Sequence[Box]) -> LinearQueries:
@@ -188,12 +197,34 @@ class LinearQueries:
             universe,
             records,
             importance if any(part.importance for part in parts) else None,
+            tuple(one for part in parts for one in part.measures or (RECORDS,) * part.count),
+            tuple(one for part in parts for one in part.errors or (None,) * part.count),
         )
+
+    def only(self, places: Sequence[int]) -> LinearQueries:
+        """The queries at these places, in rising order, all as important as each other and to any error."""
+        kept = sorted(places)
+        return LinearQueries(
+            tuple(self.names[place] for place in kept),
+            self.tables.only(kept),
+            tuple(self.units[place] for place in kept),
+            self.universe,
+            self.records,
+            measures=tuple(self.measures[place] for place in kept) if self.measures else (),
+        )
+
+    @property
+    def by_measure(self) -> dict[str, list[int]]:
+        """The places of the queries of each measure, in order of appearance; one measure when none is stated."""
+        places: dict[str, list[int]] = {}
+        for place, measure in enumerate(self.measures or (RECORDS,) * self.count):
+            places.setdefault(measure, []).append(place)
+        return places
 
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
-        tables = over_universe(universe, stacked(universe.layout, [one.table for one in made]))
+        tables = over_universe(universe, [one.table for one in made])
         return cls(names, tables, (Fraction(1),) * len(names), universe)
 
     @cached_property
@@ -236,6 +267,8 @@ class LinearQueries:
         """SHA-256 of names and exact weights."""
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())
         digest.update(self.tables.digest.encode())
+        if len(self.by_measure) > 1 or any(self.errors):
+            digest.update(repr((self.measures, self.errors)).encode())
         return digest.hexdigest()
 
 
@@ -245,34 +278,6 @@ def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> N
     Raises: UnsupportedCombination.
     """
     _require(not np.any(numerators[:, absent]), "every query gives the absent record, the last one, the weight 0")
-
-
-def _exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:
-    """A row's integer numerators and their unit."""
-    if row.dtype.kind in "iub":
-        return [int(entry) for entry in row], Fraction(1)
-    if row.dtype.kind == "f":
-        _require(bool(np.all(np.isfinite(row))), "weights are finite numbers")
-        _, exponent = np.frexp(np.max(np.abs(row), initial=0.0))
-        places = 51 - int(exponent)
-        scaled = np.rint(np.ldexp(row.astype(np.float64), places)).astype(np.int64)
-        return _lowest_terms([int(entry) for entry in scaled], Fraction(2) ** -places)
-    _require(row.dtype == object, f"weights are numbers, found {row.dtype}")
-    exact = [_exact(entry) for entry in row]
-    denominator = math.lcm(*(entry.denominator for entry in exact))
-    return [int(entry * denominator) for entry in exact], Fraction(1, denominator)
-
-
-def _lowest_terms(numerators: list[int], unit: Fraction) -> tuple[list[int], Fraction]:
-    divisor = math.gcd(*numerators) or 1
-    return [numerator // divisor for numerator in numerators], unit * divisor
-
-
-def _exact(entry: Any) -> Fraction:
-    try:
-        return Fraction(entry)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UnsupportedCombination(f"weights are finite numbers, found {entry!r}") from error
 
 
 def _require(holds: bool, rule: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -121,7 +121,7 @@ def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> 
     if column.cells is not None:
         return _cell_mask(column, sign, number, literal.offset)
     if column.rounded or sign in ("==", "!="):
-        _check_grid(column, sign, number, literal.offset)
+        _check_listed(column, sign, number, literal.offset)
     return np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
 
 
@@ -138,7 +138,10 @@ def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> N
             f"{shown(str(name))} holds words, found a number", literal.offset, "put the value in quotes"
         )
     if column.dates:
-        _check_day(column, sign, literal.value, literal.offset)
+        if iso_date(literal.value) is None:
+            advice = "write it as '2024-02-29' (year-month-day)"
+            raise PredicateError(f"{shown(literal.value)} is not a date", literal.offset, advice)
+        _check_listed(column, sign, literal.value, literal.offset)
     elif sign not in ("==", "!="):
         raise PredicateError(f"words have no order, found {sign}", literal.offset, "compare with ==, != or in")
     elif literal.value not in column.texts:
@@ -148,27 +151,20 @@ def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> N
     return np.fromiter((_COMPARE[sign](text, literal.value) for text in column.texts), np.bool_, len(column.texts))
 
 
-def _check_day(column: TextColumn, sign: str, day: str, offset: int) -> None:
-    """A day between the values would silently mean one of its neighbours. ISO days sort as texts do."""
-    if iso_date(day) is None:
-        raise PredicateError(f"{shown(day)} is not a date", offset, "write it as '2024-02-29' (year-month-day)")
-    days = column.texts
-    if day in days or (sign not in ("==", "!=") and not days[0] < day < days[-1]):
+def _check_listed(column: Column, sign: str, value: Any, offset: int) -> None:
+    """A number or a day between the values would silently mean one of its neighbours. ISO days sort as texts do."""
+    values = column.texts if isinstance(column, TextColumn) else column.numbers
+    if value in values or (sign not in ("==", "!=") and not min(values) < value < max(values)):
         return
-    near = [*(one for one in days if one < day)][-1:] + [*(one for one in days if one > day)][:1]
-    raise PredicateError(f"{shown(day)} is no value of {shown(column.name)}", offset, f"use {' or '.join(near)}")
+    said = shown(value) if isinstance(value, str) else plain(value)
+    raise PredicateError(f"{said} is no value of {shown(column.name)}", offset, f"use {_nearest(values, value)}")
 
 
-def _check_grid(column: NumberColumn, sign: str, number: Fraction, offset: int) -> None:
-    """A number between the values would silently mean one of its neighbours."""
-    values = set(column.numbers)
-    low, high = min(values), max(values)
-    if number in values or (sign not in ("==", "!=") and not low < number < high):
-        return
-    below = max((value for value in values if value < number), default=None)
-    above = min((value for value in values if value > number), default=None)
-    near = " or ".join(plain(value) for value in (below, above) if value is not None)
-    raise PredicateError(f"{plain(number)} is no value of {shown(column.name)}", offset, f"use {near}")
+def _nearest(values: Sequence[Any], value: Any) -> str:
+    """The nearest value that is not above, and the nearest that is."""
+    below = max((one for one in values if one <= value), default=None)
+    above = min((one for one in values if one > value), default=None)
+    return " or ".join(one if isinstance(one, str) else plain(one) for one in (below, above) if one is not None)
 
 
 def _cell_mask(column: NumberColumn, sign: str, number: Fraction, offset: int) -> NDArray[np.bool_]:
@@ -197,10 +193,7 @@ def _cell_mask(column: NumberColumn, sign: str, number: Fraction, offset: int) -
 def _edges(column: NumberColumn, number: Fraction) -> str:
     cells = column.cells or ()
     edges = [low for low, _ in cells] + [cells[-1][1]]
-    below = max((edge for edge in edges if edge <= number), default=None)
-    above = min((edge for edge in edges if edge > number), default=None)
-    near = " or ".join(plain(edge) for edge in (below, above) if edge is not None)
-    return f"compare with < or >= and an edge: {near}"
+    return f"compare with < or >= and an edge: {_nearest(edges, number)}"
 
 
 def _combined(universe: Universe, parts: Iterable[RecordSet], join: Callable[..., Any]) -> RecordSet:

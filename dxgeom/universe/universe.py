@@ -94,7 +94,7 @@ class Universe:
 
         Raises: KeyError.
         """
-        return self.attributes[self.names.index(name)] if name in self.names else _no_attribute(name)
+        return dict(zip(self.names, self.attributes, strict=True))[name]
 
     def codes(self, index: int) -> tuple[int, ...]:
         """The code of each attribute in the record type with that index.
@@ -183,7 +183,3 @@ class Universe:
         flat[: self.record_types] = np.broadcast_to(entries, self.layout).ravel()
         flat[self.record_types :] = 0
         return flat
-
-
-def _no_attribute(name: str) -> Attribute:
-    raise KeyError(name)

@@ -214,8 +214,13 @@ def _over_shared(table: WeightTable, axes: tuple[int, ...], shared: Sequence[NDA
     weights = table.weights
     if not all(np.array_equal(one, np.arange(size)) for one, size in zip(own, weights.shape[1:], strict=True)):
         weights = weights[np.ix_(np.arange(len(table.queries)), *own)]
+    return with_axes(weights, table.axes, axes)
+
+
+def with_axes(weights: NDArray[np.int64], own: Sequence[int], axes: Sequence[int]) -> NDArray[np.int64]:
+    """(k, an axis for each of ``own``) with an axis of length one for every other one of ``axes``."""
     sizes = iter(weights.shape[1:])
-    return weights.reshape(len(weights), *(next(sizes) if axis in table.axes else 1 for axis in axes))
+    return weights.reshape(len(weights), *(next(sizes) if axis in own else 1 for axis in axes))
 
 
 def _largest(table: WeightTable) -> int:

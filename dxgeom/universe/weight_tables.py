@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from dxgeom.numeric.exact_sums import summed_by_class
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable, class_of_shared, refuse_too_many, shared_classes, tabulated
+from dxgeom.universe.weight_table import (
+    WeightTable,
+    class_of_shared,
+    refuse_too_many,
+    shared_classes,
+    tabulated,
+    with_axes,
+)
 
 
 @final
@@ -72,6 +79,16 @@ class WeightTables:
         tables = (replace(table, stated=weights, counted=None) for table, weights in laid_out)
         return WeightTables(self.shape, tuple(tables))
 
+    def only(self, places: Sequence[int]) -> WeightTables:
+        """The queries at these rising places, in that order."""
+        kept = []
+        for table in self.tables:
+            mine = np.isin(table.queries, places)
+            if mine.any():
+                part = table if mine.all() else replace(table, stated=table.weights[mine], counted=None)
+                kept.append(replace(part, queries=np.searchsorted(places, table.queries[mine])))
+        return WeightTables(self.shape, tuple(kept))
+
     def matrix(self) -> NDArray[np.int64]:
         """The weights laid out, (K, N).
 
@@ -82,7 +99,8 @@ class WeightTables:
         refuse_too_many(self.count, self.size)
         laid_out = np.empty((self.count, *self.shape), dtype=np.int64)
         for table in self.tables:
-            laid_out[table.queries] = _broadcast(_over_codes(table), table.axes, len(self.shape))
+            by_code = table.weights[np.ix_(np.arange(len(table.queries)), *table.classes)]
+            laid_out[table.queries] = with_axes(by_code, table.axes, range(len(self.shape)))
         return laid_out.reshape(self.count, -1)
 
     def totals(self, counts: NDArray[np.int64]) -> list[int]:
@@ -143,11 +161,9 @@ def over_attributes(tables: WeightTables, shape: tuple[int, ...]) -> WeightTable
 
 def stacked(shape: tuple[int, ...], tables: Iterable[WeightTable]) -> WeightTables:
     """Tables one below the other: the queries of each come after all of those before it."""
-    placed, at = [], 0
-    for table in tables:
-        placed.append(replace(table, queries=np.arange(at, at + len(table.queries))))
-        at += len(table.queries)
-    return WeightTables(shape, tuple(placed))
+    return below(
+        shape, [WeightTables(shape, (replace(table, queries=np.arange(len(table.queries))),)) for table in tables]
+    )
 
 
 def below(shape: tuple[int, ...], parts: Sequence[WeightTables]) -> WeightTables:
@@ -176,24 +192,15 @@ def table_of_rows(universe: Universe, rows: NDArray[np.int64]) -> WeightTable:
     return tabulated(range(len(universe.layout)), rows.reshape(-1, *universe.layout))
 
 
-def over_universe(universe: Universe, tables: WeightTables) -> WeightTables:
-    """Queries over the layout as queries over the elements: a plain matrix where a table lists the records or one may
-    be absent, who then has the weight 0.
+def over_universe(universe: Universe, over_layout: Iterable[WeightTable]) -> WeightTables:
+    """Tables over the layout, one below the other, as queries over the elements: a plain matrix where a table lists
+    the records or one may be absent, who then has the weight 0.
 
     Raises: TooLarge.
     """
+    tables = stacked(universe.layout, over_layout)
     if is_plain_product(universe):
         return tables
     refuse_too_many(tables.count, universe.size)
     gone = np.zeros((tables.count, universe.size - universe.record_types), dtype=np.int64)
     return tables_of_matrix(np.concatenate([tables.matrix(), gone], axis=1))
-
-
-def _over_codes(table: WeightTable) -> NDArray[np.int64]:
-    return table.weights[np.ix_(np.arange(len(table.queries)), *table.classes)]
-
-
-def _broadcast(weights: NDArray[np.int64], axes: tuple[int, ...], dimensions: int) -> NDArray[np.int64]:
-    """(k, …) with an axis of length one for every attribute that a table does not look at."""
-    sizes = iter(weights.shape[1:])
-    return weights.reshape(len(weights), *(next(sizes) if axis in axes else 1 for axis in range(dimensions)))

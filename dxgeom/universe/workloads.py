@@ -206,17 +206,11 @@ def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[Named
     return made
 
 
-def prefixes(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> NamedTable:
-    """See :func:`prefix_counts`."""
-    return prefix_counts(_ordered(universe, attribute, bounds))
+def ordered_attribute(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> Groups:
+    """The values of an attribute of numbers or days, from the lowest to the highest, or put together between bounds.
 
-
-def ranges(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> NamedTable:
-    """See :func:`range_counts`."""
-    return range_counts(_ordered(universe, attribute, bounds))
-
-
-def _ordered(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> Groups:
+    Raises: UnsupportedCombination.
+    """
     axis, column = _attribute(universe, attribute)
     groups = ordered_groups(universe, axis, column)
     if bounds is None:

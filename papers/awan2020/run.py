@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from dxgeom.geometry.bodies.round_bodies import Box
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic, polynomial_statistic
-from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.geometry import Box, EnclosureLimits, enclosing_polytope
+from dxgeom.mechanisms.statistics import (
+    PolynomialOutputs,
+    PolynomialStatistic,
+    bounded_column,
+    norm_sensitivities,
+    polynomial_statistic,
+)
+from dxgeom.noise import BoxNoise, LaplaceNoise
 
 BOX_POINTS = 400_000
 BATCH = 64

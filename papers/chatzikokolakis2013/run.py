@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from dxgeom.audit.finite_mechanisms import privacy_level
+sys.path.append(str(Path(__file__).parents[1]))
+
+from figures import Row, printed
+
+from dxgeom import VerifiedMetric, optimal_table, planar_laplace
+from dxgeom.audit import privacy_level
+from dxgeom.mechanisms.finite import finite_laplace, halved_exponential, truncated_geometric, truncated_geometric_law
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
-from dxgeom.mechanisms.finite.laplace_tables import (
-    finite_laplace,
-    halved_exponential,
-    truncated_geometric,
-    truncated_geometric_law,
-)
-from dxgeom.mechanisms.finite.optimal_tables import optimal_table
-from dxgeom.mechanisms.metric_space.planar import planar_laplace
-from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.mechanisms.metric_space import laplace_usefulness, planar_usefulness, series_root_mean_square
+from dxgeom.metrics import LineMetric, PointsMetric, verify
 
 HERE = Path(__file__).parent
 ONE = Fraction(1)
-
-
-class Row(NamedTuple):
-    """A figure: what it is, what is computed here, what was computed elsewhere, and how far they may differ."""
-
-    figure: str
-    computed: float
-    reference: float
-    within: float
-
-    def line(self) -> str:
-        return f"| {self.figure} | {self.computed:.7g} | {self.reference:.7g} |"
 
 
 def rows() -> Iterator[Row]:
@@ -136,7 +120,5 @@ def draw_picture() -> None:
 
 
 if __name__ == "__main__":
-    print("| figure | computed | reference |\n| --- | --- | --- |")
-    for row in rows():
-        print(row.line())
+    list(printed(rows()))
     draw_picture()

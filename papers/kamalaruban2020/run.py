@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.biased.query_change import changed
-from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
-from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.diameters import smallest_distance
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+sys.path.append(str(Path(__file__).parents[1]))
+
+from figures import Row, printed
+
+from dxgeom import LinearQueries, VerifiedMetric, lipschitz, load_policy, load_queries
+from dxgeom.mechanisms.linear import (
+    AdditiveMechanism,
+    Sensitivity,
+    epsilon_dp_laplace,
+    equal_shares,
+    one_scale,
+    optimal_laplace,
+    proportional_shares,
+    sensitivity_of,
+)
+from dxgeom.mechanisms.linear.biased import changed
+from dxgeom.mechanisms.linear.shapes import hull_mechanism, sensitivity_hull
+from dxgeom.metrics import GraphMetric, Metric, PointsMetric, smallest_distance, verify
 from dxgeom.planner.candidate_builder import CandidateBuilder
-from dxgeom.policy.policy import load_policy
-from dxgeom.queries.queries_file import load_queries
-from dxgeom.universe.queries import LinearQueries
 
 HERE = Path(__file__).parent
 POLICIES = HERE.parent.parent / "policies"
@@ -51,18 +55,6 @@ CHANGED = {1: 0.40, 3: 0.755, 10: 0.947, 30: 0.992, 100: 0.9993}
 ERRORS = {2: (0.423, 0.725), 4: (0.921, 0.990), 8: (1.138, 1.162), 16: (1.262, 1.267)}
 MEDIANS = {2: (3.77, 1.95), 4: (1.43, 1.37), 8: (1.17, 1.157), 16: (1.065, 1.062)}
 """Reference: threshold T of Figures 4 and 5; Blowfish's threshold, and the smooth one."""
-
-
-class Row(NamedTuple):
-    """A figure: what it is, what is computed here, what was computed elsewhere, and how far they may differ."""
-
-    figure: str
-    computed: float
-    reference: float
-    within: float
-
-    def line(self) -> str:
-        return f"| {self.figure} | {self.computed:.7g} | {self.reference:.7g} | {self.within:.1g} |"
 
 
 def rows() -> Iterator[Row]:
@@ -263,10 +255,6 @@ def draw_picture(found: list[Row]) -> None:
 
 
 if __name__ == "__main__":
-    print("| figure | computed | reference | may differ by |\n| --- | --- | --- | --- |")
-    everything = []
-    for row in (*rows(), *long_rows()):
-        everything.append(row)
-        print(row.line())
+    everything = list(printed(itertools.chain(rows(), long_rows()), margin=True))
     print("Fig. 3 on cities: mean improvement {:.2f}, mean elevation {:.0f}".format(*improvements_on_cities()))
     draw_picture(everything)

@@ -6,18 +6,26 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.finite.optimal_tables import bracketed_table
-from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
-from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
-from dxgeom.mechanisms.metric_space.layers import ladder_layers, privacy_first_layers
+sys.path.append(str(Path(__file__).parents[1]))
+
+from figures import Row, printed
+
+from dxgeom.mechanisms.finite import bracketed_table
+from dxgeom.mechanisms.metric_space import (
+    DatasetSpace,
+    calibrated_table,
+    ladder_layers,
+    layered_table,
+    neighbouring_datasets,
+    privacy_first_layers,
+    small_graphs,
+)
+from dxgeom.noise import LayeredLineNoise, staircase_mean_absolute
 from dxgeom.noise.discrete.interval_union import union_of
-from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
 
 HERE = Path(__file__).parent
 EPSILONS = ("0.5", "1", "2", "5")
@@ -30,18 +38,6 @@ LINEAR = (
     ("[0, 100] ∪ [1000, 1001]", ((0, 100), (1000, 1001)), (0.942, 0.538, 0.272)),
     ("[0, 1001]", ((0, 1001),), (1.119, 2.015, 2.57)),
 )
-
-
-class Row(NamedTuple):
-    """A figure: what it is, what is computed here, what was computed elsewhere, and how far they may differ."""
-
-    figure: str
-    computed: float
-    reference: float
-    within: float
-
-    def line(self) -> str:
-        return f"| {self.figure} | {self.computed:.7g} | {self.reference:.7g} |"
 
 
 def rows() -> Iterator[Row]:
@@ -123,8 +119,6 @@ def draw_picture() -> None:
 
 if __name__ == "__main__":
     best = "--optimal" in sys.argv[1:]
-    print("| figure | computed | reference |\n| --- | --- | --- |")
-    for row in optimal_rows() if best else rows():
-        print(row.line(), flush=True)
+    list(printed(optimal_rows() if best else rows()))
     if not best:
         draw_picture()

@@ -18,7 +18,10 @@ from dxgeom.queries.queries_file import parse_queries
 
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
-PAGES = ["bodies", "checking", "mechanisms", "noise", "plans", "policies", "queries", "secrets", "selection"]
+PAGES = [
+    *("bodies", "checking", "ledger", "mechanisms", "noise", "plans", "policies", "quantiles", "queries", "secrets"),
+    "selection",
+]
 CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
     "README.md": ["check", "plan", "release", "verify"],
@@ -44,7 +47,7 @@ def test_the_readme_example_runs_and_charges_its_ledger(in_a_copy, capsys):
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert printed.count(", between ") == 7
-    assert "total MSE" in printed
+    assert "balanced MSE" in printed
     assert (in_a_copy / "privacy.db").is_file()
 
 
@@ -176,6 +179,21 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
+
+
+def test_the_document_on_quantiles_runs(in_a_copy, capsys):
+    for code in blocks(GUIDE / "quantiles.md", "python"):
+        exec(compile(code, "quantiles.md", "exec"), {"dx": dx})
+    printed = capsys.readouterr().out
+    assert "of 30,162 records would have to change their value" in printed
+    assert "9/10 of the budget remain" in printed
+    assert Path("ages.db").is_file()
+
+
+def test_the_document_on_the_ledger_runs(in_a_copy, capsys):
+    (code,), (shown,) = (blocks(GUIDE / "ledger.md", kind) for kind in ("python", "text"))
+    exec(compile(code, "ledger.md", "exec"), {})
+    assert capsys.readouterr().out == shown
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -21,7 +21,7 @@ from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.membership import contains_point, gauge_rounded_up
+from dxgeom.geometry.containment.comparison import contains_point, gauge_rounded_up
 from dxgeom.numeric.exact_numbers import rational
 
 

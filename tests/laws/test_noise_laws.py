@@ -16,7 +16,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.body import DEGREES
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.geometry.containment.membership import contains_point
+from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
+
 
 def members(family: type) -> set[type]:
-    """The classes that derive directly from a family's base."""
-    return {kind for kind in family.__subclasses__() if kind.__module__.startswith("dxgeom.")}
+    """The concrete classes that derive from a family's base, however many abstract ones are between."""
+    below = set().union(*({kind, *members(kind)} for kind in family.__subclasses__()))
+    return {kind for kind in below if kind.__module__.startswith("dxgeom.") and not isabstract(kind)}

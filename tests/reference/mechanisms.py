@@ -21,6 +21,7 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
@@ -39,6 +40,7 @@ from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.options import PlanOptions
 from dxgeom.universe.queries import LinearQueries
+from reference.selection_law import permute_and_flip_chances
 
 SIZE = 4
 RATE = Fraction(3, 4)
@@ -185,6 +187,19 @@ def histogram(make, view, loss, stated, exact=False):
     return Case(make, COUNTS, REPLACED, view, WRONG_COUNTS, loss, stated, exact)
 
 
+def third_place(mechanism, answers, *_):
+    """The third smallest of the ten values is 0 in ``COUNTS``."""
+    del mechanism
+    return np.array([answer.places[0] for answer in answers], dtype=np.float64)
+
+
+def expected_place(mechanism, spend):
+    """By the definition: one record from 0 to 1, two to 2, and so on, each at its distance."""
+    del mechanism
+    chances = permute_and_flip_chances([0, -1, -(2 + 1), -(3 + 2 + 4)], spend * RATE / 2)
+    return float(sum(place * chance for place, chance in enumerate(chances)))
+
+
 def shortfall(answer):
     scores = FIRST_AND_LAST @ COUNTS
     return float(scores.max() - scores[answer])
@@ -259,6 +274,19 @@ CASES = {
         itself,
         shortfall,
         lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
+    "transport quantiles": histogram(
+        lambda: quantile_mechanism(LINE, range(SIZE), "3/10"),
+        third_place,
+        lambda answer: float(answer.numbers[0]),
+        expected_place,
+        exact=True,
+    ),
+    "laplace quantiles": histogram(
+        lambda: quantile_mechanism(LINE, range(SIZE), "3/10", form="laplace"),
+        third_place,
+        lambda answer: float(answer.numbers[0]),
+        lambda mechanism, spend: mechanism.scale(spend) + 0.5,
     ),
     "small database": histogram(
         lambda: small_database(LINE, queries(), 0.6),

@@ -119,3 +119,19 @@ def test_loading_a_policy_does_not_load_solvers_or_data_engines():
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_checking_a_policy_loads_only_what_it_uses():
+    policy = str(ROOT / "policies" / "clinic" / "policy.yaml")
+    code = (
+        f"import sys; sys.argv = ['dxgeom', 'check', {policy!r}]; "
+        "from dxgeom.cli.main import app; "
+        "app(standalone_mode=False); "
+        "heavy = {'scipy', 'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'flint', 'shapely', 'rich'}; "
+        "rooms = ('engines', 'ledger', 'planner', 'mechanisms', 'noise', 'geometry', 'queries', 'audit', 'report'); "
+        "idle = {f'dxgeom.{room}' for room in rooms}; "
+        "idle |= {f'dxgeom.policy.explain.{file}' for file in ('explanation', 'forms', 'record_path', 'block_path')}; "
+        "found = (heavy | idle) & set(sys.modules); "
+        "sys.exit(str(found) if found else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

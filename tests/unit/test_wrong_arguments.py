@@ -260,6 +260,28 @@ DOORS: dict[str, Door] = {
         {"metric": metric, "candidates": queries},
         {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
     ),
+    "quantile_mechanism": Door(
+        dx.quantiles.quantile_mechanism,
+        {"metric": metric, "attribute": [1, 2, 3], "at": 0.5, "where": np.array([True] * 3)},
+        {
+            "metric": NOT_A_METRIC,
+            "attribute": (
+                None,
+                3,
+                "grade",
+                "nothing",
+                ["a", "b", "c"],
+                [1, 2],
+                [math.nan, 1, 2],
+                RAGGED,
+                metric,
+                TABLE,
+            ),
+            "at": (None, "half", 1.5, -0.1, math.nan, [], ["half"], {"at": 0.5}, True, metric),
+            "where": (3, [1, 0, 1], [True], np.array([True, False, True]), RAGGED, metric, TABLE),
+            "form": NOT_A_CHOICE,
+        },
+    ),
     "small_database": Door(
         dx.small_database,
         {"metric": metric, "queries": queries, "alpha": 0.5},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, TooLarge
+from dxgeom.errors import DataError, TooLarge, file_errors
 from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.universe.columns import plain
@@ -66,18 +67,23 @@ def read_matrix(path: Path) -> ClaimedMatrix:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise DataError(f"a matrix is a file that ends in {', '.join(ENDINGS)}; found '{path}'")
-    if not path.is_file():
-        raise DataError(f"'{path}' is not a file" if path.exists() else f"'{path}' does not exist")
-    try:
+    with reading(path):
         if ending == ".csv":
             return _from_text(path)
         if ending == ".npy":
             return ClaimedMatrix((), _from_npy(path))
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
     from dxgeom.engines.matrices import matrix_of_parquet
 
     return ClaimedMatrix(*matrix_of_parquet(path, MOST_CELLS))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises: DataError where there is no such file, or it cannot be read."""
+    if not path.is_file():
+        raise DataError(f"'{path}' is not a file" if path.exists() else f"'{path}' does not exist")
+    with file_errors(path, "read"):
+        yield
 
 
 def _from_npy(path: Path) -> NDArray[Any]:
@@ -135,6 +141,22 @@ def is_number(text: str) -> bool:
     return True
 
 
+def cell_at(path: Path, line: int, column: int, text: str, hint: str = "") -> Cell:
+    """What a cell of a file holds. Raises: DataError."""
+    try:
+        return cell_of(text)
+    except NotANumber as error:
+        found = shown(text) if text else "an empty cell"
+        raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}{hint}") from error
+
+
+def common_scale(cells: Iterable[Cell]) -> tuple[int, bool]:
+    """The common denominator of the rationals among them, and whether it leaves all of these below 2⁵²."""
+    rationals = {cell for cell in cells if isinstance(cell, Fraction)}
+    denominator = math.lcm(*{rational.denominator for rational in rationals})
+    return denominator, all(abs(rational * denominator) < EXACT_BELOW for rational in rationals)
+
+
 def cell_of(text: str) -> Cell:
     """A decimal or a fraction such as 1/3, exactly; inf and nan in their usual spellings.
 
@@ -164,20 +186,14 @@ def _numbers_of(path: Path, body: list[tuple[int, list[str]]], skip: int) -> lis
             )
         for column, text in enumerate(cells[skip:], start=skip + 1):
             if text not in known:
-                try:
-                    known[text] = cell_of(text)
-                except NotANumber as error:
-                    found = shown(text) if text else "an empty cell"
-                    raise DataError(f"'{path}', line {line}, column {column}: found {found}: {error}{hint}") from error
+                known[text] = cell_at(path, line, column, text, hint)
         numbers.append([known[text] for text in cells[skip:]])
     return numbers
 
 
 def _as_exact_as_possible(labels: tuple[str, ...], numbers: list[list[Cell]]) -> ClaimedMatrix:
     """Integers as int64, other rationals as Fraction while a common denominator leaves them below 2⁵², else float64."""
-    rationals = {number for row in numbers for number in row if isinstance(number, Fraction)}
-    denominator = math.lcm(*{number.denominator for number in rationals})
-    fits = all(abs(number * denominator) < EXACT_BELOW for number in rationals)
+    denominator, fits = common_scale(number for row in numbers for number in row)
     words = any(isinstance(number, float) for row in numbers for number in row)
     if not fits or any(isinstance(number, float) and number != math.inf for row in numbers for number in row):
         return ClaimedMatrix(labels, np.array(numbers, dtype=np.float64), not fits)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.cli.distances.edge_file import ClaimedEdges
 from dxgeom.cli.distances.matrix_file import ClaimedMatrix
 from dxgeom.cli.terminal.new_files import check_new
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, file_errors
 from dxgeom.metrics.checking.closure import Distance
 from dxgeom.universe.columns import plain
 
@@ -29,7 +29,7 @@ def check_target(source: Path, target: Path) -> None:
 
 def write_matrix(source: Path, target: Path, claimed: ClaimedMatrix, entries: NDArray[Any]) -> None:
     """Write the entries with the header and labels of the source. Raises: DataError."""
-    try:
+    with file_errors(target, "written"):
         match source.suffix.lower():
             case ".csv":
                 labels = claimed.labels if claimed.named else ()
@@ -41,17 +41,13 @@ def write_matrix(source: Path, target: Path, claimed: ClaimedMatrix, entries: ND
                 from dxgeom.engines.matrices import matrix_to_parquet
 
                 matrix_to_parquet(source, target, entries)
-    except OSError as error:
-        raise DataError(f"'{target}' cannot be written: {error.strerror or error}") from error
 
 
 def write_edges(target: Path, claimed: ClaimedEdges, distances: Sequence[Distance]) -> None:
     """Write the edges in their order with new distances. Raises: DataError."""
     rows = [[one, other, _text(distance)] for (one, other, _), distance in zip(claimed.edges, distances, strict=True)]
-    try:
+    with file_errors(target, "written"):
         _write_rows(target, claimed.header, rows)
-    except OSError as error:
-        raise DataError(f"'{target}' cannot be written: {error.strerror or error}") from error
 
 
 def _write_rows(target: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

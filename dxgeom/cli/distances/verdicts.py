@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, final
 
 from dxgeom.cli.distances.edge_file import ClaimedEdges, read_edges
 from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
@@ -38,118 +39,111 @@ class Verdict:
     repair: dict[str, Any] = field(default_factory=dict)
 
 
+class Claim(ABC):
+    """A file that claims to state distances."""
+
+    path: Path
+    claimed: ClaimedMatrix | ClaimedEdges
+    kind: ClassVar[Literal["matrix", "edges"]]
+
+    def verdict(self, first: bool, progress: Progress | None) -> Verdict:
+        """Raises: NotAMetric when these numbers cannot be decided at all."""
+        try:
+            return self._verified(first, progress)
+        except NotAMetric as error:
+            if not error.witness:
+                raise
+            witness, words = self._witness(error.witness)
+            found = {"indices": list(error.witness), **witness}
+            document = {**self._about, "verdict": "violated", "witness": found, "error": error_dict(error)}
+            counts = (f"broken   {rule}: {count:,} times" for rule, count in error.broken)
+            return Verdict((self._head, "verdict  violated", f"witness  {words}", *counts), document, error)
+
+    @abstractmethod
+    def repaired(self, verdict: Verdict, target: Path, progress: Progress | None) -> Verdict:
+        """What holds below the claim, written in the format of the source.
+
+        Raises: NotAMetric when nothing does; DataError.
+        """
+
+    @abstractmethod
+    def _verified(self, first: bool, progress: Progress | None) -> Verdict:
+        """The verdict where the claim holds. Raises: NotAMetric."""
+
+    @abstractmethod
+    def _witness(self, indices: tuple[int, ...]) -> tuple[dict[str, Any], str]:
+        """What shows that it does not, for JSON and in words."""
+
+    @property
+    def _head(self) -> str:
+        return f"{self.kind:<8} {self.path}"
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        return {self.kind: str(self.path), "size": self.claimed.size, "decimals_rounded": self.claimed.rounded}
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class MatrixClaim:
+class MatrixClaim(Claim):
     """A matrix file that claims to be a metric."""
 
     path: Path
     claimed: ClaimedMatrix
     kind: ClassVar[Literal["matrix"]] = "matrix"
 
-    @staticmethod
-    def read(path: Path) -> MatrixClaim:
-        """Raises: DataError, TooLarge."""
-        return MatrixClaim(path, read_matrix(path))
-
-    @property
-    def size(self) -> int:
-        """The number of records."""
-        return self.claimed.size
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        return {"matrix": str(self.path), "size": self.size, "decimals_rounded": self.claimed.rounded}
-
-    def verdict(self, first: bool, progress: Progress | None) -> Verdict:
-        """Raises: NotAMetric when this is no square matrix of numbers at all."""
-        try:
-            metric = verify_metric(self.claimed.entries, title=str(self.path), progress=progress, first=first)
-        except NotAMetric as error:
-            if not error.witness:
-                raise
-            return self._violated(error)
-        head = f"matrix   {self.path}, {self.size:,} records"
-        return _holding(head, self._about, metric, metric.certificate, self.claimed.rounded)
-
     def repaired(self, verdict: Verdict, target: Path, progress: Progress | None) -> Verdict:
-        """The closure, written in the format of the source. Raises: NotAMetric when none lies below; DataError."""
         closed = repair_metric(self.claimed.entries, progress=progress)
         write_matrix(self.path, target, self.claimed, closed.entries)
         where = () if closed.where is None else tuple(self.claimed.label(index) for index in closed.where)
-        return _mended(verdict, target, "entries", (closed.fell, self.size**2), where, (closed.before, closed.after))
+        of = self.claimed.size**2
+        return _mended(verdict, target, "entries", (closed.fell, of), where, (closed.before, closed.after))
 
-    def _violated(self, error: NotAMetric) -> Verdict:
-        witness = {
-            "indices": list(error.witness),
-            "labels": [self.claimed.label(index) for index in error.witness],
-            "distances": {f"{i},{j}": self.claimed.distance(i, j) for i, j in _pairs(error.witness)},
-        }
-        document = {**self._about, "verdict": "violated", "witness": witness, "error": error_dict(error)}
-        said = _witness_words(self.claimed, error.witness)
-        lines = (f"matrix   {self.path}", "verdict  violated", f"witness  {said}", *_counts(error))
-        return Verdict(lines, document, error)
+    def _verified(self, first: bool, progress: Progress | None) -> Verdict:
+        metric = verify_metric(self.claimed.entries, title=str(self.path), progress=progress, first=first)
+        head = f"{self._head}, {self.claimed.size:,} records"
+        return _holding(head, self._about, metric, metric.certificate, self.claimed.rounded)
+
+    def _witness(self, indices: tuple[int, ...]) -> tuple[dict[str, Any], str]:
+        distances = {f"{i},{j}": self.claimed.distance(i, j) for i, j in _pairs(indices)}
+        labels = [self.claimed.label(index) for index in indices]
+        return {"labels": labels, "distances": distances}, _witness_words(self.claimed, indices)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class EdgeClaim:
+class EdgeClaim(Claim):
     """An edge list that claims that no path is shorter than an edge."""
 
     path: Path
     claimed: ClaimedEdges
     kind: ClassVar[Literal["edges"]] = "edges"
 
-    @staticmethod
-    def read(path: Path) -> EdgeClaim:
-        """Raises: DataError, TooLarge."""
-        return EdgeClaim(path, read_edges(path))
-
-    @property
-    def size(self) -> int:
-        """The number of edges."""
-        return len(self.claimed.edges)
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        return {"edges": str(self.path), "size": self.size, "decimals_rounded": self.claimed.rounded}
-
-    def verdict(self, first: bool, progress: Progress | None) -> Verdict:
-        """Raises: NotAMetric when the numbers cannot be decided."""
-        try:
-            found = verify_edges(self.claimed.edges, title=str(self.path), progress=progress, first=first)
-        except NotAMetric as error:
-            if not error.witness:
-                raise
-            return self._violated(error)
-        apart = "" if found.components == 1 else f" in {found.components:,} parts, infinitely far from each other"
-        head = f"edges    {self.path}, {self.size:,} edges between {len(found.names):,} records{apart}"
-        about = {**self._about, "records": len(found.names), "components": found.components}
-        return _holding(head, about, found.metric, found.certificate, self.claimed.rounded)
-
     def repaired(self, verdict: Verdict, target: Path, progress: Progress | None) -> Verdict:
-        """Every edge lowered to its shortest path. Raises: NotAMetric when none lies below; DataError."""
+        """Every edge is lowered to its shortest path."""
         closed = repair_edges(self.claimed.edges, progress=progress)
         write_edges(target, self.claimed, closed.distances)
         where = () if closed.where is None else tuple(self.claimed.edges[closed.where][:2])
-        return _mended(verdict, target, "edges", (closed.fell, self.size), where, (closed.before, closed.after))
+        of = self.claimed.size
+        return _mended(verdict, target, "edges", (closed.fell, of), where, (closed.before, closed.after))
 
-    def _violated(self, error: NotAMetric) -> Verdict:
+    def _verified(self, first: bool, progress: Progress | None) -> Verdict:
+        found = verify_edges(self.claimed.edges, title=str(self.path), progress=progress, first=first)
+        apart = "" if found.components == 1 else f" in {found.components:,} parts, infinitely far from each other"
+        head = f"{self._head}, {self.claimed.size:,} edges between {len(found.names):,} records{apart}"
+        about = {**self._about, "records": len(found.names), "components": found.components}
+        return _holding(head, about, found.metric, found.certificate, self.claimed.rounded)
+
+    def _witness(self, indices: tuple[int, ...]) -> tuple[dict[str, Any], str]:
         names = sorted({name for edge in self.claimed.edges for name in edge[:2]})
-        path = [names[index] for index in error.witness]
-        witness = {"indices": list(error.witness), "labels": path}
-        document = {**self._about, "verdict": "violated", "witness": witness, "error": error_dict(error)}
+        path = [names[index] for index in indices]
         shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
-        lines = (
-            f"edges    {self.path}",
-            "verdict  violated",
-            f"witness  the path {' – '.join(shown)}",
-            *_counts(error),
-        )
-        return Verdict(lines, document, error)
+        return {"labels": path}, f"the path {' – '.join(shown)}"
 
 
-Claim: TypeAlias = MatrixClaim | EdgeClaim
+def claim_of(path: Path, edges: bool) -> Claim:
+    """What a file claims, as an edge list or as a matrix. Raises: DataError, TooLarge."""
+    return EdgeClaim(path, read_edges(path)) if edges else MatrixClaim(path, read_matrix(path))
 
 
 def _holding(
@@ -187,10 +181,6 @@ def _fall(before: Distance, after: Distance) -> str:
         return "inf"
     both_exact = isinstance(before, Fraction) and isinstance(after, Fraction)
     return words_of(before - after) if both_exact else f"{float(before) - float(after):.6g}"
-
-
-def _counts(error: NotAMetric) -> list[str]:
-    return [f"broken   {rule}: {count:,} times" for rule, count in error.broken]
 
 
 def _witness_words(claimed: ClaimedMatrix, witness: tuple[int, ...]) -> str:

@@ -15,7 +15,7 @@ from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
 from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
-    from dxgeom.cli.distances.verdicts import Claim, Verdict
+    from dxgeom.cli.distances.verdicts import Verdict
     from dxgeom.metrics.checking.matrix_check import Progress
 
 _LARGE = 500
@@ -56,18 +56,18 @@ def verify(
     """
     with refusals(output):
         from dxgeom.cli.distances.repaired_file import check_target
-        from dxgeom.cli.distances.verdicts import EdgeClaim, MatrixClaim
+        from dxgeom.cli.distances.verdicts import claim_of
         from dxgeom.cli.terminal.new_files import check_new
 
         if repair is not None:
             check_target(matrix, repair)
         if certificate is not None:
             check_new(certificate)
-        claim: Claim = EdgeClaim.read(matrix) if edges else MatrixClaim.read(matrix)
-        with _progress("comparing detours", claim.size) as progress:
+        claim = claim_of(matrix, edges)
+        with _progress("comparing detours", claim.claimed.size) as progress:
             verdict = claim.verdict(first, progress)
         if repair is not None:
-            with _progress("closing", claim.size) as progress:
+            with _progress("closing", claim.claimed.size) as progress:
                 verdict = claim.repaired(verdict, repair, progress)
         if certificate is not None and verdict.metric is not None:
             from dxgeom.audit.claims import claims_of, write_claims

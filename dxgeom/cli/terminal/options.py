@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +24,7 @@ class Format(StrEnum):
 class ObjectiveChoice(StrEnum):
     """What a plan makes small."""
 
+    balanced = "balanced"
     mse = "mse"
     max = "max"
 
@@ -33,10 +36,19 @@ def spend_of(text: str | Fraction) -> Fraction:
     """
     from dxgeom.planner.amounts import exact_amount
 
-    try:
+    with _understood():
         return exact_amount(text, "spend")
-    except UnsupportedCombination as error:
-        raise typer.BadParameter(str(error)) from error
+
+
+def errors_of(texts: list[str] | None) -> dict[str, str] | None:
+    """The wanted errors by query, from words such as 'residents: 50'; a name may have colons of its own.
+
+    Raises: typer.BadParameter.
+    """
+    parts = [text.rpartition(":") for text in texts or ()]
+    if any(not (name.strip() and error.strip()) for name, _, error in parts):
+        raise typer.BadParameter("name the query and the error it may have, such as --error 'residents: 50'")
+    return {name.strip(): error.strip() for name, _, error in parts} or None
 
 
 def mechanism_of(text: str) -> str:
@@ -46,8 +58,14 @@ def mechanism_of(text: str) -> str:
     """
     from dxgeom.planner.candidates import require_known
 
-    try:
+    with _understood():
         return require_known(text)
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    try:
+        yield
     except UnsupportedCombination as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -95,7 +113,19 @@ CoarseFacetsOption: TypeAlias = Annotated[
 ]
 ObjectiveOption: TypeAlias = Annotated[
     ObjectiveChoice,
-    typer.Option("--objective", help="'mse' makes the total squared error small, 'max' that of the worst answer."),
+    typer.Option(
+        "--objective",
+        help="'balanced' makes squared errors small, each unit's relative to what they would be alone; 'mse' makes "
+        "their total small, 'max' the worst.",
+    ),
+]
+ErrorOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error",
+        metavar="'NAME: E'",
+        help="The root mean squared error that an answer may have; again for other answers. Shows the least spend.",
+    ),
 ]
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")

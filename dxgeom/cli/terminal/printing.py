@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
 _GAP = "  "
 
 
 def print_lines(lines: Sequence[str]) -> None:
     """Lines on standard output; on a terminal, those that are not indented and have an indented line below are bold."""
-    console = _console()
+    bold = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        heading = below.startswith(" ") and not line.startswith(" ")
-        _print(console, printable(line), "bold" if heading else "")
+        heading = bold and below.startswith(" ") and not line.startswith(" ")
+        shown = printable(line)
+        typer.echo(typer.style(shown, bold=True) if heading else shown, file=sys.stdout)
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table: ruled on a terminal, else columns apart by two blanks. The first column is words, the rest numbers."""
-    console = _console()
+    """A table whose first column is words, the rest numbers; too wide for a terminal, cells are folded there."""
     cells = [[printable(cell) for cell in row] for row in rows]
-    if console.is_terminal:
-        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-        for place, header in enumerate(headers):
-            table.add_column(header, justify="right" if place else "left", overflow="fold")
-        for row in cells:
-            table.add_row(*map(Text, row))
-        console.print(table)
-        return
-    for line in aligned(headers, cells):
-        _print(console, line, "")
+    if sys.stdout.isatty():
+        _print_folded(headers, cells)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in aligned(headers, cells))
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -96,15 +89,17 @@ def rounded(value: float, error: float) -> str:
     return f"{value:,.{places}f}"
 
 
-def _console() -> Console:
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+def _print_folded(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console  # slow to load, and of use on a terminal only
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _print(console: Console, line: str, style: str) -> None:
-    if console.is_terminal:
-        console.print(Text(line, style=style))
-    else:
-        sys.stdout.write(line + "\n")
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for place, header in enumerate(headers):
+        table.add_column(header, justify="right" if place else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
 
 
 def _jsonable(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from flint import ctx, fmpq, fmpq_mat
+from flint import ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination
@@ -173,9 +173,3 @@ class ConvexBody(DefinedByNumbers):
         heights = self.support_function(DEGREES @ onto)
         sides = np.stack([DEGREES, np.roll(DEGREES, -1, axis=0)], axis=1)
         return np.asarray(np.linalg.solve(sides, np.stack([heights, np.roll(heights, -1)], axis=1)[..., None])[:, :, 0])
-
-
-def exact_axes(body: ConvexBody) -> fmpq_mat | None:
-    """``axes_of_ball`` as the rationals that they are."""
-    axes = body.axes_of_ball
-    return None if axes is None else fmpq_mat([rationals(row) for row in axes])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,42 +15,66 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.exact_rows import Rows, combined, image_of, side_by_side
+from dxgeom.geometry.bodies.exact_rows import Rows, combined, diagonal, image_of, side_by_side
 from dxgeom.geometry.bodies.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class CartesianProduct(ConvexBody):
-    """K₁ × … × K_B over blocks of coordinates: the *largest* of the parts' gauges. Its corners combine theirs."""
+class BodyOfParts(ConvexBody, ABC):
+    """A body made of ``parts`` over blocks of coordinates, one after the other."""
 
     parts: tuple[ConvexBody, ...]
 
     def __post_init__(self) -> None:
-        _check_parts(self.parts)
+        if not self.parts:
+            raise NotANormBall("a body made of parts has at least one")
 
     @property
     def dimension(self) -> int:
         return sum(part.dimension for part in self.parts)
 
+    def _gauges(self, points: ArrayLike) -> list[NDArray[np.float64]]:
+        return [part.gauge(np.asarray(points)[..., block]) for part, block in blocks_of(self.parts)]
+
+    def _supports(self, directions: ArrayLike) -> list[NDArray[np.float64]]:
+        return [part.support_function(np.asarray(directions)[..., block]) for part, block in blocks_of(self.parts)]
+
+    def _exact_gauges(self, point: Sequence[fmpq]) -> list[ExactNumber]:
+        return [part.exact_gauge(point[block]) for part, block in blocks_of(self.parts)]
+
+    def _exact_supports(self, direction: Sequence[fmpq]) -> list[ExactNumber]:
+        return [part.exact_support(direction[block]) for part, block in blocks_of(self.parts)]
+
+    def _certified_gauges(self) -> tuple[Gauge, ...]:
+        """Each part's gauge of its own coordinates, as a function of all."""
+        axes = diagonal([fmpq(1)] * self.dimension)
+        return tuple(part.certified_gauge.through(fmpq_mat(axes[block])) for part, block in blocks_of(self.parts))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CartesianProduct(BodyOfParts):
+    """K₁ × … × K_B over blocks of coordinates: the *largest* of the parts' gauges. Its corners combine theirs."""
+
+    parts: tuple[ConvexBody, ...]
+
     def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.max(_gauges(self.parts, points), axis=0))
+        return np.asarray(np.max(self._gauges(points), axis=0))
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.sum(_supports(self.parts, directions), axis=0))
+        return np.asarray(np.sum(self._supports(directions), axis=0))
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        return largest(_exact_gauges(self.parts, point))
+        return largest(self._exact_gauges(point))
 
     @cached_property
     def certified_gauge(self) -> LargestGauge:
-        return LargestGauge(_gauges_of_blocks(self.parts))
+        return LargestGauge(self._certified_gauges())
 
     def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
-        return total(_exact_supports(self.parts, direction))
+        return total(self._exact_supports(direction))
 
     def exact_corners(self) -> Rows | None:
         return combined([part.exact_corners() for part in self.parts])
@@ -75,7 +100,7 @@ class CartesianProduct(ConvexBody):
 
 @final
 @dataclass(frozen=True, eq=False)
-class FreeSum(ConvexBody):
+class FreeSum(BodyOfParts):
     """conv(K₁ ∪ … ∪ K_B) over blocks of coordinates: the *sum* of the parts' gauges. Its corners are theirs.
 
     Its noise is independent noise of the parts, side by side. Volume Π m_b!·Vol K_b / m!.
@@ -83,28 +108,21 @@ class FreeSum(ConvexBody):
 
     parts: tuple[ConvexBody, ...]
 
-    def __post_init__(self) -> None:
-        _check_parts(self.parts)
-
-    @property
-    def dimension(self) -> int:
-        return sum(part.dimension for part in self.parts)
-
     def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.sum(_gauges(self.parts, points), axis=0))
+        return np.asarray(np.sum(self._gauges(points), axis=0))
 
     def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.max(_supports(self.parts, directions), axis=0))
+        return np.asarray(np.max(self._supports(directions), axis=0))
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        return total(_exact_gauges(self.parts, point))
+        return total(self._exact_gauges(point))
 
     @cached_property
     def certified_gauge(self) -> SumGauge:
-        return SumGauge(_gauges_of_blocks(self.parts))
+        return SumGauge(self._certified_gauges())
 
     def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
-        return largest(_exact_supports(self.parts, direction))
+        return largest(self._exact_supports(direction))
 
     def exact_corners(self) -> Rows | None:
         return side_by_side([part.exact_corners() for part in self.parts], [part.dimension for part in self.parts])
@@ -202,34 +220,3 @@ class LinearImage(ConvexBody):
 def blocks_of(parts: tuple[ConvexBody, ...]) -> list[tuple[ConvexBody, slice]]:
     """Each part and where its coordinates are."""
     return list(zip(parts, block_slices(part.dimension for part in parts), strict=True))
-
-
-def _check_parts(parts: tuple[ConvexBody, ...]) -> None:
-    if not parts:
-        raise NotANormBall("a body made of parts has at least one")
-
-
-def _gauges(parts: tuple[ConvexBody, ...], points: ArrayLike) -> list[NDArray[np.float64]]:
-    return [part.gauge(np.asarray(points)[..., block]) for part, block in blocks_of(parts)]
-
-
-def _supports(parts: tuple[ConvexBody, ...], directions: ArrayLike) -> list[NDArray[np.float64]]:
-    return [part.support_function(np.asarray(directions)[..., block]) for part, block in blocks_of(parts)]
-
-
-def _exact_gauges(parts: tuple[ConvexBody, ...], point: Sequence[fmpq]) -> list[ExactNumber]:
-    return [part.exact_gauge(point[block]) for part, block in blocks_of(parts)]
-
-
-def _exact_supports(parts: tuple[ConvexBody, ...], direction: Sequence[fmpq]) -> list[ExactNumber]:
-    return [part.exact_support(direction[block]) for part, block in blocks_of(parts)]
-
-
-def _gauges_of_blocks(parts: tuple[ConvexBody, ...]) -> tuple[Gauge, ...]:
-    """Each part's gauge of its own coordinates, as a function of all."""
-    whole = sum(part.dimension for part in parts)
-    return tuple(part.certified_gauge.through(_selection(block, whole)) for part, block in blocks_of(parts))
-
-
-def _selection(block: slice, dimension: int) -> fmpq_mat:
-    return fmpq_mat([[fmpq(int(k == row)) for k in range(dimension)] for row in range(block.start, block.stop)])

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.geometry.facets.triangulation import corner_points, pulled_triangulation
 from dxgeom.numeric.qhull import HullLimits, float_hull
@@ -45,11 +44,6 @@ class ExactPolytope:
         """{u: u·v ≤ 1 on the polytope}: corners and facets change places."""
         return ExactPolytope(self.normals, self.vertices)
 
-    @property
-    def hull_around(self) -> SymmetricPolytope:
-        """A certified body for sampling. Guarantee: *contains* the polytope. Raises: as :func:`hull_of_points`."""
-        return hull_of_points(np.array(one_of_each_pair(self.vertices), dtype=np.float64))
-
 
 def polytope_of_points(points: RationalRows) -> ExactPolytope:
     """conv(±points) in both forms; points that are no corners are dropped.
@@ -61,7 +55,8 @@ def polytope_of_points(points: RationalRows) -> ExactPolytope:
     """
     integers, units = _in_integers(points)
     fan = _certified(integers)
-    check_inside(fan, integers)
+    if not fan.holds(integers):
+        raise CertificateRefused("a point lies outside the hull that is to contain it")
     planes = np.array(
         sorted({tuple(Fraction(int(n), int(h)) for n in row) for row, h in zip(fan.normals, fan.volumes, strict=True)}),
         dtype=object,
@@ -81,13 +76,6 @@ def polytope_of_halfspaces(normals: RationalRows, heights: Sequence[int | float 
         raise NotANormBall("the origin lies inside every halfspace: heights are positive")
     rows = [[Fraction(x) / Fraction(h) for x in row] for row, h in zip(normals, heights, strict=True)]
     return polytope_of_points(rows).polar
-
-
-def check_inside(fan: Fan, points: NDArray[Any]) -> None:
-    """Prove that integer points (E, m) lie in the fan's body. Raises: CertificateRefused."""
-    for point in points:
-        if np.any(fan.normals @ point > fan.volumes):
-            raise CertificateRefused("a point lies outside the hull that is to contain it")
 
 
 def _in_integers(points: RationalRows) -> tuple[NDArray[Any], NDArray[Any]]:

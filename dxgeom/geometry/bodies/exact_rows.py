@@ -28,24 +28,32 @@ def rationals(lengths: NDArray[np.float64]) -> list[fmpq]:
 
 def reciprocals(lengths: NDArray[np.float64]) -> fmpq_mat:
     """The diagonal matrix (m, m) of 1/length."""
-    values = [1 / length for length in rationals(lengths)]
-    return fmpq_mat([[x if k == j else fmpq(0) for j in range(len(values))] for k, x in enumerate(values)])
+    return fmpq_mat(diagonal([1 / length for length in rationals(lengths)]))
+
+
+def diagonal(entries: list[fmpq]) -> Rows:
+    """The entries along the diagonal, zeros elsewhere."""
+    return [[x if k == j else fmpq(0) for j in range(len(entries))] for k, x in enumerate(entries)]
+
+
+def dot(row: Sequence[fmpq], point: Sequence[fmpq]) -> fmpq:
+    """``row·point``."""
+    return sum((a * x for a, x in zip(row, point, strict=True)), fmpq(0))
 
 
 def image_of(matrix: NDArray[np.float64], point: Sequence[fmpq]) -> list[fmpq]:
     """``matrix @ point``."""
-    return [sum((rational(a) * x for a, x in zip(row, point, strict=True)), fmpq(0)) for row in matrix.tolist()]
+    return [dot(rationals(row), point) for row in matrix]
 
 
 def highest(direction: Sequence[fmpq], points: Iterable[Sequence[fmpq]]) -> ExactNumber:
     """The largest of direction·point."""
-    return largest(sum((a * x for a, x in zip(direction, point, strict=True)), fmpq(0)) for point in points)
+    return largest(dot(direction, point) for point in points)
 
 
 def on_the_axes(lengths: list[fmpq]) -> Rows:
     """±lengths[k] on axis k and zeros elsewhere."""
-    zero = [fmpq(0)] * len(lengths)
-    return [[*zero[:k], sign * x, *zero[k + 1 :]] for k, x in enumerate(lengths) for sign in (1, -1)]
+    return [[sign * x for x in row] for row in diagonal(lengths) for sign in (1, -1)]
 
 
 def every_sign(lengths: list[fmpq]) -> Rows:

@@ -59,7 +59,7 @@ class RowNorm(Gauge):
             heights = points[here] @ rows.T
             np.abs(heights, out=heights)
             slack = errors[here] * (1 + 2.0**-40) + np.abs(points[here]) * ((rows.shape[1] + 2) * 2.0**-52)
-            values[here] = _power_norm(heights, self.exponent)
+            values[here] = power_norm(heights, self.exponent)
             bounds[here] = self._largest_change(slack) + values[here] * (self._summed + 64) * 2.0**-52
         return values, bounds
 
@@ -75,7 +75,7 @@ class RowNorm(Gauge):
         sizes = np.abs(self._float_rows)
         if math.isinf(self.exponent):
             return np.asarray(slack @ sizes.max(axis=0)) * (1 + 2.0**-40)
-        return _power_norm(slack @ sizes.T, self.exponent) * (1 + 2.0**-40)
+        return power_norm(slack @ sizes.T, self.exponent) * (1 + 2.0**-40)
 
     @cached_property
     def _float_rows(self) -> NDArray[np.float64]:
@@ -144,10 +144,12 @@ def _power_norm_of_balls(values: Sequence[arb], exponent: float) -> arb:
     return sum((size ** arb(exponent) for size in sizes), arb(0)) ** (1 / arb(exponent))
 
 
-def _power_norm(lengths: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+def power_norm(lengths: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
     """The same of non-negative numbers along the last axis, divided by the longest first so that nothing overflows."""
+    if exponent == 1:
+        return np.asarray(np.sum(lengths, axis=-1))
     longest = np.max(lengths, axis=-1)
     if math.isinf(exponent):
         return np.asarray(longest)
-    shares = lengths / np.where(longest > 0, longest, 1.0)[:, None]
+    shares = lengths / np.where(longest > 0, longest, 1.0)[..., None]
     return np.asarray(longest * np.sum(shares**exponent, axis=-1) ** (1 / exponent))

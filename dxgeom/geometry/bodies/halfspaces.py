@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -16,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.exact_polytope import ExactPolytope, one_of_each_pair, polytope_of_halfspaces
-from dxgeom.geometry.bodies.exact_rows import Rows, rationals, reciprocals
+from dxgeom.geometry.bodies.exact_rows import Rows, dot, highest, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points, rounded_planes
 from dxgeom.numeric.canonical_digest import own_numbers
-from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix
-from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_up
+from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 
 class Corners(NamedTuple):
@@ -68,11 +67,7 @@ class HalfspacePolytope(ConvexBody):
         return np.asarray(np.max(np.asarray(directions) @ self.corners.places.T, axis=-1) * self.corners.stretch)
 
     def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        rows = zip(self.normals.tolist(), self.heights.tolist(), strict=True)
-        return max(
-            abs(sum((rational(a) * x for a, x in zip(normal, point, strict=True)), fmpq(0))) / rational(height)
-            for normal, height in rows
-        )
+        return max(abs(dot(row, point)) for row in self.certified_gauge.rows.tolist())
 
     @cached_property
     def certified_gauge(self) -> RowNorm:
@@ -83,9 +78,7 @@ class HalfspacePolytope(ConvexBody):
         return [[rational(x) for x in row] for row in vertices]
 
     def exact_facets(self) -> Rows:
-        rows = zip(self.normals.tolist(), rationals(self.heights), strict=True)
-        half = [[rational(a) / height for a in normal] for normal, height in rows]
-        return half + [[-a for a in row] for row in half]
+        return [[sign * a for a in row] for sign in (1, -1) for row in self.certified_gauge.rows.tolist()]
 
     @property
     def polytope_around(self) -> SymmetricPolytope:
@@ -134,12 +127,9 @@ class HalfspacePolytope(ConvexBody):
 def halfspaces_around(polytope: ExactPolytope) -> HalfspacePolytope:
     """Its facets in float64. Guarantee: *contains* the polytope, heights rounded up after the normals moved."""
     normals = np.array(one_of_each_pair(polytope.normals), dtype=np.float64)
-    heights = [max(_dot(row, vertex) for vertex in polytope.vertices) for row in normals.tolist()]
-    return HalfspacePolytope(normals, np.array([round_up(height) for height in heights]))
-
-
-def _dot(row: Sequence[float], vertex: Sequence[Fraction]) -> Fraction:
-    return sum((Fraction(a) * x for a, x in zip(row, vertex, strict=True)), Fraction(0))
+    vertices = [[rational(x) for x in vertex] for vertex in polytope.vertices]
+    heights = [highest(rationals(row), vertices) for row in normals]
+    return HalfspacePolytope(normals, np.array([value_rounded_up(height) for height in heights]))
 
 
 def _moves(polar: SymmetricPolytope, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
-from flint import fmpq
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody, Powers
-from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, on_the_axes, rationals, reciprocals
-from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.bodies.round_bodies import check_lengths, shares_of
+from dxgeom.geometry.bodies.axis_ball import AxisBall, check_lengths
+from dxgeom.geometry.bodies.body import Powers
 from dxgeom.numeric.canonical_digest import own_numbers
-from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, total
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class PowerBall(ConvexBody):
+class PowerBall(AxisBall):
     """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; ``exponent``: p, from 1 to ∞.
 
     Volume Π 2r_k · Γ(1 + 1/p)^m / Γ(1 + m/p). A vector of independent x_k with density ∝ exp(−|x|^p) has a direction
@@ -40,49 +33,6 @@ class PowerBall(ConvexBody):
         check_lengths(self.radii)
         if not self.exponent >= 1:
             raise NotANormBall(f"the ball of ℓp is convex for p from 1 to infinity, found {self.exponent}")
-
-    @property
-    def dimension(self) -> int:
-        return len(self.radii)
-
-    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        return _power_norm(np.abs(np.asarray(points)) / self.radii, self.exponent)
-
-    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        p = self.exponent
-        dual = math.inf if p == 1 else 1.0 if math.isinf(p) else p / (p - 1)
-        return _power_norm(np.abs(np.asarray(directions)) * self.radii, dual)
-
-    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        shares = shares_of(point, self.radii)
-        if math.isinf(self.exponent):
-            return largest(shares)
-        p = Fraction(self.exponent)
-        powers = total(power(share, p) for share in shares)
-        return power(powers, 1 / p)
-
-    @cached_property
-    def certified_gauge(self) -> RowNorm:
-        return RowNorm(reciprocals(self.radii), self.exponent)
-
-    def exact_corners(self) -> Rows | None:
-        match self.exponent:
-            case 1:
-                return on_the_axes(rationals(self.radii))
-            case math.inf:
-                return every_sign(rationals(self.radii))
-            case _:
-                return None
-
-    def exact_facets(self) -> Rows | None:
-        rates = [1 / radius for radius in rationals(self.radii)]
-        match self.exponent:
-            case 1:
-                return every_sign(rates)
-            case math.inf:
-                return on_the_axes(rates)
-            case _:
-                return None
 
     @property
     def powers(self) -> Powers:
@@ -113,12 +63,3 @@ class PowerBall(ConvexBody):
             return np.diag(self.radii**2 / 3)
         logarithm = math.lgamma(3 / p) + math.lgamma(m / p) - math.lgamma(1 / p) - math.lgamma((m + 2) / p)
         return np.diag(self.radii**2 * (math.exp(logarithm) * m / (m + 2)))
-
-
-def _power_norm(lengths: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
-    """(Σ lengths^p)^(1/p) along the last axis, divided by the longest first so that nothing overflows."""
-    longest = np.max(lengths, axis=-1)
-    if math.isinf(exponent):
-        return np.asarray(longest)
-    shares = lengths / np.where(longest > 0, longest, 1.0)[..., None]
-    return np.asarray(longest * np.sum(shares**exponent, axis=-1) ** (1 / exponent))

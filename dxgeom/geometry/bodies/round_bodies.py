@@ -14,26 +14,19 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
+from dxgeom.geometry.bodies.axis_ball import AxisBall, check_lengths
 from dxgeom.geometry.bodies.body import DEGREES, ConvexBody, Powers
-from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, image_of, on_the_axes, rationals, reciprocals
+from dxgeom.geometry.bodies.exact_rows import image_of
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.canonical_digest import own_numbers
-from dxgeom.numeric.exact_numbers import (
-    ExactNumber,
-    largest,
-    power,
-    rational,
-    rational_matrix,
-    solve_rationally,
-    total,
-)
+from dxgeom.numeric.exact_numbers import ExactNumber, power, rational_matrix, solve_rationally
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Box(ConvexBody):
+class Box(AxisBall):
     """|v_k| ≤ half_widths[k] for every k: the stretched ball of ℓ∞."""
 
     half_widths: NDArray[np.float64]
@@ -42,32 +35,9 @@ class Box(ConvexBody):
         own_numbers(self, "half_widths")
         check_lengths(self.half_widths)
 
-    @property
-    def dimension(self) -> int:
-        return len(self.half_widths)
-
-    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.max(np.abs(np.asarray(points)) / self.half_widths, axis=-1))
-
-    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.abs(np.asarray(directions)) @ self.half_widths)
-
-    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        return largest(shares_of(point, self.half_widths))
-
-    @cached_property
-    def certified_gauge(self) -> RowNorm:
-        return RowNorm(reciprocals(self.half_widths), math.inf)
-
     def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
         sizes = (np.abs(points) + errors) / self.half_widths
         return np.asarray(sizes.max(axis=1) * (1 + 4 * UNIT_ROUNDOFF))
-
-    def exact_corners(self) -> Rows:
-        return every_sign(rationals(self.half_widths))
-
-    def exact_facets(self) -> Rows:
-        return on_the_axes([1 / length for length in rationals(self.half_widths)])
 
     @property
     def powers(self) -> Powers:
@@ -93,7 +63,7 @@ class Box(ConvexBody):
 
 @final
 @dataclass(frozen=True, eq=False)
-class CrossPolytope(ConvexBody):
+class CrossPolytope(AxisBall):
     """Σ_k |v_k|/radii[k] ≤ 1: the stretched ball of ℓ₁, whose noise is independent Laplace noise."""
 
     radii: NDArray[np.float64]
@@ -102,32 +72,9 @@ class CrossPolytope(ConvexBody):
         own_numbers(self, "radii")
         check_lengths(self.radii)
 
-    @property
-    def dimension(self) -> int:
-        return len(self.radii)
-
-    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.sum(np.abs(np.asarray(points)) / self.radii, axis=-1))
-
-    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(np.max(np.abs(np.asarray(directions)) * self.radii, axis=-1))
-
-    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
-        return total(shares_of(point, self.radii))
-
-    @cached_property
-    def certified_gauge(self) -> RowNorm:
-        return RowNorm(reciprocals(self.radii), 1)
-
     def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
         sizes = (np.abs(points) + errors) / self.radii
         return np.asarray(sizes.sum(axis=1) * (1 + (len(self.radii) + 4) * UNIT_ROUNDOFF))
-
-    def exact_corners(self) -> Rows:
-        return on_the_axes(rationals(self.radii))
-
-    def exact_facets(self) -> Rows:
-        return every_sign([1 / length for length in rationals(self.radii)])
 
     @property
     def powers(self) -> Powers:
@@ -226,14 +173,3 @@ class Ellipsoid(ConvexBody):
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return np.asarray(self.axes @ self.axes.T / (self.dimension + 2))
-
-
-def shares_of(point: Sequence[fmpq], lengths: NDArray[np.float64]) -> list[fmpq]:
-    """|v_k|/lengths[k], exactly."""
-    return [abs(x) / rational(length) for x, length in zip(point, lengths.tolist(), strict=True)]
-
-
-def check_lengths(lengths: NDArray[np.float64]) -> None:
-    """Refuse lengths (m,) that make no body. Raises: NotANormBall."""
-    if lengths.ndim != 1 or lengths.size == 0 or not np.all((lengths > 0) & np.isfinite(lengths)):
-        raise NotANormBall(f"a body's lengths are positive and finite, found {lengths}")

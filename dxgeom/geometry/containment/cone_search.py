@@ -10,6 +10,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from dxgeom.geometry.bodies.exact_rows import dot, rationals
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational, rational_matrix, value_rounded_up
 
 MOST_CONES = 1 << 16
@@ -46,7 +47,7 @@ def is_nowhere_longer(first: Norm, second: Norm, dual: Norm, shape: NDArray[np.f
     rationals or balls.
     """
     proof, size = _Proof(first, second, dual, shape), len(shape)
-    if proof.is_longer([rational(x) for x in _far_point(first, second, shape).tolist()]):
+    if proof.is_longer(rationals(_far_point(first, second, shape))):
         return False
     if size > MOST_DIMENSIONS or not proof.spans:
         return None
@@ -119,11 +120,10 @@ class _Proof:
 
     def is_done(self, cone: NDArray[np.float64], normal: NDArray[np.float64]) -> bool:
         """Whether n ≠ 0 and ‖n‖*·‖g‖₁ ≤ n·g for every edge g."""
-        direction = [rational(x) for x in normal.tolist()]
+        direction = rationals(normal)
         length = rational(value_rounded_up(self._dual.exact(direction)))
         return any(direction) and all(
-            length * bound <= sum((n * x for n, x in zip(direction, place, strict=True)), fmpq(0))
-            for place, bound in map(self._place_and_bound, cone)
+            length * bound <= dot(direction, place) for place, bound in map(self._place_and_bound, cone)
         )
 
     def _place_and_bound(self, edge: NDArray[np.float64]) -> tuple[list[fmpq], fmpq]:

@@ -11,7 +11,7 @@ import numpy as np
 from flint import fmpq_mat
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.bodies.body import ConvexBody, exact_axes
+from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, blocks_of
 from dxgeom.geometry.bodies.exact_rows import Rows, rationals
 from dxgeom.geometry.containment.cone_search import Norm, is_nowhere_longer
@@ -59,8 +59,9 @@ def _contains_undivided(outer: ConvexBody, rows: Rows, inner: ConvexBody) -> boo
     powers = _by_hoelder(outer, rows, inner)
     if powers is not None:
         return powers
-    wide, narrow = exact_axes(outer), exact_axes(inner)
-    if wide is not None and narrow is not None:
+    wide_axes, narrow_axes = outer.axes_of_ball, inner.axes_of_ball
+    if wide_axes is not None and narrow_axes is not None:
+        wide, narrow = rational_matrix(wide_axes.tolist()), rational_matrix(narrow_axes.tolist())
         image = fmpq_mat(rows) * narrow
         return _is_positive_semidefinite((wide * wide.transpose() - image * image.transpose()).tolist())
     refusal: TooLarge | CertificateRefused | None = None

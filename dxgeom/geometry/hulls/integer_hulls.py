@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,14 +30,6 @@ def integer_hull(points: NDArray[np.int64], limits: HullLimits | None = None) ->
     half = np.unique((points * np.sign(leading)[:, None])[leading != 0], axis=0)
     corners = half[extreme_points(half.astype(np.float64), limits)]
     fan = proved_fan(np.vstack([corners, -corners]), limits)
-    if not _holds(fan, half):
+    if not fan.holds(half):
         raise CertificateRefused("a point lies outside the hull that was found of it")
     return fan
-
-
-def _holds(fan: Fan, points: NDArray[np.int64]) -> bool:
-    """Whether every point is under every facet; by symmetry its opposite is too."""
-    largest = max(abs(int(entry)) for entry in fan.normals.ravel())
-    kind: Any = np.int64 if largest * int(np.abs(points).max()) * points.shape[1] < 2**62 else object
-    heights = np.abs(points.astype(kind) @ fan.normals.T.astype(kind)).max(axis=0)
-    return bool(np.all(heights <= fan.volumes))

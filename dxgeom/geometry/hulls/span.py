@@ -1,18 +1,16 @@
-"""The subspace that differences span, and hulls that are flat: some coordinates follow exactly from others."""
+"""The subspace that differences span: some coordinates may follow exactly from others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.numeric.integer_solve import solve_exactly
-from dxgeom.numeric.qhull import HullLimits
+from dxgeom.numeric.qhull import far_apart
 
 _DEPENDENT = 1e-9
 
@@ -25,41 +23,6 @@ class SpannedSpace(NamedTuple):
     combinations: NDArray[Any]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class HullInSpan:
-    """The hull of differences within the subspace they span: a norm there, and infinite beside it.
-
-    ``body`` lives in the coordinates ``span.pivots``; ``span.combinations`` carries its points, and its noise, to all
-    K.
-    """
-
-    span: SpannedSpace
-    body: SymmetricPolytope
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the differences span less than all coordinates."""
-        return len(self.span.pivots) < len(self.span.combinations)
-
-    def gauge(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``‖v‖`` of integer points (P, K), up to the rounding of float64; infinite off the span, which is exact."""
-        places = points[:, self.span.pivots]
-        beside = np.any(places.astype(object) @ self.span.combinations.T != points, axis=1)
-        return np.where(beside, np.inf, self.body.gauge(places))
-
-
-def hull_in_span(
-    differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int, limits: HullLimits | None = None
-) -> HullInSpan:
-    """The polytope around all ±differences[e]/bounds[e] (E, K), flat or not, in at most ``most`` dimensions.
-
-    Guarantee: *every difference is inside*, see :func:`hull_of_differences`. Raises: as that and :func:`span_of`.
-    """
-    span = span_of(differences, bounds, most)
-    return HullInSpan(span, hull_of_differences(differences[:, span.pivots], bounds, limits))
-
-
 def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: int) -> SpannedSpace:
     """The span of integer differences (E, K); pivots are queries that stay far apart when divided by the bounds (E,).
 
@@ -69,7 +32,7 @@ def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: i
     points = differences / bounds[:, None]
     pivots = _independent_columns(points, most)
     independent = differences[:, pivots]
-    rows = _independent_rows(points[:, pivots])
+    rows = far_apart(points[:, pivots] / np.max(np.abs(points[:, pivots]), axis=0))
     determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
     if determinant[0] == 0:
         raise NotANormBall("the queries are too nearly dependent to tell their span")
@@ -95,20 +58,6 @@ def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.i
         direction = left[:, longest] / lengths[longest]
         left = left - np.outer(direction, direction @ left)
         left[:, chosen] = 0
-
-
-def _independent_rows(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """As many rows as columns, chosen like the columns."""
-    left = points / np.max(np.abs(points), axis=0)
-    chosen = []
-    for _ in range(points.shape[1]):
-        lengths = np.linalg.norm(left, axis=1)
-        longest = int(lengths.argmax())
-        chosen.append(longest)
-        if lengths[longest] > 0:
-            direction = left[longest] / lengths[longest]
-            left = left - np.outer(left @ direction, direction)
-    return np.array(chosen, dtype=np.int64)
 
 
 def _check_dependence(

@@ -237,8 +237,8 @@ def in_parallel(
     Args: ``labels`` (N,): the block of each record type, as a policy with ``partition`` or an attribute that no rule
     speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
     indices.
-    Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two, or a part was
-    made for other records, or is a sequence: make a sequence of parallels instead, which says the same.
+    Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two; else as
+    :class:`Parallel`.
     """
     require(name, str, "name", _NAME)
     require_function(make, "make", "pass one that makes a mechanism of a block's metric and its records' indices")

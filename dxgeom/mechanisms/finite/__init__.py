@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.finite.private_table import (
         PrivateTable as PrivateTable,
         honouring as honouring,
+        repaired as repaired,
         require_hidden as require_hidden,
         rounded_and_mixed as rounded_and_mixed,
     )
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         RatioSolution as RatioSolution,
         least_cost_rows as least_cost_rows,
     )
-    from dxgeom.mechanisms.finite.remap import bayes_remap as bayes_remap, remapped_loss as remapped_loss
-    from dxgeom.mechanisms.finite.spanner import greedy_spanner as greedy_spanner
+    from dxgeom.mechanisms.finite.finite_mechanism import bayes_remap as bayes_remap, remapped_loss as remapped_loss
+    from dxgeom.mechanisms.finite.optimal_tables import greedy_spanner as greedy_spanner
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

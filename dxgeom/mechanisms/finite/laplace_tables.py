@@ -9,9 +9,10 @@ from flint import arb, arb_mat, ctx
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
+from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, repaired
 from dxgeom.mechanisms.finite.ratio_bounds import (
     LAW_BITS,
+    TOGETHER,
     likelihood_ratio_bounds,
     odds_below,
     require_metric_and_spend,
@@ -93,8 +94,7 @@ def finite_laplace(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> Pri
         weights = [
             [max(_middle(scale * ball), Fraction(0)) for scale, ball in zip(scales, row, strict=True)] for row in balls
         ]
-    law = rounded_and_mixed(weights, likelihood_ratio_bounds(metric, spend))
-    return honouring(metric, law, "finite Laplace", spend)
+    return repaired(metric, likelihood_ratio_bounds(metric, spend), weights, "finite Laplace", spend)
 
 
 def halved_exponential(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> PrivateTable:
@@ -107,9 +107,7 @@ def halved_exponential(metric: VerifiedMetric, spend: Fraction = Fraction(1)) ->
     require_metric_and_spend(metric, spend)
     with ctx.workprec(_PRECISION):
         weights = [[_middle(ball) for ball in row] for row in _kernel(metric, spend / 2)]
-    return honouring(
-        metric, rounded_and_mixed(weights, likelihood_ratio_bounds(metric, spend)), "halved exponential", spend
-    )
+    return repaired(metric, likelihood_ratio_bounds(metric, spend), weights, "halved exponential", spend)
 
 
 def _kernel(metric: VerifiedMetric, spend: Fraction) -> list[list[arb]]:
@@ -119,12 +117,12 @@ def _kernel(metric: VerifiedMetric, spend: Fraction) -> list[list[arb]]:
     places = np.arange(metric.size)
     distances = metric.distance(places[:, None], places[None, :])
     if np.any((distances == 0) & (places[:, None] != places[None, :])):
-        raise UnboundedLoss("two secrets have distance 0, so that no answer may tell them apart: list one of them only")
+        raise UnboundedLoss(TOGETHER)
     with ctx.workprec(_PRECISION):
         rate = arb(spend.numerator) / spend.denominator
         return [[(-rate * arb(entry)).exp() if np.isfinite(entry) else arb(0) for entry in row] for row in distances]
 
 
 def _middle(ball: arb) -> Fraction:
-    mantissa, exponent = ball.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    middle = ball.mid().fmpq()
+    return Fraction(int(middle.p), int(middle.q))

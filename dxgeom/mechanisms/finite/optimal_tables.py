@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from dxgeom.arguments import array_of, require, require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior, require_prior
-from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
-from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds
+from dxgeom.mechanisms.finite.private_table import PrivateTable, repaired
+from dxgeom.mechanisms.finite.ratio_bounds import TOGETHER, likelihood_ratio_bounds
 from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
-from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 
 LARGEST_PROGRAMME = 400_000
 """Constraints: about a hundred points of the plane, or more on a line or a graph."""
-_TOGETHER = "two secrets have distance 0, so that no answer may tell them apart: list one of them only"
+_ROUNDING = 1e-12
 
 
 def optimal_table(
@@ -53,11 +52,8 @@ def optimal_table(
             f"{len(pairs):,} pairs and {guesses} answers make {2 * len(pairs) * guesses:,} constraints, more than "
             f"{LARGEST_PROGRAMME:,}; allow a larger stretch, or take a bracketed table"
         )
-    if np.any(bounds == 0):
-        raise UnboundedLoss(_TOGETHER)
     solution = _solve(_costs(prior, losses), pairs, bounds * float(spend / stretch))
-    law = rounded_and_mixed([[Fraction(chance) for chance in row] for row in solution.tolist()], hidden)
-    return honouring(metric, law, "optimal table", spend)
+    return repaired(metric, hidden, _exactly(solution), "optimal table", spend)
 
 
 class Bracket(NamedTuple):
@@ -83,14 +79,11 @@ def bracketed_table(
     if min(map(min, losses)) < 0:
         raise UnsupportedCombination("a bracket is relative to the loss, so losses are not negative: add a constant")
     pairs, bounds = _constraints(metric, 1.0)
-    if np.any(bounds == 0):
-        raise UnboundedLoss(_TOGETHER)
     if len(np.unique(pairs)) < metric.size:
         raise UnsupportedCombination("a secret that the metric hides among no others is answered exactly: leave it out")
     costs = _costs(prior, losses)
     solution = least_cost_rows(costs, pairs[:, 0], pairs[:, 1], bounds * float(spend), gap)
-    law = rounded_and_mixed([[Fraction(chance) for chance in row] for row in solution.rows.tolist()], hidden)
-    return Bracket(honouring(metric, law, "bracketed table", spend), solution.least)
+    return Bracket(repaired(metric, hidden, _exactly(solution.rows), "bracketed table", spend), solution.least)
 
 
 def _require_losses(metric: VerifiedMetric, prior: Prior, losses: Losses) -> int:
@@ -108,13 +101,18 @@ def _costs(prior: Prior, losses: Losses) -> NDArray[np.float64]:
 
 
 def _constraints(metric: VerifiedMetric, stretch: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Pairs (E, 2) of a spanner and their distances."""
-    blocks = list(metric.metric.generating_pairs())
-    first = np.concatenate([block.first for block in blocks] or [np.empty(0, dtype=np.int64)])
-    second = np.concatenate([block.second for block in blocks] or [np.empty(0, dtype=np.int64)])
-    lengths = np.concatenate([block.bound for block in blocks] or [np.empty(0)])
+    """Pairs (E, 2) of a spanner and their distances. Raises: UnboundedLoss for a distance of 0."""
+    nothing = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+    blocks = zip(nothing, *metric.metric.generating_pairs(), strict=True)
+    first, second, lengths = (np.concatenate(parts) for parts in blocks)
+    if np.any(lengths == 0):
+        raise UnboundedLoss(TOGETHER)
     kept = greedy_spanner(metric.size, first, second, lengths, stretch)
     return np.column_stack([first[kept], second[kept]]), lengths[kept]
+
+
+def _exactly(rows: NDArray[np.float64]) -> list[list[Fraction]]:
+    return [[Fraction(chance) for chance in row] for row in rows.tolist()]
 
 
 def _solve(costs: NDArray[np.float64], pairs: NDArray[np.int64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,3 +135,32 @@ def _solve(costs: NDArray[np.float64], pairs: NDArray[np.int64], bounds: NDArray
     scale = float(np.abs(costs).max()) or 1.0
     solution = minimise_linear(costs.ravel() / scale, ratios, sums, np.ones(secrets))
     return np.maximum(solution.reshape(secrets, guesses), 0.0)
+
+
+def greedy_spanner(
+    size: int,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    stretch: float,
+) -> NDArray[np.int64]:
+    """Which of these pairs to keep so that each has a path at most ``stretch`` times as long: indices, shortest first.
+
+    Each pair is kept unless those kept so far already have such a path. Of pairs that generate a metric, what is kept
+    reaches every distance of it within the stretch. With stretch 1 the pairs remain that lie on no other's way, up to a
+    relative 1e-12 for the rounding of distances.
+    Guarantee: *approximate within* float64; a mechanism built on it has to be checked on the metric's own pairs.
+    Source: Althöfer, Das, Dobkin, Joseph & Soares 1993; for mechanisms Bordenabe, Chatzikokolakis & Palamidessi 2014.
+    """
+    distances = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
+    kept = []
+    for pair in np.argsort(lengths, kind="stable").tolist():
+        length = float(lengths[pair])
+        if distances[first[pair], second[pair]] > length * stretch * (1 + _ROUNDING):
+            kept.append(pair)
+            for x, y in ((first[pair], second[pair]), (second[pair], first[pair])):
+                before, after = distances[:, x] + length, distances[y]
+                nearer = np.ix_(before < distances[:, y], after + length < distances[x])
+                ways = before[nearer[0]] + after[nearer[1]]
+                distances[nearer] = np.minimum(distances[nearer], ways)
+    return np.array(kept, dtype=np.int64)

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import TypeAlias, final
 
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
-from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior, bayes_remap
 from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelihood_ratio_bounds
-from dxgeom.mechanisms.finite.remap import bayes_remap
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+
+Weights: TypeAlias = Sequence[Sequence[Fraction]]
 
 _DOOR = object()
 _GRID = 192
@@ -29,7 +30,7 @@ _ATTEMPTS = 8
 @final
 @dataclass(frozen=True, eq=False)
 class PrivateTable(SecretMechanism[int]):
-    """A finite mechanism that was found to honour a metric; only :func:`honouring` makes one.
+    """A finite mechanism that was found to honour a metric; only :func:`honouring` and :func:`repaired` make one.
 
     Guarantee: replacing the secret i by j changes the odds of any answer by at most e^(spend·d(i, j)), decided in
     exact rationals on the metric's generating pairs. Unlike additive noise it serves this one spend.
@@ -84,7 +85,7 @@ def require_hidden(hidden: LikelihoodRatioBounds, law: FiniteMechanism) -> None:
         )
 
 
-def rounded_and_mixed(weights: Sequence[Sequence[Fraction]], hidden: LikelihoodRatioBounds) -> FiniteMechanism:
+def rounded_and_mixed(weights: Weights, hidden: LikelihoodRatioBounds) -> FiniteMechanism:
     """A law near these weights that hides the odds *exactly*: rounded to a grid and mixed with a little uniform.
 
     Rounding breaks odds that are met with equality, above all of tiny probabilities. A share η of the uniform law over
@@ -101,6 +102,13 @@ def rounded_and_mixed(weights: Sequence[Sequence[Fraction]], hidden: LikelihoodR
             return law
         share = 2 * share + 1
     raise CertificateRefused("these probabilities are too far from hiding the metric for a small repair")
+
+
+def repaired(
+    metric: VerifiedMetric, hidden: LikelihoodRatioBounds, weights: Weights, name: str, spend: Fraction
+) -> PrivateTable:
+    """The mechanism of a law near these weights that hides spend·d, ``hidden``. Raises: as rounded_and_mixed."""
+    return PrivateTable(name, metric, rounded_and_mixed(weights, hidden), spend, _DOOR)
 
 
 def _on_grid(row: Sequence[Fraction]) -> list[int]:

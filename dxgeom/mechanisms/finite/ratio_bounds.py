@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache
 from typing import TypeAlias, final
 
 from flint import arb, ctx, fmpq
@@ -23,6 +23,7 @@ LARGEST_TABLE = 2048
 """Secrets of a finite mechanism: its table, and the check of every pair, grow with their square."""
 _FURTHEST = 1024
 """Nats; what is further apart is hidden this well, so that the odds stay numbers of a few thousand bits."""
+TOGETHER = "two secrets have distance 0, so that no answer may tell them apart: list one of them only"
 
 Excess: TypeAlias = tuple[int, int, int]
 """Secrets x, y and an answer z with P(z | x) > most·P(z | y)."""
@@ -50,20 +51,13 @@ def odds_below(distance: Fraction, bits: int = HIDDEN_BITS) -> Fraction:
 @final
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatioBounds:
-    """``most[k]`` bounds P(z | x)/P(z | y) both ways for the secrets x = first[k], y = second[k] and every answer z.
+    """For each (x, y, most) of the ``pairs``, most bounds P(z | x)/P(z | y) both ways for every answer z.
 
     Pairs that generate a metric are enough: bounds multiply along a shortest path.
     """
 
     secrets: int
-    first: tuple[int, ...] = field(repr=False)
-    second: tuple[int, ...] = field(repr=False)
-    most: tuple[Fraction, ...] = field(repr=False)
-
-    @cached_property
-    def pairs(self) -> tuple[tuple[int, int, Fraction], ...]:
-        """(x, y, most), each unordered pair once."""
-        return tuple(zip(self.first, self.second, self.most, strict=True))
+    pairs: tuple[tuple[int, int, Fraction], ...] = field(repr=False)
 
     def excess(self, law: FiniteMechanism) -> Excess | None:
         """A pair and an answer whose odds exceed their bound, or None: decided *exactly*, pair by pair.
@@ -102,18 +96,11 @@ def likelihood_ratio_bounds(metric: VerifiedMetric, spend: Fraction = Fraction(1
     require_metric_and_spend(metric, spend)
     if metric.size > LARGEST_TABLE:
         raise TooLarge(f"a finite mechanism has at most {LARGEST_TABLE:,} secrets, the metric {metric.size:,}")
-    first: list[int] = []
-    second: list[int] = []
-    most: list[Fraction] = []
-    known: dict[float, Fraction] = {}
+    odds = cache(lambda bound: odds_below(Fraction(bound) * spend))
+    pairs: list[tuple[int, int, Fraction]] = []
     for block in metric.metric.generating_pairs():
-        first += block.first.tolist()
-        second += block.second.tolist()
-        for bound in block.bound.tolist():
-            if bound not in known:
-                known[bound] = odds_below(Fraction(bound) * spend)
-            most.append(known[bound])
-    return LikelihoodRatioBounds(metric.size, tuple(first), tuple(second), tuple(most))
+        pairs += zip(block.first.tolist(), block.second.tolist(), map(odds, block.bound.tolist()), strict=True)
+    return LikelihoodRatioBounds(metric.size, tuple(pairs))
 
 
 def likelihood_ratio_bounds_of_table(table: Sequence[Sequence[Fraction | float]]) -> LikelihoodRatioBounds:
@@ -125,4 +112,4 @@ def likelihood_ratio_bounds_of_table(table: Sequence[Sequence[Fraction | float]]
         raise DxgeomError("odds form a symmetric square table")
     if any(most < 1 for _, _, most in kept):
         raise DxgeomError("odds that stay hidden are at least 1")
-    return LikelihoodRatioBounds(size, tuple(p[0] for p in kept), tuple(p[1] for p in kept), tuple(p[2] for p in kept))
+    return LikelihoodRatioBounds(size, tuple(kept))

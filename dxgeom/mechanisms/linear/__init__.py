@@ -11,7 +11,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import biased as biased, shapes as shapes
-    from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism
+    from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
         hiding as hiding,
         largest_load as largest_load,
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
         optimal_laplace as optimal_laplace,
         with_scales as with_scales,
     )
-    from dxgeom.mechanisms.linear.laplace_strategies import (
+    from dxgeom.mechanisms.linear.laplace import (
         equal_shares as equal_shares,
         one_scale as one_scale,
         proportional_shares as proportional_shares,
     )
     from dxgeom.mechanisms.linear.lattice import LatticeQueries as LatticeQueries, on_lattice as on_lattice
-    from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates as max_min_fair_rates
+    from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates as max_min_fair_rates
     from dxgeom.mechanisms.linear.query_changes import QueryChange as QueryChange
     from dxgeom.mechanisms.linear.reciprocal_program import (
         ReciprocalSolution as ReciprocalSolution,

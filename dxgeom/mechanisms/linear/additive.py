@@ -154,6 +154,12 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         ]
 
 
+def without_noise(name: str, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """The exact answers, where nobody protected can influence any of them."""
+    nobody = np.zeros(len(sensitivity.queries.names), dtype=bool)
+    return AdditiveMechanism(name, sensitivity, None, DiagonalMixing(nobody))
+
+
 def _noise_of_each(mixing: NDArray[Any] | DiagonalMixing, noise: list[int]) -> list[Fraction]:
     if isinstance(mixing, DiagonalMixing):
         return mixing.noise_of_each(noise)

@@ -1,4 +1,4 @@
-"""Laplace noise with optimal scales, and the ordinary ε-differentially private baseline."""
+"""Laplace noise with optimal scales, and the baselines: ordinary ε-differential privacy, and the literature's rules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.max_min_rates import max_min_fair_rates
-from dxgeom.mechanisms.linear.reciprocal_program import minimise_under_heaviest
+from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, minimise_under_heaviest
 from dxgeom.mechanisms.linear.scale_groups import group_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.diameters import l1_diameter_of_tables, smallest_distance
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+
+_SPENT = 1e-12
+"""A difference that has this part of its bound left has nothing left."""
 
 
 def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> AdditiveMechanism:
@@ -29,7 +31,7 @@ def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     """
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("laplace", sensitivity, None, DiagonalMixing(noisy))
+        return without_noise("laplace", sensitivity)
     rates = group_scales(sensitivity, _weights(sensitivity, importance))
     found = minimise_under_heaviest(rates.heaviest, rates.cost)
     return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found.rates))
@@ -44,7 +46,7 @@ def max_min_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     """
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("laplace", sensitivity, None, DiagonalMixing(noisy))
+        return without_noise("laplace", sensitivity)
     rates = group_scales(sensitivity, _weights(sensitivity, importance))
     found = max_min_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))
     return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found))
@@ -63,7 +65,7 @@ def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:
     varying = ranges > 0
     epsilon = smallest_distance(sensitivity.metric.metric)
     if not np.any(varying) or not np.isfinite(epsilon):
-        return AdditiveMechanism("epsilon-dp", sensitivity, None, DiagonalMixing(varying & False))
+        return without_noise("epsilon-dp", sensitivity)
     spread = l1_diameter_of_tables(tables, np.where(varying, 1 / np.where(varying, ranges, 1), 0.0))
     return with_scales("epsilon-dp", sensitivity, varying, ranges[varying] * spread / epsilon)
 
@@ -81,6 +83,8 @@ def with_scales(
 
     The two products below lose at most 2⁻⁵³ each, which the factor 1 + 4·2⁻⁵³ more than makes up for.
     """
+    if not np.any(noisy):
+        return without_noise(name, sensitivity)
     rates = np.zeros(len(noisy))
     rates[noisy] = 1 / scales
     load = sensitivity.changes.largest_load(rates)
@@ -88,3 +92,62 @@ def with_scales(
     if not (math.isfinite(load) and np.all(np.isfinite(scales))):
         raise CertificateRefused("no finite Laplace scales are large enough for the metric")
     return AdditiveMechanism(name, sensitivity, LaplaceNoise(scales), DiagonalMixing(noisy))
+
+
+def equal_shares(sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Every query gets 1/K of the metric.
+
+    Definition: c_k = K·max_e |Δ_e,k|/b_e, with K the number of queries that need noise.
+    Guarantee: feasibility re-established with all rounding errors counted against it.
+    Source: Kamalaruban et al. 2020, §4.2, strategy 1; corrected: constant queries use up no share.
+    """
+    noisy = sensitivity.of_each_query > 0
+    scales = sensitivity.of_each_query[noisy] * np.sum(noisy)
+    return with_scales("laplace-equal-shares", sensitivity, noisy, scales)
+
+
+def one_scale(sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Every answer gets noise of the same scale, in its own unit.
+
+    Definition: c = max_e ‖Δ_e‖₁/b_e, Δ_e in answer units.
+    Guarantee: feasibility re-established with all rounding errors counted against it.
+    Source: Kamalaruban et al. 2020, §4.2, strategy 2; corrected: constant queries are answered exactly.
+    """
+    noisy, steps = sensitivity.of_each_query > 0, sensitivity.queries.float_steps
+    scales = sensitivity.changes.largest_load(steps) / steps[noisy]
+    return with_scales("laplace-one-scale", sensitivity, noisy, scales)
+
+
+def proportional_shares(sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Every pair's budget is shared in proportion to what each query alone would use of it, again and again.
+
+    Definition: rates w start at 0, bounds r_e at b_e. A round takes c'_k = max_e |Δ_e,k|/r_e over the queries that are
+    not finished and the load l_e = Σ_k |Δ_e,k|/c'_k, and adds to w_k the least r_e/(l_e·c'_k) of the e that k changes;
+    what that uses of r_e is taken off. A query is finished when a difference of its own has nothing left; each round
+    finishes one at least. In the end c_k = 1/w_k.
+    Raises: TooLarge where differences are too many to list.
+    Guarantee: feasibility re-established with all rounding errors counted against it; at most K rounds.
+    Source: Kamalaruban et al. 2020, Algorithm 3; corrected: as printed it divides 0 by 0 where a budget is used up and
+    then overspends; here it runs on generating pairs, which hold every finite bound, and finished queries are left out.
+    """
+    noisy = sensitivity.of_each_query > 0
+    changes = np.abs(sensitivity.differences[:, noisy]).astype(np.float64)
+    left = sensitivity.bounds.copy()
+    rates, open_queries = np.zeros(changes.shape[1]), np.ones(changes.shape[1], dtype=bool)
+    while np.any(open_queries):
+        share = _round(changes[:, open_queries], left)
+        rates[open_queries] += share
+        left = left - changes[:, open_queries] @ share
+        used_up = left <= _SPENT * sensitivity.bounds
+        finished = np.any(changes[used_up] > 0, axis=0)
+        open_queries = open_queries & ~finished if np.any(finished & open_queries) else np.zeros_like(open_queries)
+    return with_scales("laplace-proportional-shares", sensitivity, noisy, 1 / rates)
+
+
+def _round(changes: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What one round adds to the rates of the queries that are not finished; none of them changes a used-up pair."""
+    moved = np.any(changes > 0, axis=1)
+    changes, left = changes[moved], left[moved]
+    alone = (changes / left[:, None]).max(axis=0)
+    crowding = (changes @ (1 / alone)) / left
+    return np.asarray(1 / (alone * np.where(changes > 0, crowding[:, None], 0.0).max(axis=0)))

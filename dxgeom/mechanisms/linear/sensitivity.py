@@ -42,18 +42,12 @@ class Sensitivity:
 
     @property
     def differences(self) -> NDArray[np.int64]:
-        """(E, K): all of them, int64, without zeros, one of each pair ±Δ.
-
-        Raises: TooLarge for workloads whose differences are too many to list.
-        """
+        """(E, K): all of them, int64, without zeros, one of each pair ±Δ. Raises: TooLarge where they are too many."""
         return self._listed.differences
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """(E,): the distance of each difference, rounded down.
-
-        Raises: TooLarge for workloads whose differences are too many to list.
-        """
+        """(E,): the distance of each difference, rounded down. Raises: as ``differences``."""
         return self._listed.bounds
 
     @property
@@ -104,8 +98,7 @@ def require_same_records(metric: VerifiedMetric, queries: LinearQueries, called:
         raise UnsupportedCombination(
             f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
         )
-    apart = metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe)
-    if apart:
+    if metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination(
             "the metric and the queries are about different universes: load both from one policy"
         )

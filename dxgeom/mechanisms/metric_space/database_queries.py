@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, final
 
 from dxgeom.errors import DxgeomError, UnsupportedCombination
+from dxgeom.mechanisms.contract.mechanism import digest_of
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.families.line import LineMetric
 
@@ -105,8 +105,7 @@ class DatabasePolicy:
         Source: Chatzikokolakis et al. 2013, Fact 5.
         """
         positions = tuple(i * self.step for i in range(self.answers(query)))
-        meaning = (self.individuals, self.step, self.largest, self.under, self.epsilon)
-        digest = hashlib.sha256(("database " + " ".join(map(str, meaning))).encode()).hexdigest()
+        digest = digest_of("database", self.individuals, self.step, self.largest, self.under, self.epsilon)
         title = f"{self.individuals} individuals under the {self.under} metric"
         line = LineMetric(positions, self.epsilon / self.sensitivity(query))
         return verify(line, title=title, fingerprint=digest, budget=budget)

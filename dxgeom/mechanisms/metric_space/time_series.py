@@ -78,7 +78,7 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
 
     def check(self, data: Sequence[int], spend: Fraction) -> None:
         proper = isinstance(data, (Sequence, np.ndarray)) and len(data) == self.readings
-        if not proper or not all(_is_whole(reading) for reading in data):
+        if not proper or not all(isinstance(one, WHOLE) and not isinstance(one, bool) for one in data):
             raise DataError(f"a series here has {self.readings} readings, integers in steps of {self.step}")
         if not spend > 0:
             raise UnsupportedCombination(f"a spend is positive, found {spend}")
@@ -129,7 +129,3 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
     if any((line.positions[0] / step).denominator != 1 for line in lines):
         raise UnsupportedCombination(f"the readings of a series are multiples of their step, here {step}")
     return SeriesMechanism(account_of(metric), len(lines), epsilon, step)
-
-
-def _is_whole(reading: object) -> bool:
-    return isinstance(reading, (int, np.integer)) and not isinstance(reading, bool)

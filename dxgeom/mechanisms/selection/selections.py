@@ -17,7 +17,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, RATES, SelectionLaw, largest, noisy_largest
+from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
@@ -129,5 +129,5 @@ def require_scores_fit(largest_score: int) -> None:
 
 def require_rate(largest_change: float | Fraction, spend: Fraction) -> None:
     """Raises: TooLarge when spend/largest_change leaves the range that a selection can use."""
-    if largest_change > 0 and not RATES[0] <= spend / Fraction(largest_change) <= RATES[1]:
-        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+    if largest_change > 0:
+        check_rate(spend / Fraction(largest_change))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import NUMBER, WHOLE, require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.linear.biased.common_change import changed_alike
+from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit
@@ -158,11 +157,9 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         """−max_k |m·q_k(x) − n·q_k(y)| of each database y, in units/m; exact."""
         records = int(counts.sum())
         truth = np.array(integer_totals(self.numerators, counts), dtype=np.int64)[:, None] * self.size
-        scores = [
-            -np.abs(truth - records * sum(self.numerators[:, column] for column in block.T)).max(axis=0)
-            for block in _blocks(databases, max(1, _SCORES_AT_ONCE // len(truth)))
-        ]
-        return np.concatenate(scores)
+        blocks = np.array_split(databases, -(-len(databases) * len(truth) // _SCORES_AT_ONCE))
+        modelled = (sum(self.numerators[:, column] for column in block.T) for block in blocks)
+        return np.concatenate([-np.abs(truth - records * totals).max(axis=0) for totals in modelled])
 
 
 def small_database(
@@ -234,7 +231,3 @@ def _count_up_to(types: int, size: int) -> int:
         if count > DATABASE_LIMIT:
             break
     return count
-
-
-def _blocks(rows: NDArray[np.int64], length: int) -> Iterator[NDArray[np.int64]]:
-    return (rows[start : start + length] for start in range(0, len(rows), length))

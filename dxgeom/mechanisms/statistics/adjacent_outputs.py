@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
+from flint import fmpz_mpoly_ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
@@ -164,20 +164,16 @@ def _squared_length(polynomials: BoxPolynomials, steps: tuple[Fraction, ...]) ->
     squares = [step * step for step in steps]
     denominator = math.lcm(*(square.denominator for square in squares))
     nothing = (0,) * polynomials.variables
-    total: dict[tuple[int, ...], int] = {}
+    ring = fmpz_mpoly_ctx.get(("z", 2 * polynomials.variables))
+    total = ring.constant(0)
     for row, square in zip(polynomials.coefficients.tolist(), squares, strict=True):
-        here = [
-            ((*powers, *nothing), int(value), (*nothing, *powers))
-            for powers, value in zip(polynomials.exponents.tolist(), row, strict=True)
-            if value
-        ]
-        signed = [(one, value) for one, value, _ in here] + [(other, -value) for _, value, other in here]
-        for (one, value), (other, factor) in itertools.product(signed, repeat=2):
-            powers = tuple(a + b for a, b in zip(one, other, strict=True))
-            total[powers] = total.get(powers, 0) + value * factor * int(square * denominator)
-    kept = sorted(powers for powers, value in total.items() if value)
-    coefficients = np.array([[total[powers] for powers in kept]], dtype=object)
-    return BoxPolynomials(np.array(kept, dtype=np.int64), coefficients), denominator
+        terms = list(zip(map(tuple, polynomials.exponents.tolist()), map(int, row), strict=True))
+        one = ring.from_dict({(*powers, *nothing): value for powers, value in terms})
+        other = ring.from_dict({(*nothing, *powers): value for powers, value in terms})
+        total += int(square * denominator) * (one - other) ** 2
+    kept = sorted((tuple(map(int, powers)), int(value)) for powers, value in total.to_dict().items())
+    exponents, coefficients = zip(*kept, strict=True)
+    return BoxPolynomials(np.array(exponents, dtype=np.int64), np.array([coefficients], dtype=object)), denominator
 
 
 def _searched(polynomials: BoxPolynomials, weights: NDArray[np.float64]) -> NDArray[np.float64]:

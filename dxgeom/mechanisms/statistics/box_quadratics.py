@@ -9,8 +9,9 @@ for every coordinate, free only where the quadratic bends downwards.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.numeric.integer_solve import solve_exactly
+
+_Face: TypeAlias = tuple[list[int], list[int], list[int]]
+"""The fixed coordinates, the free ones, and where the fixed ones are."""
 
 MOST_VARIABLES = 10
 """Beyond, the faces of the box are too many (3¹⁰ is 59,049)."""
@@ -32,11 +36,7 @@ def quadratic_maxima(quadratics: BoxPolynomials) -> list[Fraction]:
     count = len(slopes)
     above = np.zeros(count, dtype=object)  # the corner 0 has value 0
     below = np.ones(count, dtype=object)
-    for fixed, free, corner in _faces(quadratics.variables):
-        rows = _bent_down(hessians, free)
-        if rows.size == 0:
-            continue
-        start, gradient = _at_corner(hessians[rows], slopes[rows], fixed, free, corner)
+    for rows, (_, free, _), start, gradient in _candidates(hessians, slopes):
         determinant, places = _stationary(hessians[rows][:, free][:, :, free], gradient)
         inside = (determinant != 0) & np.all((places >= 0) & (places <= determinant[:, None]), axis=1)
         # On the face the height over the corner is half the gradient times the way to the stationary point.
@@ -54,11 +54,7 @@ def float_maximisers(quadratics: BoxPolynomials, weights: NDArray[np.float64]) -
     hessians, slopes = _derivatives(quadratics, weights @ quadratics.float_coefficients)
     best = np.zeros(len(weights))
     points = np.zeros((len(weights), quadratics.variables))
-    for fixed, free, corner in _faces(quadratics.variables):
-        rows = _bent_down(hessians, free)
-        if rows.size == 0:
-            continue
-        start, gradient = _at_corner(hessians[rows], slopes[rows], fixed, free, corner)
+    for rows, (fixed, free, corner), start, gradient in _candidates(hessians, slopes):
         inner = hessians[rows][:, free][:, :, free]
         regular = np.abs(np.linalg.det(inner)) > 1e-12 * np.prod(np.abs(np.diagonal(inner, axis1=1, axis2=2)), axis=1)
         inner[~regular] = -np.eye(len(free))
@@ -72,16 +68,25 @@ def float_maximisers(quadratics: BoxPolynomials, weights: NDArray[np.float64]) -
     return points
 
 
-def _faces(variables: int) -> list[tuple[list[int], list[int], list[int]]]:
-    """For every face: its fixed coordinates, its free coordinates, and where the fixed ones are."""
+def _candidates(
+    hessians: NDArray[Any], slopes: NDArray[Any]
+) -> Iterator[tuple[NDArray[np.int64], _Face, NDArray[Any], NDArray[Any]]]:
+    """For every face the rows whose quadratic bends downwards along all of its free coordinates, and, at its corner
+    where those are 0, their values and their gradients along them."""
+    variables = slopes.shape[1]
     if variables > MOST_VARIABLES:
         raise TooLarge(f"quadratics on a box are maximised in at most {MOST_VARIABLES} variables, found {variables}")
-    faces = []
     for choice in itertools.product((0, 1, None), repeat=variables):
         fixed = [j for j, place in enumerate(choice) if place is not None]
         free = [j for j, place in enumerate(choice) if place is None]
-        faces.append((fixed, free, [place for place in choice if place is not None]))
-    return faces
+        corner = [place for place in choice if place is not None]
+        place = np.array(corner, dtype=np.int64)
+        rows = np.flatnonzero(np.all(hessians[:, free, free] < 0, axis=1))
+        if rows.size:
+            along = hessians[rows][:, :, fixed] @ place
+            doubled = 2 * (slopes[rows][:, fixed] @ place) + along[:, fixed] @ place
+            values = doubled // 2 if hessians.dtype == object else doubled / 2
+            yield rows, (fixed, free, corner), values, slopes[rows][:, free] + along[:, free]
 
 
 def _derivatives(quadratics: BoxPolynomials, coefficients: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -99,22 +104,6 @@ def _derivatives(quadratics: BoxPolynomials, coefficients: NDArray[Any]) -> tupl
             hessians[:, used[0], used[-1]] += column
             hessians[:, used[-1], used[0]] += column
     return hessians, slopes
-
-
-def _bent_down(hessians: NDArray[Any], free: list[int]) -> NDArray[np.int64]:
-    """Rows whose quadratic bends downwards along every free coordinate."""
-    return np.flatnonzero(np.all(hessians[:, free, free] < 0, axis=1))
-
-
-def _at_corner(
-    hessians: NDArray[Any], slopes: NDArray[Any], fixed: list[int], free: list[int], corner: list[int]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The value and the gradient along the free coordinates, at the corner of the face where those are 0."""
-    place = np.array(corner, dtype=np.int64)
-    along = hessians[:, :, fixed] @ place
-    doubled = 2 * (slopes[:, fixed] @ place) + along[:, fixed] @ place
-    value = doubled // 2 if hessians.dtype == object else doubled / 2
-    return value, slopes[:, free] + along[:, free]
 
 
 def _stationary(inner: NDArray[Any], gradient: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

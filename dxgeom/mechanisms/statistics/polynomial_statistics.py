@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TypeAlias, final
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpq_mpoly_ctx
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require
@@ -19,6 +19,7 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.exact_numbers import rational
 
 Monomial: TypeAlias = tuple[str, ...]
 """Column names, repeated for powers: ("x", "x", "y") is x²y."""
@@ -166,19 +167,20 @@ def _boxes(columns: Iterable[BoundedColumn], what: str) -> tuple[BoundedColumn, 
 
 def _on_grid(columns: tuple[BoundedColumn, ...], name: str, entry: Entry) -> dict[Powers, Fraction]:
     """The entry as a polynomial in the grid points: every x is replaced by low + step·g."""
-    known = {column.name: place for place, column in enumerate(columns)}
-    total: dict[Powers, Fraction] = {}
+    ring = fmpq_mpoly_ctx.get(("g", len(columns)))
+    grid = zip(columns, ring.gens(), strict=True)
+    numbers = {column.name: rational(column.low) + rational(column.step) * point for column, point in grid}
+    total = ring.constant(0)
     for monomial, coefficient in entry.items():
         if len(monomial) > HIGHEST_DEGREE:
             raise TooLarge(f"entry '{name}' has degree {len(monomial)}; {HIGHEST_DEGREE} is the most")
-        product = {(0,) * len(columns): _coefficient(name, coefficient)}
+        product = ring.constant(rational(_coefficient(name, coefficient)))
         for factor in monomial:
-            if factor not in known:
-                raise UnsupportedCombination(f"entry '{name}' uses '{factor}', the columns are {', '.join(known)}")
-            product = _times_column(product, known[factor], columns[known[factor]])
-        for powers, value in product.items():
-            total[powers] = total.get(powers, Fraction(0)) + value
-    return total
+            if factor not in numbers:
+                raise UnsupportedCombination(f"entry '{name}' uses '{factor}', the columns are {', '.join(numbers)}")
+            product *= numbers[factor]
+        total += product
+    return {tuple(map(int, powers)): Fraction(int(x.p), int(x.q)) for powers, x in total.to_dict().items()}
 
 
 def _coefficient(name: str, number: int | str | Fraction) -> Fraction:
@@ -188,18 +190,9 @@ def _coefficient(name: str, number: int | str | Fraction) -> Fraction:
         raise UnsupportedCombination(f"coefficients of '{name}' are exact numbers, found {number!r}") from error
 
 
-def _times_column(polynomial: dict[Powers, Fraction], place: int, column: BoundedColumn) -> dict[Powers, Fraction]:
-    product: dict[Powers, Fraction] = {}
-    for powers, value in polynomial.items():
-        raised = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
-        product[powers] = product.get(powers, Fraction(0)) + value * column.low
-        product[raised] = product.get(raised, Fraction(0)) + value * column.step
-    return product
-
-
 def _lattice_form(name: str, polynomial: dict[Powers, Fraction]) -> tuple[dict[Powers, int], Fraction, Fraction]:
     """Integer coefficients without common divisor, their step, and the constant."""
-    moving = {powers: value for powers, value in polynomial.items() if value and any(powers)}
+    moving = {powers: value for powers, value in polynomial.items() if any(powers)}
     constant = sum((value for powers, value in polynomial.items() if not any(powers)), Fraction(0))
     if not moving:
         raise UnsupportedCombination(f"entry '{name}' is the same for every record: it needs no release")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         integer_queries as integer_queries,
     )
     from dxgeom.mechanisms.synthetic.fitting import Known as Known, fit as fit, last_passes as last_passes
-    from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model as by_graphical_model
+    from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model as by_graphical_model
     from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable as NoisyTable, estimate as estimate
     from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
     from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once

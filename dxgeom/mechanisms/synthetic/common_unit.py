@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -17,7 +17,6 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.restriction import on_axes
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import WeightTable
-from dxgeom.universe.weight_tables import WeightTables
 
 
 @final
@@ -32,30 +31,15 @@ class IntegerQueries:
     factors: NDArray[np.int64] = field(repr=False)
     unit: Fraction
 
-    @property
-    def tables(self) -> WeightTables:
-        """The queries' own tables, each query's weights in its own unit."""
-        return self.queries.tables
-
-    @property
-    def count(self) -> int:
-        """The number K of queries."""
-        return self.queries.count
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of each query."""
-        return self.queries.names
-
     @cached_property
     def lowest(self) -> NDArray[np.int64]:
         """(K,): each query's smallest weight, in units."""
-        return self.tables.extremes[0] * self.factors
+        return self.queries.tables.extremes[0] * self.factors
 
     @cached_property
     def highest(self) -> NDArray[np.int64]:
         """(K,): each query's largest weight, in units."""
-        return self.tables.extremes[1] * self.factors
+        return self.queries.tables.extremes[1] * self.factors
 
     @cached_property
     def largest(self) -> NDArray[np.int64]:
@@ -68,9 +52,9 @@ class IntegerQueries:
 
         These are the cells of one marginal, of which each record type is in one; every other query is measured alone.
         """
-        each = np.arange(self.count)
+        each = np.arange(self.queries.count)
         blocks = np.stack([each, each + 1], axis=1)
-        for table in self.tables.tables:
+        for table in self.queries.tables.tables:
             if np.all(np.diff(table.queries) == 1) and table.every_cell_once:
                 blocks[table.queries] = table.queries[0], table.queries[-1] + 1
         return blocks
@@ -81,41 +65,36 @@ class IntegerQueries:
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """(K,): the exact answers on a histogram, in units. **Not private.** Callers see to it that they fit int64."""
-        return np.array(self.tables.totals(counts), dtype=np.int64) * self.factors
+        return np.array(self.queries.tables.totals(counts), dtype=np.int64) * self.factors
 
     def query_sensitivities(self, metric: Metric) -> NDArray[np.float64]:
         """(K,): the Lipschitz constant of each query's weights, in units, *rounded up*.
 
         Raises: UnboundedLoss when a query separates records at distance 0.
         """
-        steepest = np.zeros(self.count)
-        for table in self.tables.tables:
+        steepest = np.zeros(self.queries.count)
+        for table in self.queries.tables.tables:
             if table.axes:
                 steepest[table.queries] = self._steepness_of(table, metric)
         return steepest
 
     def model(self, start: NDArray[np.float64]) -> HistogramModel:
         """The model that begins with this distribution (N,)."""
-        return HistogramModel(self.tables, self.factors, start)
+        return HistogramModel(self.queries.tables, self.factors, start)
 
     def _steepness_of(self, table: WeightTable, metric: Metric) -> NDArray[np.float64]:
         """On the attributes that the table looks at where the metric is a sum over attributes."""
-        shape = self.tables.shape
+        shape = self.queries.tables.shape
         fewer = on_axes(metric, shape, table.axes)
         broadcast = [size if axis in table.axes else 1 for axis, size in enumerate(shape)]
         codes = np.ix_(*table.classes)
         factors = self.factors[table.queries].tolist()
-        rows = (row * factor for row, factor in zip(_single_rows(table), factors, strict=True))
+        rows = (row * factor for row, factor in zip(chain.from_iterable(table.rows()), factors, strict=True))
         each = (row.reshape(table.shape)[codes] for row in rows)
         if fewer is not None:
             return np.concatenate([query_sensitivities(fewer, weights.reshape(1, -1)) for weights in each])
         whole = (np.broadcast_to(weights.reshape(broadcast), shape).reshape(1, -1) for weights in each)
         return np.concatenate([query_sensitivities(metric, row) for row in whole])
-
-
-def _single_rows(table: WeightTable) -> Iterator[NDArray[np.int64]]:
-    for rows in table.rows():
-        yield from rows
 
 
 def integer_queries(queries: LinearQueries) -> IntegerQueries:

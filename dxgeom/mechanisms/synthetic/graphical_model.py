@@ -1,4 +1,4 @@
-"""Distributions over product spaces, estimated from noisy marginal tables by mbi. No other file knows that library.
+"""A synthetic histogram's measurements, estimated by a graphical model of mbi. No other file knows that library.
 
 mbi is an optional extra. It is loaded when it is first needed, which takes seconds.
 """
@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.synthetic.fitting import ENOUGH
+from dxgeom.mechanisms.synthetic.synthetic import Measurement, SyntheticHistogram
 from dxgeom.numeric.optional_library import optional_library
+from dxgeom.universe.weight_table import WeightTable
 
 CELL_LIMIT = 5_000_000
 """Models of more cells than this are refused. The model's largest table can be that of all cells."""
@@ -103,3 +107,37 @@ def _libraries() -> tuple[Any, Any]:
         warnings.simplefilter("ignore")
         mbi, jax = (optional_library(name, "mbi", "graphical models are estimated") for name in ("mbi", "jax"))
     return jax, mbi
+
+
+def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
+    """The same measurements, with the distribution that mbi estimates from them; costs no budget.
+
+    Its answers, error bounds and records are those of any synthetic histogram. The estimate begins at the uniform
+    distribution, whatever the start was, and needs the optional extra ``dxgeom[mbi]``.
+    Guarantee: :meth:`SyntheticHistogram.error_bounds` hold for it as for any other.
+    Source: McKenna, Sheldon & Miklau 2019.
+    Raises: UnsupportedCombination where mbi is not installed, or something else than whole marginals was measured;
+    TooLarge beyond five million record types.
+    """
+    tables = synthetic.asked.queries.tables
+    if not all(_is_whole_marginal(table, tables.shape) for table in tables.tables):
+        raise UnsupportedCombination(
+            "a graphical model is estimated from whole marginals of attributes: ask for LinearQueries.marginals"
+        )
+    of_query = {one.query: one for one in synthetic.measurements}
+    noisy = [_noisy(table, of_query) for table in tables.tables if table.axes and int(table.queries[0]) in of_query]
+    return replace(synthetic, distribution=estimate(tables.shape, noisy, float(synthetic.records), ENOUGH))
+
+
+def _is_whole_marginal(table: WeightTable, shape: tuple[int, ...]) -> bool:
+    codes = (np.arange(shape[axis]) for axis in table.axes)
+    return table.every_cell_once and all(map(np.array_equal, table.classes, codes))
+
+
+def _noisy(table: WeightTable, of_query: Mapping[int, Measurement]) -> NoisyTable:
+    """The marginal with its cells in their order."""
+    places = np.arange(table.cells) if table.cell_of is None else table.cell_of
+    cells = [of_query[query] for query in table.queries[np.argsort(places)].tolist()]
+    values = np.array([float(one.value) for one in cells])
+    squares = np.array([2 * one.scale**2 + float(one.step) ** 2 / 12 for one in cells])
+    return NoisyTable(table.axes, values, np.sqrt(squares))

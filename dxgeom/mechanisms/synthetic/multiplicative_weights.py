@@ -20,7 +20,6 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
-from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -89,7 +88,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         if self.rounds is not None:
             return self.rounds
         steepest = float(np.max(self._block_steepness / np.maximum(self.asked.largest, 1)))
-        cost = 10 * steepest * math.log(max(self.asked.count, 2)) / float(spend)
+        cost = 10 * steepest * math.log(max(self.asked.queries.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
             best = math.pow(records * math.sqrt(math.log(max(self.metric.size, 2))) / cost, 2 / 3)
@@ -111,14 +110,15 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)))
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
-        records, model = int(data.sum()), self.asked.model(self.start)
+        records = int(data.sum())
         rounds = self.rounds_for(records, spend)
-        if rounds == 0:
-            measured = self._everything(model.answers() * records, data, spend, randomness)
-            known = known_blocks(self.asked, measured, records)
-            fit(model, known, last_passes(len(known), self.metric.size))
-            return SyntheticHistogram(model.distribution(), self.asked, records, measured, None)
-        return self._learnt(model, self.asked.totals(data) * self.fineness, rounds, spend, (records, randomness))
+        if rounds > 0:
+            return self._learnt(self.asked.totals(data) * self.fineness, records, rounds, spend, randomness)
+        model = self.asked.model(self.start)
+        measured = self._everything(model.answers() * records, data, spend, randomness)
+        known = known_blocks(self.asked, measured, records)
+        fit(model, known, last_passes(len(known), self.metric.size))
+        return SyntheticHistogram(model.distribution(), self.asked, records, measured, None)
 
     @property
     def _step(self) -> Fraction:
@@ -164,20 +164,15 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         steps, unit = self._at_once.sensitivity.queries.steps, float(self.asked.unit)
         return tuple(
             Measurement(0, False, query, name, values[query], float(scales[query]), steps[query], expected * unit)
-            for query, (name, expected) in enumerate(zip(self.asked.names, modelled.tolist(), strict=True))
+            for query, (name, expected) in enumerate(zip(self.asked.queries.names, modelled.tolist(), strict=True))
         )
 
     def _learnt(
-        self,
-        model: HistogramModel,
-        exact: NDArray[np.int64],
-        rounds: int,
-        spend: Fraction,
-        view: tuple[int, Randomness],
+        self, exact: NDArray[np.int64], records: int, rounds: int, spend: Fraction, randomness: Randomness
     ) -> SyntheticHistogram:
         """Round by round, each at the same part of the spend; ``exact``: the private answers in steps."""
-        records, randomness = view
-        left = np.arange(self.asked.count)
+        model = self.asked.model(self.start)
+        left = np.arange(self.asked.queries.count)
         measured: list[Measurement] = []
         known: list[Known] = []
         for number in range(rounds):
@@ -206,7 +201,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         scores = np.abs(exact[left] - in_steps)
         picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
         queries = self.asked.block_of(picked)
-        scale, factor = self._scale(queries), 1 / (share * (1 - SELECTING))
+        scale, factor = self.fineness * float(self._block_steepness[picked]), 1 / (share * (1 - SELECTING))
         values = exact[queries.start : queries.stop].tolist()
         if scale > 0:
             noise = LaplaceNoise(np.full(len(queries), scale)).draw(1, randomness, factor)[0].tolist()
@@ -216,7 +211,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
                 number,
                 query == picked,
                 query,
-                self.asked.names[query],
+                self.asked.queries.names[query],
                 value * self._step,
                 scale * float(factor) * float(self._step),
                 self._step,
@@ -224,10 +219,6 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             )
             for query, value in zip(queries, values, strict=True)
         ]
-
-    def _scale(self, queries: range) -> float:
-        """Of the noise of each answer of a block at spend 1, in steps."""
-        return self.fineness * float(self._block_steepness[queries.start])
 
 
 def mwem(
@@ -256,17 +247,9 @@ def mwem(
         )
     if rounds == 0:
         measured_at_once(metric, queries)
-    query_sensitivities = asked.query_sensitivities(metric.metric)
-    begin = _public_start(start, metric.size)
-    return Mwem(
-        "mwem",
-        metric,
-        asked,
-        query_sensitivities,
-        _fineness(query_sensitivities),
-        begin,
-        None if rounds is None else int(rounds),
-    )
+    steepness, begin = asked.query_sensitivities(metric.metric), _public_start(start, metric.size)
+    whole = None if rounds is None else int(rounds)
+    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, whole)
 
 
 def _fineness(query_sensitivities: NDArray[np.float64]) -> int:

@@ -108,12 +108,12 @@ class SyntheticHistogram:
         """
         each_round = Counter(one.round for one in self.measurements)
         nats = nats_of(level) + math.log(len(each_round) + (self.last_look is not None))
-        bounds = np.full(self.asked.count, np.inf)
+        bounds = np.full(self.asked.queries.count, np.inf)
         if self.last_look is not None:
             last = next(one for one in reversed(self.measurements) if one.selected)
             noise = last.scale * (nats + math.log(each_round[last.round]))
             found = abs(float(last.value) - last.modelled) + noise + 1.5 * float(last.step)
-            missed = self.last_look.per_nat * (math.log(self.asked.count) + nats)
+            missed = self.last_look.per_nat * (math.log(self.asked.queries.count) + nats)
             bounds = np.abs(self.answers - self.last_look.answers) + found + missed
         for one in self.measurements:
             noise = one.noise_within(nats + math.log(each_round[one.round]))
@@ -133,7 +133,7 @@ class SyntheticHistogram:
             "records": self.records,
             "answers": [
                 {"name": name, "value": value}
-                for name, value in zip(self.asked.names, self.answers.tolist(), strict=True)
+                for name, value in zip(self.asked.queries.names, self.answers.tolist(), strict=True)
             ],
             "measurements": [
                 {"round": one.round, "name": one.name, "exact": str(one.value), "scale": one.scale}

@@ -61,7 +61,7 @@ def repair_metric(matrix: ArrayLike, *, progress: Progress | None = None) -> Rep
 def _require_bounds(stated: NDArray[np.float64]) -> None:
     for broken, rule in ((np.isnan(stated), "no distance is NaN"), (stated < 0, "no distance is negative")):
         if np.any(broken):
-            i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), stated.shape))
+            i, j = divmod(int(np.argmax(broken)), len(stated))
             count = int(np.count_nonzero(broken))
             raise NotAMetric(
                 f"{rule}, found one at ({i}, {j}) ({count:,} such entries): no metric lies below this matrix; "
@@ -91,19 +91,24 @@ def _squared(matrix: NDArray[np.float64], progress: Progress | None) -> NDArray[
 def _report(
     raw: NDArray[Any], stated: NDArray[np.float64], closed: NDArray[np.float64], factor: Fraction, rounds: int
 ) -> Repair:
-    fell = closed < stated
-    falls = np.zeros_like(closed)
-    falls[fell] = stated[fell] - closed[fell]
-    i, j = (int(index) for index in np.unravel_index(int(np.argmax(falls)), falls.shape))
+    fell, most = largest_fall(stated, closed)
+    i, j = divmod(most, len(closed))
     entries: NDArray[Any] = closed
     if raw.dtype == object:
         entries = np.empty(closed.shape, dtype=object)
         entries[:] = [[_exact(entry, factor) for entry in row] for row in closed.tolist()]
     elif raw.dtype.kind in "iu":
         entries = closed.astype(np.int64)
-    count = int(np.count_nonzero(fell))
     before, after = _given(stated[i, j], factor, raw), _given(closed[i, j], factor, raw)
-    return Repair(entries, count, (i, j) if count else None, before, after, rounds)
+    return Repair(entries, fell, (i, j) if fell else None, before, after, rounds)
+
+
+def largest_fall(stated: NDArray[np.float64], closed: NDArray[np.float64]) -> tuple[int, int]:
+    """How many entries became smaller, and the place of the one that did most."""
+    fell = closed < stated
+    falls = np.zeros_like(closed)
+    falls[fell] = stated[fell] - closed[fell]
+    return int(np.count_nonzero(fell)), int(np.argmax(falls))
 
 
 def _given(entry: float, factor: Fraction, raw: NDArray[Any]) -> Distance:

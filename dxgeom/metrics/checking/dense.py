@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.matrix_check import certify_matrix
-from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
+from dxgeom.metrics.metric import Metric, PairBlock, pairs_at_a_finite_distance
 
 
 @final
@@ -29,10 +29,7 @@ class DenseMetric(Metric):
         return np.asarray(self.matrix[np.asarray(i), np.asarray(j)])
 
     def generating_pairs(self) -> Iterator[PairBlock]:
-        for first, second in all_pairs(self.size):
-            bound = self.matrix[first, second]
-            finite = np.isfinite(bound)
-            yield PairBlock(first[finite], second[finite], bound[finite])
+        return pairs_at_a_finite_distance(self)
 
     def certificate(self) -> MetricCertificate:
         return certify_matrix(self.matrix)

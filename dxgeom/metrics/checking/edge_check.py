@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.certificate import MetricCertificate, Verdict
-from dxgeom.metrics.checking.closure import Distance
+from dxgeom.metrics.checking.closure import Distance, largest_fall
 from dxgeom.metrics.checking.edge_list import (
     Edge,
     StatedEdges,
@@ -81,13 +81,13 @@ def verify_edges(
     check_statements(stated)
     excess, worst, count = _worst(stated, progress, first)
     if worst is not None and excess > stated.tolerance:
-        raise _too_long(stated, worst, count, excess, first)
+        raise _too_long(stated, worst, count, first)
     verdict: Verdict = "holds" if worst is None else "within rounding"
     reason = "every edge compared with the shortest path" + (", exactly" if stated.exact else ", in float64")
     certificate = MetricCertificate(
         "edge list", len(stated.names), reason, stated.first.size, 0, verdict, excess, stated.tolerance
     )
-    finite = np.isfinite(stated.lengths) & (stated.first != stated.second)
+    finite = stated.joining
     bounds = np.array([round_down(Fraction(length) * stated.factor) for length in stated.lengths[finite]])
     metric = GraphMetric(len(stated.names), stated.first[finite], stated.second[finite], bounds)
     verified = verify(metric, title=title, fingerprint=fingerprint_of_edges(stated), budget=Fraction(budget))
@@ -104,30 +104,23 @@ def repair_edges(edges: Iterable[Edge], *, progress: Progress | None = None) -> 
     stated = stated_edges(edges)
     check_bounds(stated)
     closed = stated.lengths.copy()
-
-    def keep(places: NDArray[np.int64], shortest: NDArray[np.float64]) -> bool:
+    for places, shortest in _by_source(stated, progress):
         closed[places] = np.minimum(closed[places], shortest)
-        return False
-
-    _by_source(stated, progress, keep)
     closed[stated.first == stated.second] = 0.0
-    fell = closed < stated.lengths
-    falls = np.zeros_like(closed)
-    falls[fell] = stated.lengths[fell] - closed[fell]
-    most = int(np.argmax(falls))
+    fell, most = largest_fall(stated.lengths, closed)
     return EdgeRepair(
         tuple(stated.distance(float(length)) for length in closed),
-        int(np.count_nonzero(fell)),
-        most if fell.any() else None,
+        fell,
+        most if fell else None,
         stated.distance(float(stated.lengths[most])),
         stated.distance(float(closed[most])),
     )
 
 
 def _by_source(
-    stated: StatedEdges, progress: Progress | None, seen: Callable[[NDArray[np.int64], NDArray[np.float64]], bool]
-) -> None:
-    """The shortest path of every edge, in blocks of sources; ``seen`` takes the edges' places and stops when True."""
+    stated: StatedEdges, progress: Progress | None
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """The edges' places, in blocks of sources, and the shortest path of each."""
     size, graph = len(stated.names), _graph(stated)
     order = np.argsort(stated.first, kind="stable")
     sources, starts = np.unique(stated.first[order], return_index=True)
@@ -139,38 +132,29 @@ def _by_source(
         limit = float(np.max(stated.lengths[places]))
         rows = distances_from(graph, sources[begin:end], limit)
         at = np.searchsorted(sources[begin:end], stated.first[places])
-        stop = seen(places, rows[at, stated.second[places]])
         if progress is not None:
             progress(end, sources.size)
-        if stop:
-            return
+        yield places, rows[at, stated.second[places]]
 
 
 def _worst(stated: StatedEdges, progress: Progress | None, first: bool) -> tuple[float, int | None, int]:
     """The largest relative excess of an edge over the shortest path, its place, and how many edges are too long."""
-    found: list[tuple[float, int, int]] = []
-
-    def compare(places: NDArray[np.int64], shortest: NDArray[np.float64]) -> bool:
-        lengths = stated.lengths[places]
-        longer = shortest < lengths
+    worst, place, count = 0.0, None, 0
+    for places, shortest in _by_source(stated, progress):
+        longer = shortest < stated.lengths[places]
         if not longer.any():
-            return False
-        excess = np.zeros(lengths.size)
-        with np.errstate(invalid="ignore"):
-            excess[longer] = np.where(np.isinf(lengths[longer]), 1.0, 1 - shortest[longer] / lengths[longer])
-            excess[longer] = np.maximum(excess[longer], UNIT_ROUNDOFF)
+            continue
+        lengths, count = stated.lengths[places[longer]], count + int(np.count_nonzero(longer))
+        excess = np.maximum(1 - shortest[longer] / lengths, UNIT_ROUNDOFF)
         most = int(np.argmax(excess))
-        found.append((float(excess[most]), int(places[most]), int(np.count_nonzero(longer))))
-        return first and float(excess[most]) > stated.tolerance
-
-    _by_source(stated, progress, compare)
-    if not found:
-        return 0.0, None, 0
-    excess, place, _ = max(found, key=lambda block: block[0])
-    return excess, place, sum(block[2] for block in found)
+        if excess[most] > worst:
+            worst, place = float(excess[most]), int(places[longer][most])
+        if first and worst > stated.tolerance:
+            break
+    return worst, place, count
 
 
-def _too_long(stated: StatedEdges, place: int, count: int, excess: float, first: bool) -> NotAMetric:
+def _too_long(stated: StatedEdges, place: int, count: int, first: bool) -> NotAMetric:
     graph = _graph(stated)
     i, j = int(stated.first[place]), int(stated.second[place])
     path = path_between(graph, i, j)
@@ -190,5 +174,5 @@ def _too_long(stated: StatedEdges, place: int, count: int, excess: float, first:
 
 
 def _graph(stated: StatedEdges) -> EdgeGraph:
-    finite = np.isfinite(stated.lengths) & (stated.first != stated.second)
+    finite = stated.joining
     return edge_graph(len(stated.names), stated.first[finite], stated.second[finite], stated.lengths[finite])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import described
 from dxgeom.errors import NotAMetric, WrongArgument
 from dxgeom.metrics.checking.closure import Distance
-from dxgeom.metrics.checking.matrix_check import EXACT_BELOW, ROUNDING_OF_INPUT
+from dxgeom.metrics.checking.matrix_check import ROUNDING_OF_INPUT, over_common_denominator, refuse_broken
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.universe.columns import plain
 
@@ -43,6 +43,11 @@ class StatedEdges:
     def tolerance(self) -> float:
         """The relative excess over a path that rounding alone may cause."""
         return 0.0 if self.exact else max(ROUNDING_OF_INPUT, (len(self.names) + 1) * UNIT_ROUNDOFF)
+
+    @property
+    def joining(self) -> NDArray[np.bool_]:
+        """(E,): which edges join two records by a path; the others state a distance of 0 or ∞."""
+        return np.asarray(np.isfinite(self.lengths) & (self.first != self.second))
 
     def distance(self, length: float) -> Distance:
         """A length in the numbers that were given."""
@@ -70,8 +75,12 @@ def stated_edges(edges: Iterable[Edge]) -> StatedEdges:
     ends = np.array([[place[name] for name in edge[:2]] for edge in given], dtype=np.int64)
     distances = [edge[2] if isinstance(edge[2], Rational) else float(edge[2]) for edge in given]
     exact = all(not isinstance(distance, float) or distance == math.inf for distance in distances)
-    lengths, factor = _to_integers(distances) if exact else ([float(distance) for distance in distances], Fraction(1))
-    return StatedEdges(tuple(names), ends[:, 0], ends[:, 1], np.array(lengths), factor, exact)
+    if exact:
+        rationals = [None if distance == math.inf else Fraction(distance) for distance in distances]
+        lengths, factor = over_common_denominator(rationals)
+    else:
+        lengths, factor = np.array(distances, dtype=np.float64), Fraction(1)
+    return StatedEdges(tuple(names), ends[:, 0], ends[:, 1], lengths, factor, exact)
 
 
 def _is_edge(edge: object) -> bool:
@@ -120,15 +129,6 @@ def words_of(distance: Distance) -> str:
     return plain(distance) if isinstance(distance, Fraction) else f"{distance:.17g}"
 
 
-def _to_integers(distances: list[Fraction | float | int]) -> tuple[list[float], Fraction]:
-    rationals = [None if distance == math.inf else Fraction(distance) for distance in distances]
-    common = math.lcm(*(rational.denominator for rational in rationals if rational is not None))
-    if any(abs(rational * common) >= EXACT_BELOW for rational in rationals if rational is not None):
-        raise NotAMetric("over their common denominator these rationals need integers beyond 2**52; round them", ())
-    lengths = [math.inf if rational is None else float(rational * common) for rational in rationals]
-    return lengths, Fraction(1, common)
-
-
 _Rule: TypeAlias = tuple[NDArray[np.bool_], str]
 
 
@@ -137,15 +137,9 @@ def _bounds(stated: StatedEdges) -> tuple[_Rule, ...]:
 
 
 def _refuse(stated: StatedEdges, rules: tuple[_Rule, ...]) -> None:
-    found = [(rule, int(np.count_nonzero(broken)), int(np.argmax(broken))) for broken, rule in rules if broken.any()]
-    if not found:
-        return
-    rule, count, place = found[0]
-    i, j = int(stated.first[place]), int(stated.second[place])
-    more = "".join(f"; also broken: {other}, by {number:,} edges" for other, number, _ in found[1:])
-    raise NotAMetric(
-        f"{rule}, found {words_of(stated.distance(float(stated.lengths[place])))} between '{stated.names[i]}' and "
-        f"'{stated.names[j]}' ({count:,} such edges){more}",
-        (i, j),
-        broken=tuple((said, number) for said, number, _ in found),
-    )
+    def found(place: int) -> tuple[str, tuple[int, int]]:
+        i, j = int(stated.first[place]), int(stated.second[place])
+        length = words_of(stated.distance(float(stated.lengths[place])))
+        return f"{length} between '{stated.names[i]}' and '{stated.names[j]}'", (i, j)
+
+    refuse_broken(rules, "edges", found)

@@ -12,7 +12,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.kernels.detours import fastest
+from dxgeom.metrics.kernels.detours import Detours, fastest
 
 _BITS: Final = 15
 _LARGEST: Final = 2**_BITS - 1
@@ -63,11 +63,16 @@ def half_precision_copy(matrix: NDArray[np.float64]) -> HalfPrecisionMatrix | No
     return HalfPrecisionMatrix(entries, slack)
 
 
-def suspects(coarse: HalfPrecisionMatrix, start: int, stop: int) -> tuple[NDArray[np.bool_], int]:
+def suspects(
+    coarse: HalfPrecisionMatrix, start: int, stop: int, loops: Detours | None = None
+) -> tuple[NDArray[np.bool_], int]:
     """For rows start..stop-1 and j < i: which pairs a detour may shorten, shape (stop - start, stop), and how many.
 
     Guarantee: no other pair is shortened. d(i, k) + d(k, j) < d(i, j) gives a + b ≤ (d(i, k) + d(k, j))·2ᵉ < c + 1 for
     the whole parts a, b, c, hence a + b ≤ c. Scaling by a power of two is exact, and so are sums below 2¹⁶. Nothing
     changes when the sum is rounded to float64 first: rounding does not take a number across d(i, j), which is one.
     """
-    return fastest(len(coarse.entries)).suspects(coarse.entries, start, stop, coarse.slack)
+    loops = loops or fastest(len(coarse.entries))
+    shortest = loops.shortest_coarse(coarse.entries, start, stop)
+    found = np.tril(shortest < coarse.entries[start:stop, :stop] + np.uint16(coarse.slack), start - 1)
+    return found, int(np.count_nonzero(found))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -122,15 +123,20 @@ def _shown(entry: np.float64, factor: Fraction) -> str:
 
 
 def _scaled_to_integers(raw: NDArray[Any]) -> tuple[NDArray[np.float64], Fraction]:
-    exact = [_exact(entry) for entry in raw.ravel()]
-    denominator = 1
-    for entry in exact:
-        if entry is not None:
-            denominator = int(np.lcm.reduce([denominator, entry.denominator], dtype=object))
-    scaled = [np.inf if entry is None else int(entry * denominator) for entry in exact]
-    if any(entry != np.inf and abs(entry) >= EXACT_BELOW for entry in scaled):
+    whole, factor = over_common_denominator([_exact(entry) for entry in raw.ravel()])
+    return whole.reshape(raw.shape), factor
+
+
+def over_common_denominator(rationals: Sequence[Fraction | None]) -> tuple[NDArray[np.float64], Fraction]:
+    """Whole numbers and the factor that makes them the rationals; None is ∞.
+
+    Raises: NotAMetric for whole numbers beyond 2⁵².
+    """
+    common = math.lcm(*(rational.denominator for rational in rationals if rational is not None))
+    whole = [math.inf if rational is None else int(rational * common) for rational in rationals]
+    if any(abs(number) >= EXACT_BELOW for number in whole if number != math.inf):
         raise NotAMetric("over their common denominator these rationals need integers beyond 2**52; round them", ())
-    return np.array(scaled, dtype=np.float64).reshape(raw.shape), Fraction(1, denominator)
+    return np.array(whole, dtype=np.float64), Fraction(1, common)
 
 
 def _exact(entry: Any) -> Fraction | None:
@@ -149,19 +155,31 @@ def _check_entries(matrix: NDArray[np.float64], factor: Fraction) -> None:
         (np.diag((np.diag(matrix) != 0) & ~np.diag(undefined)), "the distance of a record from itself is 0"),
         ((matrix != matrix.T) & ~undefined & ~undefined.T, "distances are symmetric"),
     )
-    counts = tuple((rule, found) for broken, rule in rules if (found := int(np.count_nonzero(broken))))
-    if not counts:
+
+    def found(place: int) -> tuple[str, tuple[int, int]]:
+        i, j = divmod(place, len(matrix))
+        there, back = _shown(matrix[i, j], factor), _shown(matrix[j, i], factor)
+        return f"d({i}, {j}) = {there} and d({j}, {i}) = {back}", (i, j)
+
+    refuse_broken(rules, "entries", found)
+
+
+def refuse_broken(
+    rules: Iterable[tuple[NDArray[np.bool_], str]], what: str, found: Callable[[int], tuple[str, tuple[int, int]]]
+) -> None:
+    """Refuse the first rule that is broken anywhere, and name the others.
+
+    Args: where each rule is broken; ``found`` tells what is at the first such place, and between which records.
+    Raises: NotAMetric with the count of each broken rule.
+    """
+    broken = [(rule, int(np.count_nonzero(where)), int(np.argmax(where))) for where, rule in rules if where.any()]
+    if not broken:
         return
-    rule, count = counts[0]
-    broken = next(broken for broken, stated in rules if stated == rule)
-    i, j = (int(index) for index in np.unravel_index(int(np.argmax(broken)), matrix.shape))
-    more = "".join(f"; also broken: {other}, by {found:,} entries" for other, found in counts[1:])
-    raise NotAMetric(
-        f"{rule}, found d({i}, {j}) = {_shown(matrix[i, j], factor)} and "
-        f"d({j}, {i}) = {_shown(matrix[j, i], factor)} ({count:,} such entries){more}",
-        (i, j),
-        broken=counts,
-    )
+    (rule, count, place), *others = broken
+    words, pair = found(place)
+    more = "".join(f"; also broken: {other}, by {number:,} {what}" for other, number, _ in others)
+    counts = tuple((said, number) for said, number, _ in broken)
+    raise NotAMetric(f"{rule}, found {words} ({count:,} such {what}){more}", pair, broken=counts)
 
 
 def _worst_triangle(

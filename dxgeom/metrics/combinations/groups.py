@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.product import SumMetric, distances_of_parts
+from dxgeom.metrics.combinations.product import MetricOfParts, SumMetric
 from dxgeom.metrics.families.axis_pairs import pairs_along_axes
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
@@ -36,7 +36,7 @@ class Group:
 
 @final
 @dataclass(frozen=True)
-class GroupedMetric(Metric):
+class GroupedMetric(MetricOfParts):
     """The closure of distances that add over parts, together with an ε for every group of parts.
 
     Definition: d(i, j) = min over sets G of groups of Σ_{S∈G} ε_S + Σ_{k not in ∪G} d_k(i_k, j_k).
@@ -45,20 +45,10 @@ class GroupedMetric(Metric):
     Conversely one step per group of G and a shortest path in each other part lead from i to j; with i = j, none.
     """
 
-    parts: tuple[Metric, ...]
     groups: tuple[Group, ...]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the parts; the last part's code runs fastest."""
-        return tuple(part.size for part in self.parts)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        apart = distances_of_parts(self.parts, i, j)
+        apart = self.distances_of_parts(i, j)
         shape = np.broadcast_shapes(np.shape(i), np.shape(j))
         shortest = np.full(shape, np.inf)
         for covered, epsilon in self._choices.items():
@@ -81,8 +71,7 @@ class GroupedMetric(Metric):
             inside = bool(places) and sorted(places) == list(group.places) and places <= set(range(len(self.parts)))
             require(inside, "a group lists some of the parts, each once, in their order")
         reason = f"closure of a sum and {len(self.groups)} groups' constants, in closed form"
-        parts = tuple(part.certificate() for part in self.parts)
-        return MetricCertificate("groups over a sum", self.size, reason, parts=parts)
+        return self.certified("groups over a sum", reason)
 
     @cached_property
     def _choices(self) -> dict[frozenset[int], Fraction]:

@@ -42,7 +42,7 @@ class LineMetric(Metric):
     def generating_pairs(self) -> Iterator[PairBlock]:
         for start in range(0, self.size - 1, PAIRS_PER_BLOCK):
             first = np.arange(start, min(start + PAIRS_PER_BLOCK, self.size - 1))
-            yield PairBlock(first, first + 1, self._gaps[first])
+            yield PairBlock(first, first + 1, self.gaps[first])
 
     def certificate(self) -> MetricCertificate:
         require(self.rate > 0, f"a rate is positive, found {self.rate}")
@@ -51,9 +51,9 @@ class LineMetric(Metric):
         return MetricCertificate("line", self.size, "rate times the absolute difference of numbers")
 
     @cached_property
-    def _gaps(self) -> NDArray[np.float64]:
-        pairs = zip(self.positions, self.positions[1:], strict=False)
-        return np.array([round_down(self.rate * (high - low)) for low, high in pairs])
+    def gaps(self) -> NDArray[np.float64]:
+        """(size − 1,): the distances of neighbours, *rounded down*."""
+        return np.array([round_down(self.rate * (high - low)) for low, high in pairwise(self.positions)])
 
     @cached_property
     def _heights(self) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.families.distances import Geometry, lower_distance
-from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
+from dxgeom.metrics.metric import Metric, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import product_round_down, round_down
 
 _COORDINATE_RANGE = (1e-100, 1e100)
@@ -48,8 +48,7 @@ class PointsMetric(Metric):
         return np.where(first == second, 0.0, np.maximum(grown, self._floor))
 
     def generating_pairs(self) -> Iterator[PairBlock]:
-        for first, second in all_pairs(self.size):
-            yield PairBlock(first, second, self.distance(first, second))
+        return pairs_at_a_finite_distance(self)
 
     def certificate(self) -> MetricCertificate:
         require(self.rate > 0 and self.floor >= 0, "a rate is positive and a floor is not negative")

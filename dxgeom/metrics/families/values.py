@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate, require
-from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
+from dxgeom.metrics.metric import Metric, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import round_down
 
 
@@ -39,8 +39,7 @@ class ValueSensitivityMetric(Metric):
         return np.where(first == second, 0.0, np.minimum(direct, 2 * self._rounded.min()))
 
     def generating_pairs(self) -> Iterator[PairBlock]:
-        for first, second in all_pairs(self.size):
-            yield PairBlock(first, second, self.distance(first, second))
+        return pairs_at_a_finite_distance(self)
 
     def certificate(self) -> MetricCertificate:
         least = min(self.epsilons)

@@ -35,55 +35,24 @@ def shortest_detours(matrix: NDArray[np.float64], start: int, stop: int) -> NDAr
 
 
 @numba.njit(cache=True)
-def worst_detour(matrix: NDArray[np.float64], start: int, stop: int) -> tuple[float, int, int, int, int]:
-    """The largest relative excess over rows start..stop-1, its i, k, j, and the number of positive ones."""
-    shortest = shortest_detours(matrix, start, stop)
-    worst, worst_i, worst_j, count = 0.0, -1, -1, 0
-    for i in range(start, stop):
-        for j in range(i):
-            direct, detour = matrix[i, j], shortest[i - start, j]
-            if detour < direct:
-                count += 1
-                excess = 1.0 if np.isinf(direct) else (direct - detour) / direct
-                if worst_i < 0 or excess > worst:
-                    worst, worst_i, worst_j = excess, i, j
-    worst_k = _shortest_way(matrix, worst_i, worst_j)[1] if worst_i >= 0 else -1
-    return worst, worst_i, worst_k, worst_j, count
+def detours_of_pairs(
+    matrix: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """min over k of matrix[i, k] + matrix[k, j] for each pair, ∞ where it is not below matrix[i, j]."""
+    shortest = np.full(rows.size, np.inf)
+    for pair in range(rows.size):
+        one, other, direct = matrix[rows[pair]], matrix[columns[pair]], matrix[rows[pair], columns[pair]]
+        # Counting all is faster than stopping at the first: a loop without a way out is done in vectors.
+        shorter = 0
+        for k in range(one.size):
+            shorter += one[k] + other[k] < direct
+        if shorter > 0:
+            shortest[pair] = (one + other).min()
+    return shortest
 
 
 @numba.njit(cache=True)
-def worst_suspect(
-    matrix: NDArray[np.float64], suspected: NDArray[np.bool_], start: int, stop: int
-) -> tuple[float, int, int, int, int]:
-    """The same as :func:`worst_detour`, looking at the suspected pairs alone."""
-    worst, worst_i, worst_k, worst_j, count = 0.0, -1, -1, -1, 0
-    for i in range(start, stop):
-        for j in range(i):
-            if suspected[i - start, j] and _shortened(matrix[i], matrix[j], matrix[i, j]):
-                count += 1
-                detour, k = _shortest_way(matrix, i, j)
-                excess = (matrix[i, j] - detour) / matrix[i, j]
-                if worst_i < 0 or excess > worst:
-                    worst, worst_i, worst_k, worst_j = excess, i, k, j
-    return worst, worst_i, worst_k, worst_j, count
-
-
-@numba.njit(cache=True)
-def suspects(entries: NDArray[np.uint16], start: int, stop: int, slack: int) -> tuple[NDArray[np.bool_], int]:
-    """Which pairs j < i of rows start..stop-1 have a coarse detour below entries[i, j] + slack, and how many."""
-    shortest = _shortest_coarse(entries, start, stop)
-    found = np.zeros(shortest.shape, dtype=np.bool_)
-    count = 0
-    for i in range(start, stop):
-        for j in range(i):
-            near = np.int64(shortest[i - start, j]) < np.int64(entries[i, j]) + slack
-            found[i - start, j] = near
-            count += int(near)
-    return found, count
-
-
-@numba.njit(cache=True)
-def _shortest_coarse(entries: NDArray[np.uint16], start: int, stop: int) -> NDArray[np.uint16]:
+def shortest_coarse(entries: NDArray[np.uint16], start: int, stop: int) -> NDArray[np.uint16]:
     """min over k of entries[i, k] + entries[k, j], eight middle records at a time."""
     size = entries.shape[0]
     shortest = np.full((stop - start, stop), 2**16 - 1, dtype=np.uint16)
@@ -117,21 +86,3 @@ def _shortest_coarse(entries: NDArray[np.uint16], start: int, stop: int) -> NDAr
                         row[j] = min(row[j], np.uint16(leg + other[j]))
                     k += 1
     return shortest
-
-
-@numba.njit(cache=True)
-def _shortened(one: NDArray[np.float64], other: NDArray[np.float64], direct: float) -> bool:
-    # Counting all is faster than stopping at the first: a loop without a way out is done in vectors.
-    count = 0
-    for k in range(one.size):
-        count += one[k] + other[k] < direct
-    return count > 0
-
-
-@numba.njit(cache=True)
-def _shortest_way(matrix: NDArray[np.float64], i: int, j: int) -> tuple[float, int]:
-    best, middle = np.inf, -1
-    for k in range(matrix.shape[0]):
-        if matrix[i, k] + matrix[k, j] < best:
-            best, middle = matrix[i, k] + matrix[k, j], k
-    return best, middle

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of
-from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified, verify
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.metric import Metric, PairBlock
+from dxgeom.metrics.metric import Metric, PairBlock, gathered
 
 _DOOR = object()
 MOST_PAIRS = 20_000_000
@@ -118,16 +119,12 @@ def _box(shape: tuple[int, ...], inside: NDArray[np.int64]) -> list[NDArray[np.i
 def _listed(metric: Metric, inside: NDArray[np.int64]) -> GraphMetric:
     place = np.full(metric.size, -1)
     place[inside] = np.arange(len(inside))
-    found: list[tuple[NDArray[Any], ...]] = []
-    left = MOST_PAIRS
+    refusal = f"a block of records here has more than {MOST_PAIRS:,} generating pairs to list"
+    return GraphMetric(len(inside), *gathered(_placed(metric, place), MOST_PAIRS, refusal))
+
+
+def _placed(metric: Metric, place: NDArray[np.int64]) -> Iterator[PairBlock]:
+    """The generating pairs of records that have a place, by their places."""
     for pairs in metric.generating_pairs():
         here = place[pairs.first] >= 0
-        left -= int(here.sum())
-        if left < 0:
-            raise TooLarge(f"a block of records here has more than {MOST_PAIRS:,} generating pairs to list")
-        found.append((place[pairs.first[here]], place[pairs.second[here]], pairs.bound[here]))
-    first, second, bounds = (np.concatenate(column) for column in zip(*found, strict=True)) if found else _NOTHING
-    return GraphMetric(len(inside), first, second, bounds)
-
-
-_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        yield PairBlock(place[pairs.first[here]], place[pairs.second[here]], pairs.bound[here])

@@ -10,19 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import GroupedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.axis_pairs import axis_labels, pairs_within_sets
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
-from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
-from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of, refuse_cells, refuse_pairs
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of, refuse_cells
+from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds, refuse_pairs
 from dxgeom.metrics.operations.restriction import without_idle_attributes
-from dxgeom.numeric.rounding import round_down
-from dxgeom.numeric.rows import distinct_rows, joined_kinds, kinds_of_rows, least_by_row
+from dxgeom.numeric.rows import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTables
 
 DISTINCT_LIMIT = 5_000_000
@@ -82,9 +74,9 @@ def _collected(blocks: Iterator[Differences], queries: int) -> Differences:
 def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Iterator[Differences]:
     metric, values = without_idle_attributes(metric, values)
     columns, which = distinct_rows(values.T)
-    for first, second, bounds in _blocks(metric, which):
-        one, other, bounds = _least_by_pair(first, second, bounds, len(columns))
-        yield columns[one] - columns[other], bounds
+    for pairs in pairs_of_kinds(metric, which):
+        first, second, bounds = least_by_pair(pairs)
+        yield columns[first] - columns[second], bounds
 
 
 def _of_moves(blocks: Iterable[PairClasses], queries: int) -> Iterator[Differences]:
@@ -112,14 +104,13 @@ def _surroundings(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...],
     shape = tuple(size[axis] for axis in axes)
     refuse_cells(math.prod(shape))
     everywhere = np.arange(math.prod(moves.shape))
-    kinds = np.zeros((1,) * len(axes), dtype=np.int64)
+    kinds = []
     for table in moves.tables:
         seen = np.moveaxis(moves.columns(table, everywhere), 0, -1)
         sizes = [size[axis] if axis in table.axes else 1 for axis in axes]
         _, own = kinds_of_rows(np.ascontiguousarray(seen).reshape(math.prod(sizes), -1))
-        kinds = joined_kinds(kinds, own.reshape(sizes))
-    first, _ = kinds_of_rows(np.broadcast_to(kinds, shape).reshape(-1, 1))
-    return axes, shape, first
+        kinds.append(own.reshape(sizes))
+    return axes, shape, first_of_each_kind(shape, kinds)
 
 
 def _rows(
@@ -133,94 +124,6 @@ def _rows(
         beside = tuple(codes[axis] for axis in moves.others(table))
         rows[:, :, table.queries] = seen[np.index_exp[:] + beside] if beside else seen[:, None]
     return rows
-
-
-def _blocks(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
-    """Generating pairs as pairs of *distinct columns* of the values; ``which`` (N,) tells the column of each record."""
-    match metric:
-        case DiscreteMetric(epsilon=epsilon):
-            yield from _all_columns(which, round_down(epsilon))
-        case CapMetric(inner=inner, epsilon=epsilon):
-            # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
-            yield from _blocks(inner, which)
-            yield from _all_columns(which, round_down(epsilon))
-        case PresenceMetric(inner=inner, epsilon=epsilon):
-            for pairs in _blocks(inner, which[:-1]):
-                nearer = metric.nearer_than_through_absence(pairs.bound)
-                yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
-            columns = _occurring(which[:-1])
-            yield PairBlock(columns, np.full_like(columns, which[-1]), np.full(columns.size, round_down(epsilon)))
-        case SumMetric():
-            for axis in range(len(metric.parts)):
-                yield from _along_axis(metric, axis, which)
-        case GroupedMetric(parts=parts, groups=groups):
-            yield from _blocks(SumMetric(parts), which)
-            for group in groups:
-                yield from _within_sets(axis_labels(metric.shape, group.places), which, round_down(group.epsilon))
-        case PartitionMetric(blocks=blocks, epsilon=epsilon):
-            yield from _within_sets(blocks, which, round_down(epsilon))
-        case StarMetric():
-            count = _occurring(which).size
-            refuse_pairs(count * (count - 1) // 2)
-            yield from pairs_of_classes(metric, which)
-        case _:
-            for pairs in metric.generating_pairs():
-                yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
-
-
-def _occurring(which: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distinct entries, increasing; they are few, so nothing is sorted."""
-    occurs = np.zeros(int(which.max()) + 1, dtype=np.bool_)
-    occurs[which] = True
-    return np.flatnonzero(occurs)
-
-
-def _all_columns(which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
-    """Every pair of distinct columns."""
-    columns = _occurring(which)
-    count = columns.size
-    refuse_pairs(count * (count - 1) // 2)
-    for first, second in all_pairs(count):
-        yield PairBlock(columns[first], columns[second], np.full(first.size, bound))
-
-
-def _within_sets(labels: NDArray[np.int64], which: NDArray[np.int64], bound: float) -> Iterator[PairBlock]:
-    """Every pair of distinct columns that occur under one label."""
-    seen = 0
-    for first, second in pairs_within_sets(labels, which):
-        seen += first.size
-        refuse_pairs(seen)
-        yield PairBlock(first, second, np.full(first.size, bound))
-
-
-def _along_axis(metric: SumMetric, axis: int, which: NDArray[np.int64]) -> Iterator[PairBlock]:
-    """Along one code of a product: the part's pairs, on each *distinct* fibre of the values."""
-    part = metric.parts[axis]
-    grid = which.reshape(math.prod(metric.shape[:axis]), part.size, -1)
-    fibres, _ = distinct_rows(grid.transpose(0, 2, 1).reshape(-1, part.size))
-    if isinstance(part, StarMetric) and part.size > len(fibres):
-        for fibre in fibres:
-            yield from pairs_of_classes(part, fibre)
-        return
-    seen = 0
-    for pairs in part.generating_pairs():
-        seen += len(fibres) * pairs.bound.size
-        refuse_pairs(seen)
-        rows = max(1, PAIRS_PER_BLOCK // max(pairs.bound.size, 1))
-        for start in range(0, len(fibres), rows):
-            here = fibres[start : start + rows]
-            first, second = here[:, pairs.first].ravel(), here[:, pairs.second].ravel()
-            yield PairBlock(first, second, np.tile(pairs.bound, len(here)))
-
-
-def _least_by_pair(
-    first: NDArray[np.int64], second: NDArray[np.int64], bounds: NDArray[np.float64], count: int
-) -> PairBlock:
-    """Each unordered pair of different columns once, with the smallest of its bounds."""
-    apart = first != second
-    low, high = np.minimum(first, second)[apart], np.maximum(first, second)[apart]
-    pairs, least = least_by_row((low * count + high)[:, None], bounds[apart])
-    return PairBlock(pairs[:, 0] // count, pairs[:, 0] % count, least)
 
 
 def _refuse_wide(values: NDArray[np.int64]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -86,16 +85,14 @@ def _along(metric: Metric, grid: NDArray[np.float64], allowed: _Allowance) -> ND
         case CapMetric(inner=inner, epsilon=epsilon):
             return _under_ceiling(_along(inner, grid, allowed), grid, allowed.over_one(round_down(epsilon)))
         case LineMetric():
-            bounds = [pairs.bound for pairs in metric.generating_pairs()]
-            return lowest_along_line(np.ascontiguousarray(grid), allowed.over(np.concatenate([*bounds, np.empty(0)])))
+            return lowest_along_line(np.ascontiguousarray(grid), allowed.over(metric.gaps))
         case StarMetric():
             # Through the centre; two arms rounded down allow no more than their sum rounded down.
             arms = allowed.over(metric.rounded)[:, None]
             return _under_ceiling(grid, grid + arms, arms)
         case SumMetric(parts=parts):
             for axis, part in enumerate(parts):
-                fibres = grid.reshape(len(grid) * math.prod(metric.shape[:axis]), part.size, -1)
-                grid = _along(part, fibres, allowed).reshape(grid.shape)
+                grid = _along(part, metric.grid_along(grid, axis), allowed).reshape(grid.shape)
             return grid
         case GraphMetric() if grid.size == metric.size:
             graph = edge_graph(metric.count, metric.first, metric.second, allowed.over(metric.bounds))

@@ -72,27 +72,25 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
     """The constant of the steepest fibre ``grid[o, :, i]``, each a map on the metric's records."""
     match metric:
         case DiscreteMetric(epsilon=epsilon):
-            return _steepest(np.array([largest_range(grid)]), np.array([round_down(epsilon)]))
+            return _over_one(largest_range(grid), epsilon)
         case CapMetric(inner=inner, epsilon=epsilon):
             ceiling = DiscreteMetric(inner.size, epsilon)
             return max(_along(inner, grid, tolerance), _along(ceiling, grid, tolerance))
         case PresenceMetric(inner=inner, epsilon=epsilon):
             present = np.ascontiguousarray(grid[:, :-1])
-            gone = np.max(np.abs(present - grid[:, -1:]), keepdims=True).reshape(1)
-            return max(_along(inner, present, tolerance), _steepest(gone, np.array([round_down(epsilon)])))
+            gone = np.max(np.abs(present - grid[:, -1:]))
+            return max(_along(inner, present, tolerance), _over_one(gone, epsilon))
         case SumMetric(parts=parts):
-            return max(_along(part, _regrouped(grid, metric, axis), tolerance) for axis, part in enumerate(parts))
+            return max(_along(part, metric.grid_along(grid, k), tolerance) for k, part in enumerate(parts))
         case GroupedMetric(parts=parts, groups=groups):
-            ranges = [_widest(grid, metric, group.places) for group in groups]
-            epsilons = np.array([round_down(group.epsilon) for group in groups])
-            return max(_along(SumMetric(parts), grid, tolerance), _steepest(np.array(ranges), epsilons))
+            by_groups = (_over_one(_widest(grid, metric, group.places), group.epsilon) for group in groups)
+            return max([_along(SumMetric(parts), grid, tolerance), *by_groups])
         case PartitionMetric(blocks=blocks, epsilon=epsilon):
-            return _steepest(np.array([_widest_block(grid, blocks)]), np.array([round_down(epsilon)]))
+            return _over_one(_widest_block(grid, blocks), epsilon)
         case MaxMetric(step=Fraction() as step):
-            return _steepest(np.array([_widest_cube(grid, metric)]), np.array([round_down(step)]))
+            return _over_one(_widest_cube(grid, metric), step)
         case LineMetric():
-            bounds = [pairs.bound for pairs in metric.generating_pairs()]
-            return _steepest(largest_steps(grid), np.concatenate([*bounds, np.empty(0)]))
+            return _steepest(largest_steps(grid), metric.gaps)
         case ValueSensitivityMetric():
             return _by_value(metric, grid)
         case StarMetric(epsilons=epsilons) if len(epsilons) > 1:
@@ -103,11 +101,6 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
             return _by_tree(metric, grid, tolerance)
         case _:
             return _pair_by_pair(metric, grid)
-
-
-def _regrouped(grid: NDArray[Any], metric: SumMetric, axis: int) -> NDArray[Any]:
-    before = len(grid) * math.prod(metric.shape[:axis])
-    return grid.reshape(before, metric.shape[axis], -1)
 
 
 def _widest(grid: NDArray[Any], metric: GroupedMetric, places: tuple[int, ...]) -> Any:
@@ -165,6 +158,10 @@ def _pair_by_pair(metric: Metric, grid: NDArray[Any]) -> float:
         changes = largest_changes(grid, pairs.first.astype(np.int64), pairs.second.astype(np.int64))
         largest = max(largest, _steepest(changes, pairs.bound))
     return largest
+
+
+def _over_one(change: Any, epsilon: Fraction) -> float:
+    return _steepest(np.array([change]), np.array([round_down(epsilon)]))
 
 
 def _steepest(changes: NDArray[Any], bounds: NDArray[np.float64]) -> float:

@@ -19,13 +19,10 @@ from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.axis_pairs import pairs_within_sets
 from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
-from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
-from dxgeom.numeric.rounding import round_down
-from dxgeom.numeric.rows import joined_kinds, kinds_of_rows, least_by_row
+from dxgeom.metrics.metric import NO_PAIRS, Metric
+from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds
+from dxgeom.numeric.rows import first_of_each_kind, kinds_of_rows
 from dxgeom.universe.weight_table import WeightTable, on_shared_classes, shared_classes
 from dxgeom.universe.weight_tables import WeightTables
 
@@ -35,8 +32,6 @@ KEPT_LIMIT = 5_000_000
 """More pairs than this are not kept at once."""
 _LISTED_TOGETHER = 1000
 """Pairs of up to so many kinds of records are listed."""
-PAIR_LIMIT = 1_000_000_000
-"""More pairs than this would take an hour."""
 
 
 @final
@@ -122,8 +117,7 @@ def classes_of_records(tables: WeightTables) -> NDArray[np.int64]:
         shared = on_shared_classes(looking)
         size = {axis: n for table in shared for axis, n in zip(table.axes, table.weights.shape[1:], strict=True)}
         axes = tuple(sorted(size))
-        none = np.empty(0, dtype=np.int64)
-        everything = PairClasses(shared, axes, tuple(size[axis] for axis in axes), none, none, np.empty(0))
+        everything = PairClasses(shared, axes, tuple(size[axis] for axis in axes), *NO_PAIRS)
         cells = _different_cells(everything)
         weights = np.zeros((tables.count, len(cells)), dtype=np.int64)
         for table in shared:
@@ -192,28 +186,13 @@ def _moves(run: _Run, tables: WeightTables) -> Iterator[PairClasses]:
     axes = tuple(axis for axis in sorted(classes) if axis in run.axes)
     shape = tuple(int(classes[axis].max()) + 1 for axis in axes)
     if isinstance(run.metric, DiscreteMetric):
-        none = np.empty(0, dtype=np.int64)
-        blocks = _all_cells(PairClasses(shared, axes, shape, none, none, np.empty(0)), round_down(run.metric.epsilon))
+        which = _different_cells(PairClasses(shared, axes, shape, *NO_PAIRS))
     else:
         which = _cell_of_record(classes, axes, run.axes, tuple(tables.shape[axis] for axis in run.axes))
-        blocks = _pairs_of_cells(run.metric, which)
-    for block in blocks:
-        first, second, bounds = _least_by_pair(block)
-        if first.size:
-            yield PairClasses(shared, axes, shape, first, second, bounds)
-
-
-def _pairs_of_cells(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
-    """The generating pairs of a metric as pairs of cells; ``which`` tells the cell of each record."""
-    match metric:
-        case StarMetric():
-            yield from pairs_of_classes(metric, which)
-        case PartitionMetric(blocks=blocks, epsilon=epsilon):
-            for first, second in pairs_within_sets(blocks, which):
-                yield PairBlock(first, second, np.full(first.size, round_down(epsilon)))
-        case _:
-            for pairs in metric.generating_pairs():
-                yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)
+    for block in pairs_of_kinds(run.metric, which):
+        pairs = least_by_pair(block)
+        if pairs.first.size:
+            yield PairClasses(shared, axes, shape, *pairs)
 
 
 def _cell_of_record(
@@ -230,34 +209,17 @@ def _cell_of_record(
     return np.ascontiguousarray(np.broadcast_to(cells, sizes)).ravel()
 
 
-def _all_cells(moves: PairClasses, bound: float) -> Iterator[PairBlock]:
-    """Every pair of cells that some table tells apart."""
-    cells = _different_cells(moves)
-    refuse_pairs(len(cells) * (len(cells) - 1) // 2)
-    for first, second in all_pairs(len(cells)):
-        yield PairBlock(cells[first], cells[second], np.full(first.size, bound))
-
-
 def _different_cells(moves: PairClasses) -> NDArray[np.int64]:
     """One cell of each kind: cells are of one kind when every table has the same weights there."""
     refuse_cells(math.prod(moves.shape))
-    kinds = np.zeros((1,) * len(moves.shape), dtype=np.int64)
+    kinds = []
     for table in moves.tables:
         sizes = [size if axis in table.axes else 1 for axis, size in zip(moves.axes, moves.shape, strict=True)]
         places = np.indices(sizes).reshape(len(sizes), -1)
         cells = np.asarray(np.ravel_multi_index(tuple(places), moves.shape), dtype=np.int64)
         _, own = kinds_of_rows(moves.columns(table, cells).reshape(len(cells), -1))
-        kinds = joined_kinds(kinds, own.reshape(sizes))
-    first, _ = kinds_of_rows(np.broadcast_to(kinds, moves.shape).reshape(-1, 1))
-    return first
-
-
-def _least_by_pair(block: PairBlock) -> PairBlock:
-    """Each unordered pair of different cells once, with the smallest of its bounds."""
-    apart = block.first != block.second
-    low, high = np.minimum(block.first, block.second)[apart], np.maximum(block.first, block.second)[apart]
-    pairs, least = least_by_row(np.stack([low, high], axis=1), block.bound[apart])
-    return PairBlock(pairs[:, 0], pairs[:, 1], least)
+        kinds.append(own.reshape(sizes))
+    return first_of_each_kind(moves.shape, kinds)
 
 
 def refuse_cells(cells: int) -> None:
@@ -266,13 +228,4 @@ def refuse_cells(cells: int) -> None:
         raise TooLarge(
             f"the queries tell {cells:,} kinds of records apart, the limit is {CELL_LIMIT:,}; ask fewer queries at "
             "once, or coarsen the universe"
-        )
-
-
-def refuse_pairs(pairs: int) -> None:
-    """Raises: TooLarge for so many pairs."""
-    if pairs > PAIR_LIMIT:
-        raise TooLarge(
-            f"{pairs:,} pairs of records would have to be compared, the limit is {PAIR_LIMIT:,}; "
-            "ask fewer queries at once, or coarsen the universe"
         )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.metric import Metric, PairBlock
+from dxgeom.metrics.metric import Metric, gathered
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 
@@ -29,17 +28,9 @@ def path_lengths(metric: Metric, starts: NDArray[np.int64], ends: NDArray[np.int
         ):
             lengths = (lengths + _between_codes(part, i, j)) * (1 + 2 * UNIT_ROUNDOFF)
         return lengths
-    found: list[PairBlock] = []
-    left = MOST_PAIRS
-    for pairs in metric.generating_pairs():
-        left -= len(pairs.first)
-        if left < 0:
-            raise TooLarge(f"paths are sought over at most {MOST_PAIRS:,} generating pairs")
-        found.append(pairs)
-    if not found:
-        return np.where(starts[:, None] == ends, 0.0, np.inf)
-    first, second, bounds = (np.concatenate(column) for column in zip(*found, strict=True))
-    lengths = distances_from(edge_graph(metric.size, first, second, bounds), starts)[:, ends]
+    refusal = f"paths are sought over at most {MOST_PAIRS:,} generating pairs"
+    pairs = gathered(metric.generating_pairs(), MOST_PAIRS, refusal)
+    lengths = distances_from(edge_graph(metric.size, *pairs), starts)[:, ends]
     return np.asarray(lengths * (1 + (metric.size + 4) * 2 * UNIT_ROUNDOFF))
 
 

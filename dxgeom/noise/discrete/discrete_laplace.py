@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.noise.discrete.law import DiscreteNoise
-from dxgeom.numeric.exact_draws import check_scale, geometric
+from dxgeom.numeric.exact_draws import check_scale, fair_bits, geometric
 from dxgeom.numeric.randomness import Randomness
 
 PRECISION = 128
@@ -42,8 +41,9 @@ class DiscreteLaplaceNoise(DiscreteNoise):
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
-        """E[z²] = 2x/(1 − x)² with x = exp(−1/scale), which is 1/(2 sinh²(1/(2 scale)))."""
-        return np.diag([0.5 / _sinh(0.5 / float(scale)) ** 2 for scale in self.scales])
+        """E[z²] = 2x/(1 − x)² with x = exp(−1/scale)."""
+        rates = np.array([1 / float(scale) for scale in self.scales])
+        return np.diag(2 * np.exp(-rates) / np.expm1(-rates) ** 2)
 
     def probability(self, point: Sequence[int]) -> arb:
         with ctx.workprec(PRECISION):
@@ -63,12 +63,7 @@ def _two_sided(scale: Fraction, count: int, randomness: Randomness) -> NDArray[n
     pending = np.arange(count)
     while pending.size:
         sizes = geometric(scale, len(pending), randomness)
-        bits = np.unpackbits(randomness.words(-(-len(pending) // 64)).view(np.uint8))[: len(pending)]
-        negative = bits == 1
+        negative = fair_bits(len(pending), randomness)
         values[pending] = np.where(negative, -sizes, sizes)
         pending = pending[negative & (sizes == 0)]
     return values
-
-
-def _sinh(x: float) -> float:
-    return math.sinh(x) if x < 350 else math.inf

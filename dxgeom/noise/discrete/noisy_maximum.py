@@ -13,13 +13,14 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform, decided
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
 from dxgeom.numeric.exact_draws import uniform_integer
+from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import Randomness
 
 SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
@@ -48,22 +49,47 @@ def noisy_largest(scores: NDArray[np.int64], rate: Fraction, law: SelectionLaw, 
     Raises: TooLarge for scores or a rate out of range; UnsupportedCombination for an unknown law or no scores.
     """
     check_scores(scores)
-    if not RATES[0] <= rate <= RATES[1]:
-        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+    check_rate(rate)
     if law not in _NOISE:
         raise UnsupportedCombination(f"there is no law of selection '{law}'; known are {', '.join(_NOISE)}")
-    bounds, exact = _NOISE[law]
     gaps = scores - scores.max()
-    words = randomness.words(len(scores))
+    worths = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
+
+    def exact(place: int) -> arb:
+        return arb(rational(int(gaps[place]) * rate))
+
+    return noisy_largest_worth(worths, np.abs(worths) * 2.0**-50, exact, law, randomness)
+
+
+def noisy_largest_worth(
+    worths: NDArray[np.float64],
+    slacks: NDArray[np.float64],
+    exact: Callable[[int], arb],
+    law: SelectionLaw,
+    randomness: Randomness,
+) -> int:
+    """argmax_r worth_r + noise_r, for worths that need not be rational.
+
+    Args: ``worths`` (R,): float64; ``slacks`` (R,): bounds on how far each is off, but for worths below −10³⁰⁰, which
+    count as −10³⁰⁰; ``exact(place)``: a ball at the precision in force that holds the worth.
+    Guarantee: *exactly* the law, given uniform random words.
+    """
+    bounds, noise = _NOISE[law]
+    words = randomness.words(len(worths))
     low, high = bounds(words)
-    worth = np.maximum(gaps.astype(np.float64) * float(rate), _FARTHEST)
-    slack = np.abs(worth) * 2.0**-50
-    contenders = np.flatnonzero(worth + slack + high >= np.max(worth - slack + low))
+    contenders = np.flatnonzero(worths + slacks + high >= np.max(worths - slacks + low))
     if len(contenders) == 1:
         return int(contenders[0])
     uniforms = [LazyUniform(int(word)) for word in words[contenders]]
-    exact_worths = [int(gap) * rate for gap in gaps[contenders]]
-    return int(contenders[_decided(exact_worths, uniforms, exact, randomness)])
+
+    def told(balls: list[arb]) -> int | None:
+        values = [exact(int(place)) + noise(ball) for place, ball in zip(contenders, balls, strict=True)]
+        for place, value in enumerate(values):
+            if all(value > other for rival, other in enumerate(values) if rival != place):
+                return int(contenders[place])
+        return None
+
+    return decided(told, uniforms, randomness)
 
 
 def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
@@ -76,30 +102,18 @@ def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:
     return int(best[uniform_integer(len(best), randomness)])
 
 
+def check_rate(rate: Fraction) -> None:
+    """Raises: TooLarge for a rate by which float64 cannot multiply the gaps."""
+    if not RATES[0] <= rate <= RATES[1]:
+        raise TooLarge("the scores' rate leaves the range of float64; rescale the scores or the spend")
+
+
 def check_scores(scores: NDArray[np.int64]) -> None:
     """Raises: UnsupportedCombination unless there is a score; TooLarge beyond 2⁶²."""
     if scores.ndim != 1 or scores.size == 0 or scores.dtype != np.int64:
         raise UnsupportedCombination("a selection is among at least one place, each with an int64 score")
     if int(scores.max()) >= LARGEST_SCORE or int(scores.min()) <= -LARGEST_SCORE:
         raise TooLarge("scores stay below 2**62 in magnitude: give the utilities fewer digits")
-
-
-def _decided(
-    worths: list[Fraction], uniforms: list[LazyUniform], noise: Callable[[arb], arb], randomness: Randomness
-) -> int:
-    precision = 2 * WORD
-    while True:
-        with ctx.workprec(precision):
-            values = [
-                arb(fmpq(worth.numerator, worth.denominator)) + noise(uniform.ball())
-                for worth, uniform in zip(worths, uniforms, strict=True)
-            ]
-            for place, value in enumerate(values):
-                if all(value > other for rival, other in enumerate(values) if rival != place):
-                    return place
-        for uniform in uniforms:
-            uniform.refine(randomness)
-        precision += WORD
 
 
 def _exponential_bounds(words: NDArray[np.uint64]) -> Bounds:

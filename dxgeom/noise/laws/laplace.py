@@ -16,6 +16,7 @@ from dxgeom.geometry.bodies.round_bodies import CrossPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
 from dxgeom.numeric.canonical_digest import own_numbers
+from dxgeom.numeric.exact_draws import fair_bits
 from dxgeom.numeric.randomness import Randomness
 
 
@@ -62,15 +63,9 @@ class LaplaceNoise(NoiseLaw):
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.scales.size
         words = randomness.words(count * size).reshape(count, size)
-        axes = _signs(count, size, randomness) * self.scales
+        axes = np.where(fair_bits(count * size, randomness).reshape(count, size), 1.0, -1.0) * self.scales
         sizes = exponentials(words)
         errors = self.scales * (1 + sizes) * FLOAT_ERROR
         return IdealDraws(
             axes * sizes, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
         )
-
-
-def _signs(count: int, size: int, randomness: Randomness) -> NDArray[np.float64]:
-    words = randomness.words(-(-count * size // 64))
-    bits = np.unpackbits(words.view(np.uint8))[: count * size]
-    return np.where(bits.reshape(count, size) == 1, 1.0, -1.0)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import TypeVar, final
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from dxgeom.numeric.randomness import Randomness
 
 WORD = 64
+
+Found = TypeVar("Found")
 
 
 @final
@@ -27,3 +30,18 @@ class LazyUniform:
         """An arb ball that contains every number the bits still allow."""
         scale = 1 << self.bits
         return arb(fmpq(self.prefix, scale)).union(arb(fmpq(self.prefix + 1, scale)))
+
+
+def decided(
+    told: Callable[[list[arb]], Found | None], uniforms: Sequence[LazyUniform], randomness: Randomness
+) -> Found:
+    """What balls around the uniforms tell, reading bits and computing in more of them until they tell it."""
+    precision = 2 * WORD
+    while True:
+        with ctx.workprec(precision):
+            found = told([uniform.ball() for uniform in uniforms])
+        if found is not None:
+            return found
+        for uniform in uniforms:
+            uniform.refine(randomness)
+        precision += WORD

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
@@ -17,7 +17,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.gauge import Gauge
 from dxgeom.geometry.containment.comparison import contains
 from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.lazy_uniform import LazyUniform, decided
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
 from dxgeom.numeric.randomness import Randomness
 
@@ -138,17 +138,13 @@ class RejectionNoise(NoiseLaw):
     def _is_kept(self, evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> bool:
         """The sign of E + ‖V‖_L − ‖V‖_K, reading bits until it is certain."""
         inner, outer = self._gauges
-        precision = 2 * WORD
-        while True:
-            with ctx.workprec(precision):
-                balls = [uniform.ball() for uniform in uniforms]
-                point = evaluation(balls[:-1])
-                margin: arb = outer.exact(point) - inner.exact(point) - balls[-1].log()
-            if bool(margin > 0) or bool(margin < 0):
-                return bool(margin > 0)
-            for uniform in uniforms:
-                uniform.refine(randomness)
-            precision += WORD
+
+        def told(balls: list[arb]) -> bool | None:
+            point = evaluation(balls[:-1])
+            margin: arb = outer.exact(point) - inner.exact(point) - balls[-1].log()
+            return bool(margin > 0) if margin > 0 or margin < 0 else None
+
+        return decided(told, uniforms, randomness)
 
     @cached_property
     def _gauges(self) -> tuple[Gauge, Gauge]:

@@ -21,10 +21,10 @@ from itertools import accumulate
 from typing import TypeAlias, final
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
+from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform, decided
 from dxgeom.numeric.randomness import Randomness
 
 FLOAT_ERROR = 2.0**-43
@@ -129,16 +129,13 @@ def round_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> 
 
 def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> list[int]:
     """Each value of ``evaluation(uniforms)`` rounded to the nearest integer, reading bits until it is certain."""
-    precision = 2 * WORD
-    while True:
-        with ctx.workprec(precision):
-            values = evaluation([uniform.ball() for uniform in uniforms])
-            rounded = [(value + 0.5).floor().unique_fmpz() for value in values]
-        if all(value is not None for value in rounded):
-            return [int(value) for value in rounded if value is not None]
-        for uniform in uniforms:
-            uniform.refine(randomness)
-        precision += WORD
+
+    def told(balls: list[arb]) -> list[int] | None:
+        rounded = [(value + 0.5).floor().unique_fmpz() for value in evaluation(balls)]
+        whole = [int(value) for value in rounded if value is not None]
+        return whole if len(whole) == len(rounded) else None
+
+    return decided(told, uniforms, randomness)
 
 
 def exponential_sums(coefficients: Sequence[Sequence[int | float]]) -> Evaluation:

@@ -80,6 +80,12 @@ class Axis(ABC):
         """
 
 
+def runs(starts: Codes, counts: Codes) -> Pairs:
+    """Runs of so many consecutive numbers from each start, one after another: which run each is of, and the number."""
+    which = np.repeat(np.arange(counts.size), counts)
+    return which, np.arange(which.size) + (starts - np.cumsum(counts) + counts)[which]
+
+
 def too_many_pairs(count: int, about: str = "about") -> TooLarge:
     """The refusal of so many near pairs."""
     return TooLarge(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.axes.axis import MAX_PAIRS, Axis, Codes, Pairs, Row, too_many_pairs
+from dxgeom.policy.axes.axis import MAX_PAIRS, Axis, Codes, Pairs, Row, runs, too_many_pairs
 
 _FITS: Final = 2**61
 """Positions below this, and their differences, are compared as int64."""
@@ -60,9 +60,7 @@ class LineAxis(Axis):
         total = int(np.sum(counts))
         if total > MAX_PAIRS:
             raise too_many_pairs(total)
-        starts = np.repeat(codes, counts)
-        offsets = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        return starts, starts + 1 + offsets
+        return runs(codes + 1, counts)
 
     def metric(self, rate: Fraction, floor: Fraction) -> Metric:
         if floor == 0:

@@ -5,30 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 
-from dxgeom.policy.axes.axis import Amount, Row
+from dxgeom.policy.axes.axis import Row
 from dxgeom.policy.bounds.bound import Bound, common_unit
 from dxgeom.policy.bounds.joint_bound import JointBound, Table
-from dxgeom.policy.explain.shortest_path import Steps, shortest_path
+from dxgeom.policy.explain.shortest_path import Combination, Step, Steps, shortest_path
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
-
-Combination: TypeAlias = tuple[int, ...]
-"""A code of each attribute of a block."""
-
-
-@final
-@dataclass(frozen=True)
-class BlockStep:
-    """From the codes of all attributes of a block to the next, under one rule; ``bound`` as for a step of one."""
-
-    rule: ResolvedRule
-    start: Combination
-    end: Combination
-    bound: Amount
 
 
 @final
@@ -45,7 +31,7 @@ class BlockBounds:
         """Whether paths are found in exact numbers."""
         return all(denominator is not None for denominator in self._denominators())
 
-    def path(self, start: Combination, end: Combination) -> tuple[BlockStep, ...]:
+    def path(self, start: Combination, end: Combination) -> tuple[Step, ...]:
         """The steps of a shortest path; there always is one, because the rules that tie a block join its values."""
         if start == end:
             return ()
@@ -58,12 +44,12 @@ class BlockBounds:
         codes = [tuple(int(code) for code in np.unravel_index(node, shape)) for node in nodes]
         return tuple(map(self.step, codes, codes[1:]))
 
-    def step(self, start: Combination, end: Combination) -> BlockStep:
+    def step(self, start: Combination, end: Combination) -> Step:
         """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
         pairs = zip(self.attributes, start, end, strict=True)
         moves = {attribute.name: (one, other) for attribute, one, other in pairs if one != other}
         bound, rule = min(((rule.between(moves), rule) for rule in self.rules), key=lambda one: one[0])
-        return BlockStep(rule, start, end, bound)
+        return Step(rule, start, end, bound)
 
     def _steps(self, shape: Combination) -> Steps:
         """The smallest stated bound from one combination to every other, in whole numbers where it is exact."""

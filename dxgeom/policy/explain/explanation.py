@@ -55,7 +55,7 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """The explanation for a reader."""
-        pairs = ([f"{name}={value}" for name, value in record.items()] for record in self._records)
+        pairs = ([f"{name}={value}" for name, value in record.items()] for record in (self.first, self.second))
         one, other = (", ".join(words) or NOBODY for words in pairs)
         return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps())]
 
@@ -67,10 +67,6 @@ class Explanation:
         first, last = self.hops[: _MOST_STEPS // 2], self.hops[-(_MOST_STEPS // 2) :]
         between = f"… {left_out:,} more steps; --format json lists them"
         return [*map(self._hop_words, first), between, *map(self._hop_words, last)]
-
-    @property
-    def _records(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        return self.first, self.second
 
     def _verdict(self) -> list[str]:
         if self.apart:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
 from dxgeom.metrics.combinations.cap import CapMetric
@@ -52,13 +52,7 @@ class Form:
 
     def as_dict(self) -> dict[str, Any]:
         """The same fields, ready for JSON."""
-        return {
-            "name": self.name,
-            "form": self.form,
-            "why": self.why,
-            "rules": list(self.rules),
-            "idle": list(self.idle),
-        }
+        return {**asdict(self), "rules": list(self.rules), "idle": list(self.idle)}
 
 
 def forms(
@@ -74,27 +68,29 @@ def _of_attribute(part: AttributeDescription, metric: Metric | None, rules: Sequ
     name = part.attribute.name
     stated = stated_alone(rules, name)
     bounds = [bound for _, bound in stated]
-    used = [rule.line for rule, bound in stated if shapes(bound, bounds, part.bounds)]
-    idle = [rule.line for rule, bound in stated if not shapes(bound, bounds, part.bounds)]
+    used, idle = _lines([(rule.line, shapes(bound, bounds, part.bounds)) for rule, bound in stated])
     if metric is None:
         why = "the rules about it bound the listed records that differ in nothing else"
-        return Form(name, "listed pairs", why, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle)))
-    return Form(
-        name, _family(metric), _why(metric, part.bounds), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(idle))
-    )
+        return Form(name, "listed pairs", why, used, idle)
+    return Form(name, _family(metric), _why(metric, part.bounds), used, idle)
+
+
+def _lines(stated: Sequence[tuple[int, bool]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lines of rules that shape a metric, and of those that do not."""
+    used, idle = (dict.fromkeys(line for line, shapes in stated if shapes is wanted) for wanted in (True, False))
+    return tuple(used), tuple(idle)
 
 
 def _of_records(description: MetricDescription, whole: Metric, rules: Sequence[ResolvedRule], of_a_table: bool) -> Form:
     stated = [(rule.line, rule.everything == description.ceiling) for rule in rules if rule.everything is not None]
     stated += [(rule.line, rule.joint in description.joint) for rule in rules if rule.joint is not None]
     stated += [(rule.line, rule.presence == description.presence) for rule in rules if rule.presence is not None]
-    used = tuple(line for line, shapes in sorted(stated) if shapes)
-    idle = tuple(line for line, shapes in sorted(stated) if not shapes)
+    used, idle = _lines(sorted(stated))
+    present = whole.inner if isinstance(whole, PresenceMetric) else whole
+    why = _why_records(description, present, of_a_table)
     if isinstance(whole, PresenceMetric):
-        present = _why_records(description, whole.inner, of_a_table)
-        gone = f"a record may be absent, at {plain(whole.epsilon)}, so no two are farther apart than twice that"
-        return Form(ALL_RECORDS, _family(whole), f"{present}; {gone}", used, idle)
-    return Form(ALL_RECORDS, _family(whole), _why_records(description, whole, of_a_table), used, idle)
+        why += f"; a record may be absent, at {plain(whole.epsilon)}, so no two are farther apart than twice that"
+    return Form(ALL_RECORDS, _family(whole), why, used, idle)
 
 
 def _why_records(description: MetricDescription, whole: Metric, of_a_table: bool) -> str:

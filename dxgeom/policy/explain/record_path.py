@@ -10,8 +10,8 @@ from functools import cache
 from typing import TypeAlias, final
 
 from dxgeom.policy.axes.axis import Amount
-from dxgeom.policy.explain.block_path import BlockBounds, BlockStep, Combination
-from dxgeom.policy.explain.shortest_path import AttributeRules
+from dxgeom.policy.explain.block_path import BlockBounds
+from dxgeom.policy.explain.shortest_path import AttributeRules, Combination, Step
 from dxgeom.policy.lower.blocks import Block, blocks_of, only_tie
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -115,19 +115,24 @@ def _covered(policy: ResolvedPolicy, rule: ResolvedRule, blocks: Sequence[Block]
 def _inside(
     policy: ResolvedPolicy, description: MetricDescription, block: Block, start: Sequence[int], end: Sequence[int]
 ) -> tuple[_Way, bool]:
-    """The way through one block under its own rules, and whether its length is exact."""
+    """The way through one block under its own rules, infinite when there is none; and whether its length is exact."""
     attributes = tuple(policy.universe.attributes[place] for place in block)
+    bounds: AttributeRules | BlockBounds
     if len(block) == 1:
-        return _along(policy, block, start[block[0]], end[block[0]])
-    names = {attribute.name for attribute in attributes}
-    inside = tuple(rule for rule in policy.rules if rule.everything is None and _is_inside(rule, names))
-    bounds = BlockBounds(attributes, inside, only_tie(block, description) is not None)
+        bounds = AttributeRules(attributes[0], stated_alone(policy.rules, attributes[0].name))
+    else:
+        names = {attribute.name for attribute in attributes}
+        inside = tuple(rule for rule in policy.rules if rule.everything is None and _is_inside(rule, names))
+        bounds = BlockBounds(attributes, inside, only_tie(block, description) is not None)
     before, after = (tuple(codes[place] for place in block) for codes in (start, end))
-    found = tuple(step_inside(block, one) for one in bounds.path(before, after))
+    steps = bounds.path(before, after)
+    if steps is None:
+        return (math.inf, ()), True
+    found = tuple(step_inside(block, one) for one in steps)
     return (sum((step.bound for step in found), Fraction(0)), found), bounds.exact
 
 
-def step_inside(block: Block, step: BlockStep) -> RecordStep:
+def step_inside(block: Block, step: Step) -> RecordStep:
     """A step of a block as one of the attributes that it changes."""
     moves = [(place, a, b) for place, a, b in zip(block, step.start, step.end, strict=True) if a != b]
     places, here, there = (tuple(move[field] for move in moves) for field in range(3))
@@ -138,14 +143,3 @@ def _is_inside(rule: ResolvedRule, names: set[str]) -> bool:
     if rule.joint is not None:
         return set(rule.joint.names) <= names
     return any(name in names for name, _ in rule.bounds)
-
-
-def _along(policy: ResolvedPolicy, block: Block, start: int, end: int) -> tuple[_Way, bool]:
-    """The way through the values of one attribute; infinite when there is none."""
-    attribute = policy.universe.attributes[block[0]]
-    bounds = AttributeRules(attribute, stated_alone(policy.rules, attribute.name))
-    steps = bounds.path(start, end)
-    if steps is None:
-        return (math.inf, ()), True
-    found = tuple(RecordStep(block, (step.start,), (step.end,), step.rule, step.bound) for step in steps)
-    return (sum((step.bound for step in found), Fraction(0)), found), bounds.exact

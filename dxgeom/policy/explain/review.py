@@ -13,8 +13,14 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
-from dxgeom.policy.explain.tightening import EXAMINED_SIZE, LISTED, AttributeExamination, Tightening, examine
-from dxgeom.policy.explain.tightening_listed import examine_listed
+from dxgeom.policy.explain.tightening import (
+    EXAMINED_SIZE,
+    LISTED,
+    AttributeExamination,
+    Tightening,
+    examine,
+    examine_listed,
+)
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule

@@ -27,14 +27,21 @@ Steps: TypeAlias = Callable[[int], tuple[Codes, Row]]
 """From a node, other nodes (each once) and the bound of a step to each; ∞ is no step."""
 
 
+Combination: TypeAlias = tuple[int, ...]
+"""A code of each of some attributes."""
+
+
 @final
 @dataclass(frozen=True)
 class Step:
-    """From one code to the next under one rule; ``bound`` is exact, or a float *rounded down* between places."""
+    """From the codes of some attributes to the next ones, under one rule.
+
+    ``bound`` is exact, or a float *rounded down* between places.
+    """
 
     rule: ResolvedRule
-    start: int
-    end: int
+    start: Combination
+    end: Combination
     bound: Amount
 
 
@@ -52,17 +59,17 @@ class AttributeRules:
         stated_exactly = all(bound.exact for _, bound in self.stated)
         return stated_exactly and (self._straight or self.attribute.size <= _MOST_EXACT)
 
-    def path(self, start: int, end: int) -> tuple[Step, ...] | None:
-        """The steps of a shortest path, none when the codes are the same; None when no chain of rules joins them.
+    def path(self, start: Combination, end: Combination) -> tuple[Step, ...] | None:
+        """The steps of a shortest path, none when the code is the same; None when no chain of rules joins the two.
 
         Raises: TooLarge.
         """
         if start == end:
             return ()
+        (here,), (there,) = start, end
         if self._straight:
-            nodes: list[int] | None = [start, end] if self.stated else None
-            if nodes is not None and self.step(start, end).bound == math.inf:
-                nodes = None  # in two parts of a graph, or two blocks
+            # No rule, or two parts of a graph, or two blocks.
+            nodes = [here, there] if self.stated and self._step(here, there).bound < math.inf else None
         elif self.attribute.size > MOST_VALUES:
             raise TooLarge(
                 f"the attribute {shown(self.attribute.name)} has {self.attribute.size:,} values; "
@@ -70,14 +77,14 @@ class AttributeRules:
             )
         else:
             kind = object if self.exact else np.float64
-            nodes = shortest_path(self.attribute.size, start, end, self._steps(), kind)
-        return None if nodes is None else tuple(map(self.step, nodes, nodes[1:]))
+            nodes = shortest_path(self.attribute.size, here, there, self._steps(), kind)
+        return None if nodes is None else tuple(map(self._step, nodes, nodes[1:]))
 
-    def step(self, start: int, end: int) -> Step:
+    def _step(self, start: int, end: int) -> Step:
         """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
         each = [(bound.between(start, end), rule) for rule, bound in self.stated]
         bound, rule = min(each, key=lambda one: one[0])
-        return Step(rule, start, end, bound)
+        return Step(rule, (start,), (end,), bound)
 
     @cached_property
     def _straight(self) -> bool:

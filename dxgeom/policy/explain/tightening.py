@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, final
 
@@ -22,8 +21,10 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.explain.shortest_path import shortest_path
+from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.universe import Universe
 
 EXAMINED_SIZE: Final = 2000
 EXAMINED_WORK: Final = 100_000_000
@@ -90,12 +91,12 @@ class AttributeExamination:
     values: int
     form: str
     examined: bool
-    diameter: float | None
-    smallest: float | None
-    same_spot: tuple[str, str] | None
-    tightened: tuple[Tightening, ...]
-    idle: tuple[int, ...]
-    slack: tuple[int, ...]
+    diameter: float | None = None
+    smallest: float | None = None
+    same_spot: tuple[str, str] | None = None
+    tightened: tuple[Tightening, ...] = ()
+    idle: tuple[int, ...] = ()
+    slack: tuple[int, ...] = ()
 
 
 def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule]) -> AttributeExamination:
@@ -107,16 +108,50 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
-    if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
+    if size > EXAMINED_SIZE or _work_of(capped) > EXAMINED_WORK:
         diameter, smallest = _closed_form(capped)
-        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest, None, (), (), ())
+        return AttributeExamination(attribute.name, size, kind, False, diameter, smallest)
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
-    stated = [_stated(attribute, rule) for rule in rules]
-    return compared(attribute.name, attribute.labels, kind, given, rules, stated)
+    bounds = [rule.alone(attribute.name) for rule in rules]
+    stated = [None if bound is None else bound.matrix(size) for bound in bounds]
+    return _compared(attribute.name, attribute.labels, kind, given, rules, stated)
 
 
-def compared(
+def examine_listed(
+    universe: Universe, metric: Metric, rules: Sequence[ResolvedRule]
+) -> tuple[AttributeExamination, ...]:
+    """Compare what each rule states for listed records with what the metric gives.
+
+    The records come first, under the name "listed records"; of each attribute only the size is told.
+    """
+    size = universe.record_types
+    sizes = tuple(AttributeExamination(one.name, one.size, "graph", examined=True) for one in universe.attributes)
+    if size > EXAMINED_SIZE or _work_of(metric) > EXAMINED_WORK:
+        return (AttributeExamination(LISTED, size, "graph", examined=False), *sizes)
+    records = np.arange(size)
+    given = metric.distance(records[:, None], records[None, :])
+    labels = [", ".join(universe.record(record).values()) for record in range(size)]
+    stated = [_stated_for_listed(universe, rule) for rule in rules]
+    return (_compared(LISTED, labels, "graph", given, rules, stated), *sizes)
+
+
+def _stated_for_listed(universe: Universe, rule: ResolvedRule) -> Matrix | None:
+    if rule.presence is not None:
+        return None
+    if rule.everything is not None:
+        return Constant(rule.everything).matrix(universe.record_types)
+    named = ((Neighbourhoods(universe, universe.names.index(name)), bound) for name, bound in rule.bounds)
+    found = [groups.stated(bound) for groups, bound in named]
+    found += [] if rule.joint is None else [stated_together(universe, rule.joint)]
+    matrix = np.full((universe.record_types, universe.record_types), np.inf)
+    for first, second, bounds in found:
+        matrix[first, second] = matrix[second, first] = bounds
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _compared(
     name: str,
     labels: Sequence[str],
     kind: str,
@@ -130,7 +165,7 @@ def compared(
     spot = (labels[int(zero[0, 0])], labels[int(zero[0, 1])]) if len(zero) else None
     by_line = [(rule.line, one) for rule, one in zip(rules, stated, strict=True) if one is not None]
     through = min(((rule.presence, rule.line) for rule in rules if rule.presence is not None), default=None)
-    every = [*by_line, *([] if through is None else [(through[1], full_matrix(len(labels), 2 * through[0]))])]
+    every = [*by_line, *([] if through is None else [(through[1], Constant(2 * through[0]).matrix(len(labels)))])]
     nobody = None if through is None else through[1]
     found = (_tightening(name, labels, line, one, given, every, nobody) for line, one in by_line)
     apart = ~np.eye(len(labels), dtype=bool)
@@ -149,11 +184,11 @@ def _slack(stated: Matrix, given: Matrix) -> bool:
     return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
 
 
-def work_of(metric: Metric) -> int:
+def _work_of(metric: Metric) -> int:
     """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
     match metric:
         case CapMetric(inner=inner) | PresenceMetric(inner=inner):
-            return work_of(inner)
+            return _work_of(inner)
         case GraphMetric():
             return metric.size * metric.first.size
         case _:
@@ -181,17 +216,6 @@ def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
             return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
         case _:
             return None, None
-
-
-def _stated(attribute: Attribute, rule: ResolvedRule) -> Matrix | None:
-    """The bound a rule states for each pair of values, ∞ where it says nothing; None when it is about others."""
-    bound = rule.alone(attribute.name)
-    return None if bound is None else bound.matrix(attribute.size)
-
-
-def full_matrix(size: int, epsilon: Fraction) -> Matrix:
-    """The same bound, *rounded down*, for every pair."""
-    return Constant(epsilon).matrix(size)
 
 
 def _tightening(

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, final
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from dxgeom.policy.axes.axis import Axis
-from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.data_files import read_or_note
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import Folder, Unreadable
+from dxgeom.policy.source.text import Folder
 from dxgeom.policy.source.tree_places import span_at
 from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.universe.attributes import Attribute
@@ -81,14 +81,7 @@ class Declared:
         Args: ``what`` and ``form`` the file is, for the message.
         """
         span = span_at(self.root, ("universe", "attributes", self.name, key))
-        try:
-            return read()
-        except Unreadable as error:
-            advice = f"name a {form} file in the policy's own folder or below it"
-            self.mistakes.add("DX114", span, f"the {what} {shown(file)}: {error}", advice)
-        except WrongContent as error:
-            self.mistakes.add("DX115", span, str(error))
-        return None
+        return read_or_note(read, self.mistakes, span, f"the {what} {shown(file)}", form)
 
 
 Syntax = TypeVar("Syntax", bound=BaseModel | tuple[str, ...])

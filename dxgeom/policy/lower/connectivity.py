@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -46,11 +46,10 @@ class Unprotected:
                 f"{alone}: {self._listed}"
             )
         if self.no_rule and self.components:
-            blocks = ", ".join(shown(example) for _, example in self.components[:_LISTED])
-            more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
+            blocks = self._some(shown(example) for _, example in self.components[:_LISTED])
             return (
                 f"a partition by {shown(self.attribute)} protects nothing across its {len(self.components):,} blocks: "
-                f"records may be told apart exactly when they lie in different ones of {blocks}{more}"
+                f"records may be told apart exactly when they lie in different ones of {blocks}"
             )
         if self.no_rule:
             return f"no rule protects the attribute {shown(self.attribute)}: its values may be told apart exactly"
@@ -61,9 +60,11 @@ class Unprotected:
 
     @property
     def _listed(self) -> str:
-        listed = [f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED]]
-        more = f", and {len(self.components) - _LISTED:,} more" if len(self.components) > _LISTED else ""
-        return f"{', '.join(listed)}{more}"
+        return self._some(f"{size:,} with {shown(example)}" for size, example in self.components[:_LISTED])
+
+    def _some(self, words: Iterable[str]) -> str:
+        more = len(self.components) - _LISTED
+        return ", ".join([*words, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def unprotected(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.policy.axes.axis import runs
 from dxgeom.universe.universe import Universe
 
 MAX_PAIRS: Final = 5_000_000
@@ -35,10 +36,9 @@ class ListedAxisPairs:
         if self.count > MAX_PAIRS:
             raise too_many(self.count, [self.universe.names[place] for place in self.places])
         order, ends = self.groups
-        counts = ends - np.arange(order.size) - 1
-        starts = np.repeat(np.arange(order.size), counts)
-        offsets = np.arange(self.count) - np.repeat(np.cumsum(counts) - counts, counts)
-        return order[starts], order[starts + 1 + offsets]
+        behind = np.arange(1, order.size + 1)
+        first, second = runs(behind, ends - behind)
+        return order[first], order[second]
 
     @property
     def count(self) -> int:

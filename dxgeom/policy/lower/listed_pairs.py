@@ -9,10 +9,14 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.policy.axes.axis import runs
 from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.joint_bound import JointBound
+from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.lower.listed_axis_pairs import MAX_PAIRS, Indices, ListedAxisPairs, too_many
-from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.universe import Universe
 
 BoundedPairs: TypeAlias = tuple[Indices, Indices, NDArray[np.float64]]
@@ -39,11 +43,6 @@ class Neighbourhoods:
 
     universe: Universe
     place: int
-
-    @property
-    def attribute(self) -> Attribute:
-        """The attribute that may differ."""
-        return self.universe.attributes[self.place]
 
     @property
     def codes(self) -> Indices:
@@ -81,12 +80,11 @@ class Neighbourhoods:
         counts = high - low
         total = int(counts.sum())
         if total > MAX_PAIRS:
-            raise too_many(total, (self.attribute.name,))
-        offsets = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        first = order[np.repeat(low, counts) + offsets]
-        moved = list(self.universe.listed_codes)
-        columns = [column[first] for column in moved]
-        columns[self.place] = np.repeat(other, counts)
+            raise too_many(total, [self.universe.names[self.place]])
+        pair, at = runs(low, counts)
+        first = order[at]
+        columns = [column[first] for column in self.universe.listed_codes]
+        columns[self.place] = other[pair]
         second = self.universe.indices_of(columns)
         there = second != OUTSIDE
         return first[there], second[there]
@@ -94,3 +92,25 @@ class Neighbourhoods:
     @cached_property
     def _fibres(self) -> ListedAxisPairs:
         return ListedAxisPairs(self.universe, (self.place,))
+
+
+def edges_of_listed(universe: Universe, description: MetricDescription) -> GraphMetric:
+    """The pairs of listed records that generate what the rules state about one attribute, or several together.
+
+    Definition: the closure over *listed* records. A path through a record that is not listed does not exist, so
+    distances may be larger than over the product of the attributes.
+    Guarantee: every bound is exact or *rounded down*.
+    Raises: TooLarge.
+    """
+    found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))]
+    for place, part in enumerate(description.parts):
+        groups = Neighbourhoods(universe, place)
+        found += [groups.generating(bound) for bound in _bounds(part)]
+    found += [stated_together(universe, bound) for bound in description.joint]
+    first, second, bounds = (np.concatenate([one[k] for one in found]) for k in range(3))
+    return GraphMetric(universe.record_types, first, second, bounds)
+
+
+def _bounds(part: AttributeDescription) -> tuple[Bound, ...]:
+    """A ceiling on one attribute is about its own pairs only: paths here may change several attributes."""
+    return part.bounds if part.ceiling is None else (*part.bounds, Constant(part.ceiling))

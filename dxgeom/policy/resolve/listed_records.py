@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.policy.resolve.attributes import MAX_ATTRIBUTES, NAMES, declared_attributes, good_name
-from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv
+from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, read_or_note
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import Unreadable
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.universe import Universe
@@ -24,14 +23,9 @@ MAX_COMBINATIONS: Final = 2**62 - 1
 def read_table(tree: SyntaxTree, file: str, mistakes: Mistakes) -> CsvTable | None:
     """The table that lists the records; None when it cannot be read, which is then noted."""
     span = tree.span("universe", "table")
-    try:
-        return read_csv(mistakes.text.folder, file)
-    except Unreadable as error:
-        advice = "name a CSV file in the policy's own folder or below it"
-        mistakes.add("DX114", span, f"the table of records {shown(file)}: {error}", advice)
-    except WrongContent as error:
-        mistakes.add("DX115", span, str(error))
-    return None
+    return read_or_note(
+        lambda: read_csv(mistakes.text.folder, file), mistakes, span, f"the table of records {shown(file)}"
+    )
 
 
 def listed_universe(tree: SyntaxTree, table: CsvTable | None, mistakes: Mistakes) -> Universe | None:

@@ -22,10 +22,9 @@ from dxgeom.policy.kinds.kind import Misfit
 from dxgeom.policy.resolve.secret_edges import secret_edges
 from dxgeom.policy.rule_kinds.rule_kind import StatedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
-from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.data_files import read_or_note
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.text import Unreadable
 from dxgeom.policy.syntax.joint_rules import block_numbers, splits_records
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
@@ -106,10 +105,12 @@ def resolve_rules(
         if mistakes.full:
             break
         context = _Context(tree, number, rule, mistakes)
-        context.check_names(dict.fromkeys(rule.change or ()) if known is None else known)
+        names = rule.change or ()
+        context.check_listed(names, dict.fromkeys(names) if known is None else known, ("change",))
         if broken:
             continue  # what is missing from it now has been complained about
-        context.check_shape()
+        for mistake in shape_mistakes(rule):
+            context.note(*mistake)
         bounds = context.bounds(attributes)
         joint = context.joint(attributes, known)
         if len(mistakes.found) == before:
@@ -148,14 +149,7 @@ class _Context:
         span = self.tree.span(*path) if key is None else self.tree.key_span(*path)
         self.mistakes.add(code, span, message, advice)
 
-    def check_shape(self) -> None:
-        for code, key, message, advice in shape_mistakes(self.rule):
-            self.note(code, key, message, advice)
-
-    def check_names(self, known: dict[str, None]) -> None:
-        self._check_listed(self.rule.change or (), known, ("change",))
-
-    def _check_listed(self, names: tuple[str, ...], known: dict[str, None], path: tuple[str, ...]) -> None:
+    def check_listed(self, names: tuple[str, ...], known: dict[str, None], path: tuple[str, ...]) -> None:
         seen: set[str] = set()
         for place, name in enumerate(names):
             if self.mistakes.full:
@@ -229,7 +223,7 @@ class _Context:
         self, attributes: dict[str, Attribute], known: dict[str, None], epsilon: Fraction
     ) -> JointBound | None:
         by = self.rule.secrets.partition if self.rule.secrets is not None else None
-        self._check_listed(by or (), known, ("secrets", "partition"))
+        self.check_listed(by or (), known, ("secrets", "partition"))
         if not any(name not in (by or ()) for name in known):
             span = self.tree.span("rules", self.number, "secrets", "partition")
             message = "records that agree in every attribute are the same: this partition leaves no pair to hide"
@@ -255,14 +249,13 @@ class _Context:
 
     def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
         span = self.tree.span("rules", self.number, "secrets", "edges")
-        try:
-            return secret_edges(attribute, self.mistakes.text.folder, file, self.rule.epsilon, self.rule.weight)
-        except Unreadable as error:
-            advice = "name a CSV file in the policy's own folder or below it"
-            self.mistakes.add("DX114", span, f"the file of edges {shown(file)}: {error}", advice)
-        except WrongContent as error:
-            self.mistakes.add("DX115", span, str(error))
-        return None
+        folder, epsilon, weight = self.mistakes.text.folder, self.rule.epsilon, self.rule.weight
+        return read_or_note(
+            lambda: secret_edges(attribute, folder, file, epsilon, weight),
+            self.mistakes,
+            span,
+            f"the file of edges {shown(file)}",
+        )
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
         """The axis and the exact amount along it that a length means for this attribute."""

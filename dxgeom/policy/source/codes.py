@@ -59,11 +59,3 @@ CODES: Final[dict[str, str]] = {
     "DX210": "marginals of more ways than there are columns, or of none",
     "DX215": "a mean or a number of records, where the policy keeps that number private",
 }
-
-
-def meaning(code: str) -> str:
-    """The one-line meaning of a code.
-
-    Raises: KeyError for a code that does not exist.
-    """
-    return CODES[code]

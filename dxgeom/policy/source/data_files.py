@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
-from dxgeom.policy.source.text import Folder, decoded, read_beside
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.text import Folder, Unreadable, decoded, read_beside
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
@@ -21,6 +23,24 @@ _MAX_CELLS: Final = 20_000_000
 @final
 class WrongContent(Exception):
     """A data file was read but its content is wrong; the text says where and why. Never leaves this room."""
+
+
+Read = TypeVar("Read")
+
+
+def read_or_note(read: Callable[[], Read], mistakes: Mistakes, span: Span, what: str, form: str = "CSV") -> Read | None:
+    """What ``read`` makes of a file; None when it cannot, which is then noted where the file is named.
+
+    Args: ``what`` it is, with its name, and in which ``form``, for the message.
+    """
+    try:
+        return read()
+    except Unreadable as error:
+        advice = f"name a {form} file in the policy's own folder or below it"
+        mistakes.add("DX114", span, f"{what}: {error}", advice)
+    except WrongContent as error:
+        mistakes.add("DX115", span, str(error))
+    return None
 
 
 @final
@@ -104,11 +124,7 @@ def check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
 
 def column_of(table: CsvTable, name: str) -> Column:
     """A column of numbers if every cell is a decimal, else of words."""
-    cells = table.column(name)
-    numbers = []
-    for cell in cells:
-        try:
-            numbers.append(exact(cell.strip()))
-        except NotANumber:
-            return TextColumn(name, cells)
-    return NumberColumn(name, tuple(numbers))
+    try:
+        return NumberColumn(name, table.numbers(name))
+    except WrongContent:
+        return TextColumn(name, table.column(name))

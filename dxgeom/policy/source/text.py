@@ -125,6 +125,11 @@ def decoded(content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise Unreadable(f"the file is not UTF-8 text: the first wrong byte is in line {line}") from error
+    return plain_lines(text)
+
+
+def plain_lines(text: str) -> str:
+    """The text with newlines as \\n and without a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -210,22 +215,3 @@ def read_beside(folder: Folder | None, name: str, limit: int) -> bytes:
     if folder is None:
         raise Unreadable("a policy given as text has no folder to read files from")
     return folder.content(name, limit)
-
-
-def text_of_string(content: str, file: str, folder: Folder | None) -> PolicyText:
-    """The text as if it had been read from ``file``.
-
-    Raises: Unreadable when it is longer than a file may be.
-    """
-    if len(content) > MAX_BYTES:
-        raise Unreadable(f"the text has {len(content):,} characters; at most {MAX_BYTES:,} are read")
-    return PolicyText(file, content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), folder)
-
-
-def read_text(path: str | os.PathLike[str]) -> PolicyText:
-    """Read a policy file or a queries file.
-
-    Raises: Unreadable.
-    """
-    place = Path(path)
-    return PolicyText(str(place), decoded(read_bytes(place, MAX_BYTES)), FolderOnDisk(place.parent))

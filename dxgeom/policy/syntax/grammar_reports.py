@@ -144,12 +144,7 @@ def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
     if not isinstance(node, Mapping) or kind_by_key({key.text: value for key, value in node.entries}) is not None:
         mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", HERE["attribute"])
         return
-    known = (*(kind.key for kind in ATTRIBUTE_KINDS if kind is not WORDS), *LATER["attribute"])
-    for key, _ in node.entries:
-        if key.text in LATER["attribute"]:
-            message = f"{shown(key.text)} is not part of this version's language"
-            mistakes.add("DX106", key.span, message, HERE["attribute"])
-            return
+    known = tuple(kind.key for kind in ATTRIBUTE_KINDS if kind is not WORDS)
     first = node.entries[0][0] if node.entries else None
     slip = did_you_mean(first.text, known) if first else ""
     advice = slip if slip.startswith("did you mean") else HERE["attribute"]

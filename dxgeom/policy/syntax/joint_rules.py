@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
@@ -45,6 +45,13 @@ def joint_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
             yield "DX130", "secrets", message, "leave out 'between'"
 
 
+def clashes(rule: RuleSyntax, keys: Iterable[str], beside: str, advice: str, code: str = "DX131") -> Iterator[Noted]:
+    """Those of the keys that stand in a rule beside another one that they do not go with."""
+    for key in keys:
+        if getattr(rule, key) is not None:
+            yield code, key, f"'{key}' does not go with '{beside}'", advice
+
+
 def _about_together(rule: RuleSyntax) -> Iterator[Noted]:
     if rule.together is None:
         return
@@ -52,10 +59,8 @@ def _about_together(rule: RuleSyntax) -> Iterator[Noted]:
         found = "one" if rule.change else "none"
         message = f"'together' goes with 'change' of several attributes, found {found}"
         yield "DX145", "together", message, "list the attributes that change at once, or leave out 'together'"
-    for key in _NEVER_TOGETHER:
-        if getattr(rule, key) is not None:
-            message = f"'{key}' does not go with 'together'"
-            yield "DX145", key, message, "give all the attributes one epsilon, or use 'measure: max' with 'per'"
+    advice = "give all the attributes one epsilon, or use 'measure: max' with 'per'"
+    yield from clashes(rule, _NEVER_TOGETHER, "together", advice, "DX145")
     if rule.per is not None and rule.measure is None:
         message = "'per' with 'together' needs to know how several changes are measured"
         yield "DX145", "per", message, "write 'measure: max': the attribute that changes most counts"
@@ -68,10 +73,5 @@ def _about_measure(rule: RuleSyntax) -> Iterator[Noted]:
         message = "'measure' goes with 'together: true'"
         yield "DX145", "measure", message, "write 'together: true', or leave out 'measure'"
     elif rule.per is None:
-        message = "'measure: max' needs 'per'"
-        yield (
-            "DX145",
-            "measure",
-            message,
-            "say for which change epsilon holds, such as 'per: 1'; or leave out 'measure'",
-        )
+        advice = "say for which change epsilon holds, such as 'per: 1'; or leave out 'measure'"
+        yield "DX145", "measure", "'measure: max' needs 'per'", advice

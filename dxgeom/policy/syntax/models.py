@@ -110,12 +110,7 @@ class PolicySyntax(BaseModel):
     unconnected: Literal["allow"] | None = None
 
 
-LATER: Final[dict[str, tuple[str, ...]]] = {
-    "policy": ("people",),
-    "universe": (),
-    "attribute": (),
-    "rule": (),
-}
+LATER: Final = {"policy": ("people",)}
 """Words of the whole language that this version refuses, by the place where they may stand."""
 
 SELECTS: Final = (

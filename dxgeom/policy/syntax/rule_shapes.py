@@ -7,7 +7,7 @@ from typing import Final
 
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS, AnyRuleKind, kind_of_rule
 from dxgeom.policy.rule_kinds.values import ValuesKind
-from dxgeom.policy.syntax.joint_rules import Noted, joint_mistakes, splits_records
+from dxgeom.policy.syntax.joint_rules import Noted, clashes, joint_mistakes, splits_records
 from dxgeom.policy.syntax.models import BOUNDS, SELECTS, WRITTEN, RuleSyntax, listed
 
 _NEVER_WITH_PRESENCE: Final = (
@@ -74,9 +74,7 @@ def _of_no_single_attribute(rule: RuleSyntax) -> bool:
 
 
 def _about_presence(rule: RuleSyntax) -> Iterator[Noted]:
-    for key in _NEVER_WITH_PRESENCE:
-        if getattr(rule, key) is not None:
-            yield "DX131", key, f"'{key}' does not go with 'presence'", "bound it by 'epsilon' alone"
+    yield from clashes(rule, _NEVER_WITH_PRESENCE, "presence", "bound it by 'epsilon' alone")
     if rule.epsilon is None:
         yield "DX131", None, "'presence' needs an 'epsilon'", "write one below it, such as 'epsilon: 0.5'"
 
@@ -88,16 +86,12 @@ def _about_secrets(rule: RuleSyntax) -> Iterator[Noted]:
         return
     if rule.secrets.edges is not None and _of_no_single_attribute(rule):
         yield "DX130", "secrets", "edges go with 'change' of one attribute", "write one rule each"
-    for key in ("per", "within", "values"):
-        if getattr(rule, key) is not None:
-            advice = "give the edges an epsilon or a weight, a partition an epsilon"
-            yield "DX131", key, f"'{key}' does not go with 'secrets'", advice
+    advice = "give the edges an epsilon or a weight, a partition an epsilon"
+    yield from clashes(rule, ("per", "within", "values"), "secrets", advice)
 
 
 def _about_own_key(rule: RuleSyntax, kind: AnyRuleKind) -> Iterator[Noted]:
-    for key in ("per", "within", "secrets"):
-        if getattr(rule, key) is not None:
-            yield "DX131", key, f"'{key}' does not go with '{kind.key}'", "write two rules"
+    yield from clashes(rule, ("per", "within", "secrets"), kind.key, "write two rules")
     said = rule.secrets is not None or rule.together is not None
     if not said and _of_no_single_attribute(rule):
         message = f"'{kind.key}' {kind.goes} with 'change' of one attribute"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from typing import Any, Final, TypeAlias, final
 
 from pydantic import BaseModel
 
+from dxgeom.errors import Diagnostic
+from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.lengths import Length
-from dxgeom.policy.source.text import Paths
+from dxgeom.policy.source.text import Folder, Paths, PolicyText
 from dxgeom.policy.source.yaml_tree import MAX_DEPTH, MAX_NODES
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, UniverseSyntax
 from dxgeom.universe.columns import plain
@@ -57,6 +60,23 @@ def write_policy(data: Any) -> WrittenPolicy:
     writer = _Writer()
     writer.document(data)
     return WrittenPolicy("".join(writer.pieces), writer.paths(), tuple(writer.unwritable))
+
+
+def text_of_data(
+    data: Any, language: Language, file: str, folder: str | os.PathLike[str] | Folder | None
+) -> PolicyText:
+    """Python data as a text of its language, whose mistakes are told by their paths in the data.
+
+    Raises: the language's own refusal, of data that no such text can hold.
+    """
+    written = write_policy(data)
+    advice = "write it with mappings, lists, words and exact numbers"
+    found = [
+        Diagnostic(file, 1, 1, one.code, f"found {one.found}", advice, path=one.path) for one in written.unwritable
+    ]
+    if found:
+        raise language.refused(found)
+    return language.given(written.content, file, folder, written.paths)
 
 
 def path_text(path: Path) -> str:

@@ -84,7 +84,7 @@ def test_spends_whose_sum_needs_too_many_digits_are_refused(tmp_path: Path) -> N
         assert len(ledger.entries()) == 1
 
 
-@pytest.mark.parametrize("text", ["\ud800", 5])
+@pytest.mark.parametrize("text", ["\ud800", 5, "a\0b"])
 def test_a_purpose_that_cannot_be_stored_is_refused(tmp_path: Path, text: Any) -> None:
     with opened(tmp_path / "a.db") as ledger:
         with pytest.raises(LedgerError, match="purpose"):

@@ -14,11 +14,18 @@ from pathlib import Path
 import pytest
 
 from dxgeom.errors import LedgerError
+from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.ledger import Ledger
 
 
 def opened(path: Path) -> Ledger:
     return Ledger.open(path, policy_fingerprint="f", policy_name="n", budget=Fraction(1))
+
+
+def opened_anew(path: Path) -> Ledger:
+    """As by a process that has not seen it yet."""
+    _VERIFIED.clear()
+    return opened(path)
 
 
 def charge(ledger: Ledger) -> None:
@@ -28,8 +35,10 @@ def charge(ledger: Ledger) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     with opened(tmp_path / "a.db") as ledger:
-        for _ in range(3):
+        for _ in range(2):
             charge(ledger)
+        last = ledger.charge(Fraction(1, 10), purpose="test", plan_fingerprint="p", key="k")
+        ledger.store(last, "an answer")
     return tmp_path / "a.db"
 
 
@@ -54,13 +63,13 @@ def altered(path: Path, *statements: str) -> None:
         "UPDATE entries SET spend = '2/20' WHERE number = 2",
         "UPDATE entries SET spend = '-1/10' WHERE number = 2",
         "UPDATE entries SET spend = 'nan' WHERE number = 2",
-        "UPDATE entries SET spend = x'00' WHERE number = 2",
+        "UPDATE entries SET spend = CAST(x'00' AS TEXT) WHERE number = 2",
         "UPDATE entries SET number = 7 WHERE number = 3",
         "DELETE FROM entries WHERE number = 1",
         "DELETE FROM entries WHERE number = 3",
         "DELETE FROM entries",
-        "UPDATE account SET policy_name = 'm'",
-        "DELETE FROM account",
+        "UPDATE accounts SET policy_name = 'm'",
+        "DELETE FROM accounts",
     ],
 )
 def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, statement: str) -> None:
@@ -77,10 +86,24 @@ def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, s
     [
         "UPDATE entries SET spend = '1/100'",
         "DELETE FROM entries WHERE number = 3",
-        "INSERT OR REPLACE INTO entries VALUES (2, '1/100', 'x', 'x', 'x', 'x')",
-        "INSERT INTO entries VALUES (9, '1/100', 'x', 'x', 'x', 'x')",
-        "UPDATE account SET budget = '2'",
-        "DELETE FROM account",
+        *(
+            f"INSERT {replacing} INTO entries VALUES "
+            f"({place}, 1, NULL, NULL, {key}, '1/100', 'x', 'x', 'x', 'x', 'x', 0, 'x')"
+            for replacing, place, key in (
+                ("OR REPLACE", "4, 2", "NULL"),
+                ("OR REPLACE", "7, 2", "NULL"),
+                ("OR REPLACE", "7, 4", "'k'"),
+                ("", "7, 9", "NULL"),
+                ("", "NULL, 4", "NULL"),
+            )
+        ),
+        "INSERT OR REPLACE INTO answers VALUES (7, 3, 'inside', 1, 'x', x'00', 'x')",
+        "UPDATE answers SET content = x'00'",
+        "DELETE FROM answers",
+        "UPDATE accounts SET budget = '2'",
+        "DELETE FROM accounts",
+        "INSERT OR REPLACE INTO accounts VALUES (7, 2, 'n', 'f', '9', 'pure', 'x')",
+        "UPDATE data_sets SET people = 'disjoint'",
     ],
 )
 def test_the_file_itself_refuses_changes(path: Path, statement: str) -> None:
@@ -90,7 +113,7 @@ def test_the_file_itself_refuses_changes(path: Path, statement: str) -> None:
 
 def test_a_ledger_whose_triggers_were_taken_away_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TRIGGER entries_stays_on_DELETE")
+        connection.execute("DROP TRIGGER entries_stay_on_DELETE")
     with pytest.raises(LedgerError, match="triggers that protect them, were altered"):
         opened(path)
 
@@ -114,8 +137,8 @@ def test_a_ledger_that_vanished_is_refused_and_not_begun_anew(path: Path) -> Non
 
 def test_a_newer_layout_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="layout version 2, and this dxgeom knows version 1"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="layout version 3, and this dxgeom knows version 2"):
         opened(path)
 
 
@@ -147,13 +170,13 @@ def test_a_file_with_overwritten_pages_is_refused(path: Path) -> None:
     content[4096 : 4096 + 2048] = os.urandom(2048)
     path.write_bytes(content)
     with pytest.raises(LedgerError, match="cannot be used"):
-        opened(path)
+        opened_anew(path)
 
 
 def test_a_file_cut_short_is_refused(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-4096])
     with pytest.raises(LedgerError, match="cannot be used"):
-        opened(path)
+        opened_anew(path)
 
 
 def test_a_folder_a_missing_folder_and_a_special_file_are_refused(tmp_path: Path) -> None:
@@ -216,3 +239,10 @@ def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
         with pytest.raises(LedgerError, match="cannot be opened for writing"):
             opened(open_folder / "new.db")
     open_folder.chmod(0o755)
+
+
+def test_fields_of_a_wrong_kind_are_refused_by_the_file_itself(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TRIGGER entries_stay_on_UPDATE")
+        with pytest.raises(sqlite3.IntegrityError, match="cannot store BLOB"):
+            connection.execute("UPDATE entries SET spend = x'00'")

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from dxgeom.errors import BudgetExceeded, LedgerError
-from dxgeom.ledger import storage
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.ledger.stores import sqlite_layout
 
 KILLS = int(os.environ.get("DXGEOM_KILLS", "10"))
 """How many writers are killed; ``make soak`` kills more."""
@@ -142,8 +142,8 @@ connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA cache_size = 1")
 connection.execute("BEGIN IMMEDIATE")
 for number in range(2, 500):
-    row = (number, "1/1000", "x" * 500, "p", "t", "s")
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+    row = (number + 2, number, 1, None, None, None, "1/1000", "1/2", "1/2", "x" * 500, "p", "t", 0, "s")
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", cut_off, str(path)], check=False).returncode == -signal.SIGKILL
@@ -153,7 +153,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_ledger_locked_for_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite_layout, "LOCK_SECONDS", 0.2)
     path = tmp_path / "a.db"
     with opened(path, "1") as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -163,6 +164,8 @@ def test_more_weights_than_a_file_holds_are_refused_with_the_way_out(tmp_path, m
         {"objective": "max"},
         {"importance": [1, "1/3", 2]},
         {"errors": [10, 20, "30.5"]},
+        {"errors": {"male": 2}},
+        {"objective": "mse"},
     ],
 )
 def test_the_objective_is_kept(options, tmp_path):
@@ -171,6 +174,24 @@ def test_the_objective_is_kept(options, tmp_path):
     loaded = dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     assert loaded.plan.objective == plan.objective
     assert loaded.fingerprint == plan.fingerprint
+
+
+@pytest.mark.parametrize("as_weights", [False, True])
+def test_units_and_wanted_errors_are_kept(as_weights, tmp_path):
+    ages = {"range": [0, 100], "step": 5}
+    data = {"policy": "p", "universe": {"attributes": {"age": ages}}, "rules": [{"change": "age", "epsilon": 1}]}
+    policy = dx.Policy.from_dict(data)
+    for entries in ([{"sum": "age"}, {"count": "age >= 50"}], [{"sum": "age", "error": 40}, {"count": "true"}]):
+        queries = dx.queries_from_dict({"queries": entries}, policy)
+        if as_weights:
+            queries = replace(queries, source=None)
+        plan = dx.plan(policy.compile(), queries)
+        loaded = dx.save_plan(plan, tmp_path / f"{len(list(tmp_path.iterdir()))}.json", policy=policy)
+        assert (loaded.plan.queries.measures, loaded.plan.queries.errors) == (queries.measures, queries.errors)
+        assert (loaded.plan.objective, loaded.plan.loss) == (plan.objective, plan.loss)
+        check_same(plan, loaded)
+        if plan.objective.wanted is not None:
+            assert loaded.at_spend(None) == plan.least_spend
 
 
 def test_a_plan_needs_its_own_policy_and_a_new_file(tmp_path):

@@ -151,3 +151,98 @@ def test_the_least_spend_of_a_plan_without_wanted_errors_is_no_number():
     tiny = dx.plan(metric(), queries(), errors=["1e-9"] * 4)
     with pytest.raises(UnsupportedCombination, match="rounding to the lattice"):
         _ = tiny.least_spend
+
+
+SALARIES = """
+policy: pay
+universe: {attributes: {sex: [F, M], salary: {range: [0, 10000], step: 500}}}
+rules: [{change: sex, epsilon: 1}, {change: salary, epsilon: 1, per: 1000}]
+"""
+ASKED = """
+records: 5000
+queries:
+  - {count: sex == 'F', name: women}
+  - {count: salary >= 5000, name: well paid}
+  - {sum: salary, name: payroll}
+"""
+
+
+def payroll(asked=ASKED):
+    policy = dx.parse_policy(SALARIES)
+    return policy.compile(), dx.parse_queries(asked, policy)
+
+
+def test_one_sum_of_salaries_does_not_spoil_the_counts_beside_it():
+    metric, queries = payroll()
+    balanced, total = dx.plan(metric, queries), dx.plan(metric, queries, objective="mse")
+    counts = queries.by_measure["records"]
+    alone = dx.plan(metric, queries.only(counts)).rmse()
+    assert balanced.objective.name == "balanced"
+    assert np.all(balanced.rmse()[counts] < 3 * alone)
+    assert total.rmse()[counts].max() > 3 * balanced.rmse()[counts].max()
+    assert total.rmse()[2] <= balanced.rmse()[2] * (1 + 1e-9)
+
+
+def test_a_balanced_loss_adds_up_each_units_errors_relative_to_the_unit_alone():
+    metric, queries = payroll()
+    chosen = dx.plan(metric, queries, mechanism="laplace")
+    assert [unit.unit for unit in chosen.units] == ["records", "salary"]
+    for unit, places in zip(chosen.units, queries.by_measure.values(), strict=True):
+        alone = dx.plan(metric, queries.only(places)).predicted_mse
+        assert unit.ratio == pytest.approx(chosen.rmse()[places] @ chosen.rmse()[places] / alone, rel=1e-5)
+    assert chosen.loss == pytest.approx(sum(unit.ratio for unit in chosen.units), rel=1e-9)
+    assert chosen.lower_bound <= chosen.loss
+    assert [unit["unit"] for unit in chosen.as_dict()["units"]] == ["records", "salary"]
+
+
+def test_one_unit_needs_no_balance():
+    metric, queries = payroll()
+    counts = queries.only([0, 1])
+    assert dx.plan(metric, counts).fingerprint == dx.plan(metric, counts, objective="mse").fingerprint
+    stated = payroll(ASKED.replace("name: payroll", "name: payroll, unit: records"))[1]
+    assert dx.plan(metric, stated).objective.name == "mse"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_some_of_the_queries_are_the_same_queries(size):
+    _, queries = payroll()
+    kept = [0, 1, 2][-size:]
+    part = queries.only(kept)
+    assert part.names == tuple(queries.names[place] for place in kept)
+    assert np.array_equal(part.matrix, queries.matrix[kept])
+    plain = dx.LinearQueries.from_matrix("abc", np.arange(12).reshape(3, 4))
+    assert np.array_equal(plain.only(kept).matrix, plain.matrix[kept])
+
+
+def test_errors_wanted_by_name_are_reached_and_the_others_stay_within_reason():
+    metric, queries = payroll()
+    chosen = dx.plan(metric, queries, errors={"women": 4})
+    spend = chosen.least_spend
+    assert chosen.rmse(spend)[0] <= 4
+    assert chosen.rmse(spend * Fraction("0.9999"))[0] > 4
+    alone = [dx.plan(metric, queries.only([place])).rmse(spend)[0] for place in range(3)]
+    assert np.all(chosen.rmse(spend) <= 15 * np.array(alone))
+    in_file = payroll(ASKED.replace("name: women", "name: women, error: 4"))[1]
+    assert dx.plan(metric, in_file).least_spend == spend
+    assert dx.plan(metric, in_file, objective="mse").objective.wanted is None
+    with pytest.raises(UnsupportedCombination, match=r"'wimen', which is no query; did you mean 'women'\?"):
+        dx.plan(metric, queries, errors={"wimen": 4})
+
+
+def test_an_answer_nobody_can_use_is_named_with_the_spend_that_would_help():
+    metric, queries = payroll()
+    chosen = dx.plan(metric, queries)
+    (useless, *_) = found = chosen.useless_answers("1/10000")
+    assert useless.name == "women"
+    assert (useless.low, useless.high) == (0, 5000)
+    assert chosen.rmse("1/10000")[0] > 5000
+    for one in found:
+        place = queries.names.index(one.name)
+        assert chosen.rmse(one.spend)[place] <= float(one.high - one.low) / 10 * (1 + 1e-9)
+        assert one.in_words.startswith(f"the answer to '{one.name}' is useless")
+    assert chosen.useless_answers() == ()
+    by_hand = dx.plan(dx.verify_metric([[0, 1], [1, 0]]), dx.LinearQueries.from_matrix("a", [[1, 0]]))
+    assert by_hand.useless_answers("1/1000") == ()
+    assert [one.name for one in by_hand.useless_answers("1/1000", records=7)] == ["a"]
+    released = by_hand.release([3, 4], ledger=":memory:", spend="1/1000")
+    assert released.as_dict()["warnings"][0]["query"] == "a"

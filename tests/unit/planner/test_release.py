@@ -198,6 +198,7 @@ def test_a_release_of_a_plan_is_a_release_whose_answer_knows_its_errors():
         "format",
         "answers",
         "level",
+        "warnings",
         "spent",
         "remaining",
         "records",

@@ -12,17 +12,14 @@ PROGRAM = textwrap.dedent(
     from fractions import Fraction
     from importlib.util import find_spec, module_from_spec
 
-    from pydantic import BaseModel, Field
+    from pydantic import Field
 
-    from dxgeom.queries.query_kind import STRICT, Importance, Name, QueryKind, Word, one_line
+    from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Word, one_line
     from dxgeom.queries.weights import AskedQueries
 
 
-    class TwiceSyntax(BaseModel):
-        model_config = STRICT
+    class TwiceSyntax(QuerySyntax):
         twice: Word = Field(description="Twice the records that satisfy a condition.")
-        name: Name = None
-        importance: Importance = None
 
 
     class Twice(QueryKind):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         closest_map as closest_map,
         middle_map as middle_map,
     )
-    from dxgeom.mechanisms.linear.biased.common_change import (
+    from dxgeom.mechanisms.linear.biased.bias_search import (
         CommonChange as CommonChange,
         changed_alike as changed_alike,
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         hull_mechanism as hull_mechanism,
         sensitivity_hull as sensitivity_hull,
     )
-    from dxgeom.mechanisms.linear.shapes.hulls_of_blocks import block_hulls as block_hulls
+    from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls as block_hulls
     from dxgeom.mechanisms.linear.shapes.lower_bound import (
         coordinate_bound as coordinate_bound,
         coordinate_bounds as coordinate_bounds,
@@ -52,6 +52,6 @@ if TYPE_CHECKING:
         spread_of as spread_of,
     )
     from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows as determined_rows
-    from dxgeom.mechanisms.linear.shapes.trace_ellipsoid import least_trace_ellipsoid as least_trace_ellipsoid
+    from dxgeom.mechanisms.linear.shapes.round_shapes import least_trace_ellipsoid as least_trace_ellipsoid
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -7,10 +7,9 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.hulls.span import SpannedSpace, hull_in_span
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.hulls.span import SpannedSpace, span_of
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
@@ -38,8 +37,9 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
-    hull = hull_in_span(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION, limits)
-    return SensitivityHull(sensitivity, hull.span, hull.body)
+    span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
+    body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
+    return SensitivityHull(sensitivity, span, body)
 
 
 def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> AdditiveMechanism:
@@ -52,6 +52,5 @@ def hull_mechanism(sensitivity: Sensitivity, hull: SensitivityHull | None) -> Ad
     and samples from a box that may not contain the body, either of which breaks privacy.
     """
     if hull is None:
-        nobody = np.zeros(len(sensitivity.queries.names), dtype=bool)
-        return AdditiveMechanism("hull", sensitivity, None, DiagonalMixing(nobody))
+        return without_noise("hull", sensitivity)
     return AdditiveMechanism("hull", sensitivity, FacetConeNoise(hull.body), hull.span.combinations)

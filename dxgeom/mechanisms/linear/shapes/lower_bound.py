@@ -16,6 +16,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import longest_first, principal_axes
+from dxgeom.numeric.qhull import far_apart
 
 _TURNS = 200
 _CAUTION = 1 - 1e-9
@@ -76,23 +77,12 @@ def _by_blocks(points: NDArray[np.float64], basis: NDArray[np.float64], size: in
     for start in range(0, len(basis), size):
         shadow = points @ basis[start : start + size].T
         dimension = shadow.shape[1]
-        corners = shadow[_far_apart(shadow)]
+        corners = shadow[far_apart(shadow)]
         log_determinant = float(np.linalg.slogdet(corners).logabsdet)
         log_volume = dimension * math.log(2) - math.lgamma(dimension + 1) + log_determinant
         log_ball = dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1)
         total += dimension * (dimension + 1) * math.exp(2 / dimension * (log_volume - log_ball))
     return total
-
-
-def _far_apart(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """As many points as dimensions, each the furthest from the span of those before."""
-    left, chosen = points.copy(), []
-    for _ in range(points.shape[1]):
-        lengths = np.linalg.norm(left, axis=1)
-        chosen.append(int(lengths.argmax()))
-        direction = left[chosen[-1]] / max(float(lengths[chosen[-1]]), np.finfo(np.float64).tiny)
-        left -= np.outer(left @ direction, direction)
-    return np.array(chosen, dtype=np.int64)
 
 
 def volume_bound(hull: SensitivityHull, importance: NDArray[np.float64] | None = None) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from dxgeom.arguments import require
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
@@ -35,7 +35,7 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     require_norm_ball(body, len(sensitivity.queries.names))
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
-        return AdditiveMechanism("body", sensitivity, None, DiagonalMixing(noisy))
+        return without_noise("body", sensitivity)
     if np.sum(noisy) > LARGEST_DIMENSION or sensitivity.differences.size > LARGEST_WORKLOAD:
         raise TooLarge(
             f"a body of one's own shapes the noise of at most {LARGEST_DIMENSION} queries, with differences of at most "

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import principal_axes
-from dxgeom.mechanisms.linear.shapes.trace_ellipsoid import least_trace_ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+
+_ROUNDS = 2000
+_WORK = 2e10
+"""Multiplications to spend at most, the same on every machine."""
+_CLOSE = 1e-4
+"""Relative distance from the optimum at which to stop; the mean squared error of the noise is that much too large."""
 
 
 def ellipsoid_mechanism(space: RoundSpace) -> AdditiveMechanism:
@@ -39,3 +45,32 @@ def box_mechanism(space: RoundSpace) -> AdditiveMechanism:
     images = [basis.T * np.abs(space.points @ basis.T).max(axis=0) for basis in bases]
     cube = BoxNoise(Box(np.ones(space.dimension)))
     return space.mechanism("box", cube, min(images, key=lambda image: float(np.sum(image**2))))
+
+
+def least_trace_ellipsoid(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A positive definite M (m, m) with pᵀM⁻¹p ≤ 1 for all points, up to rounding, and tr M nearly least.
+
+    Weights μ_e on the points, with C = Σ μ_e p pᵀ, give M = tr(C^½)·C^½; raising the weights of points outside and
+    lowering those inside, in proportion to pᵀM⁻¹p, converges to the optimum, where none is outside.
+    For every μ, tr(C^½)² is a lower bound of the least trace, which tells when to stop.
+
+    Args: ``points`` (E, m), of rank m.
+    """
+    weights = np.full(len(points), 1 / len(points))
+    size = points.shape[1]
+    rounds = int(min(_ROUNDS, max(20, _WORK / (2 * len(points) * size * size))))
+    best, least = np.eye(size), np.inf
+    for _ in range(rounds):
+        values, axes = np.linalg.eigh((points * weights[:, None]).T @ points)
+        roots = np.sqrt(np.maximum(values, values[-1] * 1e-300))
+        bound = float(roots.sum()) ** 2
+        places = points @ (axes / np.sqrt(roots * roots.sum()))
+        gauges = np.einsum("ek,ek->e", places, places)
+        furthest = float(gauges.max())
+        if bound * furthest < least:
+            best, least = (axes * (roots * (roots.sum() * furthest))) @ axes.T, bound * furthest
+        if furthest <= 1 + _CLOSE:
+            break
+        weights = weights * gauges
+        weights /= weights.sum()
+    return best

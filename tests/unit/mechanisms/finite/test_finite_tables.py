@@ -22,18 +22,16 @@ from dxgeom.errors import (
     UnboundedLoss,
     UnsupportedCombination,
 )
-from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
+from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, bayes_remap, remapped_loss
 from dxgeom.mechanisms.finite.laplace_tables import (
     finite_laplace,
     halved_exponential,
     truncated_geometric,
     truncated_geometric_law,
 )
-from dxgeom.mechanisms.finite.optimal_tables import optimal_table
+from dxgeom.mechanisms.finite.optimal_tables import greedy_spanner, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
 from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds, likelihood_ratio_bounds_of_table, odds_below
-from dxgeom.mechanisms.finite.remap import bayes_remap, remapped_loss
-from dxgeom.mechanisms.finite.spanner import greedy_spanner
 from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.points import PointsMetric

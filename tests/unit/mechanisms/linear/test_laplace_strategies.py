@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.laplace import optimal_laplace
-from dxgeom.mechanisms.linear.laplace_strategies import equal_shares, one_scale, proportional_shares
+from dxgeom.mechanisms.linear.laplace import equal_shares, one_scale, optimal_laplace, proportional_shares
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 
 STRATEGIES = (equal_shares, one_scale, proportional_shares)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.synthetic.graphical_estimate import by_graphical_model
+from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy

@@ -83,8 +83,8 @@ def test_cells_measured_together_hide_every_pair_of_records():
     blocks = list(metric.metric.generating_pairs())
     pairs = [pair for block in blocks for pair in zip(*(part.tolist() for part in block), strict=True)]
     closest = []
-    for axes, first, beyond in (((0, 1), 0, 8), ((1, 2), 8, 20), ((2,), 20, 23)):
-        scale = Fraction(mechanism._scale(range(first, beyond))) / mechanism.fineness
+    for axes, first in (((0, 1), 0), ((1, 2), 8), ((2,), 20)):
+        scale = Fraction(float(mechanism._block_steepness[first]))
         for i, j, bound in pairs:
             change = 2 if any(places[axis, i] != places[axis, j] for axis in axes) else 0
             assert change / scale <= Fraction(bound)

@@ -120,11 +120,11 @@ def test_boxes_count_what_their_rows_of_weights_count(workload, counts):
 def test_the_model_by_slices_is_the_model_by_rows(workload, steps, start):
     slices, rows = workload.model(np.array(start)), as_rows(workload, np.array(start))
     for query, exponent in steps:
-        place = query % workload.count
+        place = query % workload.queries.count
         slices.reweigh(range(place, place + 1), np.array([exponent]))
         rows.reweigh(range(place, place + 1), np.array([exponent]))
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-11, atol=1e-13)
-    for query in range(workload.count):
+    for query in range(workload.queries.count):
         one = range(query, query + 1)
         assert np.allclose(slices.answers(one), rows.answers()[query], rtol=1e-11, atol=1e-13)
     assert np.allclose(slices.distribution(), rows.distribution(), rtol=1e-11, atol=1e-13)
@@ -137,7 +137,7 @@ def test_steps_that_drift_hundreds_of_nats_apart_stay_accurate():
     slices, rows = workload.model(np.ones(24)), as_rows(workload, np.ones(24))
     generator = np.random.default_rng(0)
     for _ in range(400):
-        query, exponent = int(generator.integers(workload.count)), float(generator.normal() * 9)
+        query, exponent = int(generator.integers(workload.queries.count)), float(generator.normal() * 9)
         slices.reweigh(range(query, query + 1), np.array([exponent]))
         rows.reweigh(range(query, query + 1), np.array([exponent]))
     assert np.allclose(slices.answers(), rows.answers(), rtol=1e-9, atol=1e-12)
@@ -194,8 +194,8 @@ def test_the_cells_of_each_marginal_are_one_block():
 
 def test_marginals_have_every_cell_once_by_name():
     workload = marginals([["three", "one"], ["two"]])
-    assert workload.count == 6 + 4
-    assert workload.names[:2] == ("three=x, one=a", "three=x, one=b")
+    assert workload.queries.count == 6 + 4
+    assert workload.queries.names[:2] == ("three=x, one=a", "three=x, one=b")
     counts = np.arange(24, dtype=np.int64)
     assert workload.totals(counts)[:6].tolist() == counts.reshape(SHAPE).sum(axis=1).T.ravel().tolist()
 
@@ -260,14 +260,14 @@ def test_any_mixture_of_queries_is_learnt_as_its_rows_say(some, weights, steps):
         parts.append(LinearQueries.from_matrix([f"row {k}" for k in range(len(weights))], weights, UNIVERSE))
     asked = integer_queries(LinearQueries.stack(parts))
     rows = Rows(asked, np.ones(24))
-    rows.numerators = asked.tables.matrix() * asked.factors[:, None]
+    rows.numerators = asked.queries.tables.matrix() * asked.factors[:, None]
     model = asked.model(np.ones(24))
     for query, exponent in steps:
-        block = asked.block_of(query % asked.count)
+        block = asked.block_of(query % asked.queries.count)
         model.reweigh(block, np.full(len(block), exponent))
         rows.reweigh(block, np.full(len(block), exponent))
     assert np.allclose(model.answers(), rows.answers(), rtol=1e-9, atol=1e-11)
-    for query in range(asked.count):
+    for query in range(asked.queries.count):
         assert np.allclose(model.answers(range(query, query + 1)), rows.answers()[query], rtol=1e-9, atol=1e-11)
     assert np.allclose(model.distribution(), rows.distribution(), rtol=1e-9, atol=1e-13)
     assert [asked.block_of(len(parts[0].names) + place) for place in range(3)] == [

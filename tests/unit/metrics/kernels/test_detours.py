@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from reference.claimed_distances import KINDS, SIZE, euclidean, symmetric
 
 import dxgeom as dx
-from dxgeom.metrics.checking.half_precision_screen import half_precision_copy
+from dxgeom.metrics.checking.half_precision_screen import half_precision_copy, suspects
+from dxgeom.metrics.checking.min_plus import worst_detour
 from dxgeom.metrics.kernels import detours, detours_in_numpy
 
 rows = st.integers(1, 70)
@@ -43,7 +45,7 @@ def test_both_find_the_same_worst_detour_and_the_same_shortest_ones(compiled, ki
     stop = min(start + height, SIZE)
     here = (matrix, start, stop)
     assert np.array_equal(compiled.shortest_detours(*here), detours_in_numpy.shortest_detours(*here))
-    assert compiled.worst_detour(*here) == detours_in_numpy.worst_detour(*here)
+    assert worst_detour(*here, None, compiled) == worst_detour(*here, None, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")
@@ -55,11 +57,14 @@ def test_both_suspect_the_same_pairs_and_find_the_same_worst_of_them(compiled, k
     stop = min(start + height, SIZE)
     coarse = half_precision_copy(matrix)
     assert coarse is not None
-    suspected, count = detours_in_numpy.suspects(coarse.entries, start, stop, slack)
-    again, as_many = compiled.suspects(coarse.entries, start, stop, slack)
+    here = (coarse.entries, start, stop)
+    assert np.array_equal(compiled.shortest_coarse(*here), detours_in_numpy.shortest_coarse(*here))
+    coarse = replace(coarse, slack=slack)
+    suspected, count = suspects(coarse, start, stop, detours_in_numpy)
+    again, as_many = suspects(coarse, start, stop, compiled)
     assert (np.array_equal(suspected, again), as_many) == (True, count)
-    here = (matrix, suspected, start, stop)
-    assert compiled.worst_suspect(*here) == detours_in_numpy.worst_suspect(*here)
+    here = (matrix, start, stop, coarse)
+    assert worst_detour(*here, compiled) == worst_detour(*here, detours_in_numpy)
 
 
 @pytest.mark.needs("numba")

@@ -13,10 +13,9 @@ import numpy as np
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.policy.axes.axis import Amount
 from dxgeom.policy.bounds.bound import Bound, Stated, closed, in_units
-from dxgeom.policy.lower.attribute_metrics import lower_attribute
 from dxgeom.policy.lower.connectivity import unprotected
 from dxgeom.policy.lower.describe import describe
-from dxgeom.policy.lower.record_metric import lower_records
+from dxgeom.policy.lower.metrics import lower_attribute, lower_records
 from dxgeom.policy.policy import Policy, parse_policy
 
 TEXT = """policy: toy

@@ -18,7 +18,7 @@ from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_points
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.membership import contains_point
+from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.metrics.checking.verification import verify

@@ -180,7 +180,7 @@ def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
     asked = sensitivity(3, 40, 9)
     total = {}
     for facets in (2_000, 24):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.hulls_of_blocks.FACETS", facets)
+        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.coarse_hulls.FACETS_OF_BLOCK", facets)
         mechanism = build("block-hulls", CandidateBuilder(asked))
         total[facets] = float(mechanism.variances().sum())
         assert max(part.body.facets for part in mechanism.law.inner.parts) <= facets

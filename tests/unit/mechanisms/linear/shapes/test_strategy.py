@@ -28,7 +28,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
-from dxgeom.planner.objective import Objective
+from dxgeom.planner.objectives.objective import Objective
 from dxgeom.policy.policy import parse_policy
 
 POLICY = """policy: p

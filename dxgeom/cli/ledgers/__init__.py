@@ -1,0 +1,1 @@
+"""``dxgeom ledger``: a file per command that looks at ledgers."""

@@ -1,0 +1,215 @@
+"""``dxgeom ledger show``: entries, what is left, and past answers again."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxgeom.cli.ledgers.words import (
+    LedgerFile,
+    about,
+    brief_text,
+    entry_dict,
+    left,
+    receipt_text,
+    state_of,
+)
+from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.options import Format
+from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.errors import LedgerError
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.history import History
+
+
+class Shown(StrEnum):
+    """How a ledger is shown."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
+def show(
+    ledger: LedgerFile,
+    entry: Annotated[
+        int | None, typer.Option("--entry", min=1, metavar="N", help="This entry only, with its answer.")
+    ] = None,
+    output: Annotated[Shown, typer.Option("--format", help="Text, one JSON document, or CSV.")] = Shown.text,
+) -> None:
+    """Show a ledger's entries and what is left, or the answer of one entry again, at no cost.
+
+    The ledger is verified first, and not changed. A charge without an answer counts as spent: its release was ended
+    between charge and answer, or is still running.
+
+    \b
+    Example:
+      dxgeom ledger show privacy.db
+      dxgeom ledger show privacy.db --entry 3 --format csv
+    """
+    with refusals(Format.json if output is Shown.json else Format.text):
+        from dxgeom.ledger.history import read_answer, read_ledger
+
+        history = read_ledger(str(ledger))
+        if entry is None:
+            _SHOW[output](history)
+        else:
+            answer = read_answer(str(ledger), entry)
+            _SHOW_ENTRY[output](history, entry, answer)
+
+
+def _show_text(history: History) -> None:
+    cap = history.data_set.budget
+    all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
+    print_lines([about(history) + all_spent, ""])
+    accounts = [
+        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
+        for number, edition, spent, remaining in left(history)
+    ]
+    print_table(("policy", "budget", "spent", "remaining"), accounts)
+    if history.entries:
+        print_lines([""])
+        rows = [
+            (
+                f"{one.number}  {one.time_utc[:16].replace('T', ' ')}  {_whose(history, one.account, one.edition)}"
+                f"  {brief_text(one.purpose)}" + ("" if one.key is None else f"  (key {brief_text(one.key)})"),
+                plain(one.spend),
+                plain(one.remaining),
+                state_of(history, one.number),
+            )
+            for one in history.entries
+        ]
+        print_table(("entry", "spend", "remaining", "state"), rows)
+    if history.receipt is not None:
+        print_lines(["", f"last seal  {receipt_text(*history.receipt)}"])
+
+
+def _show_json(history: History) -> None:
+    accounts = [
+        {
+            "policy": history.accounts[number - 1].policy_name,
+            "fingerprint": history.accounts[number - 1].policy_fingerprint,
+            "currency": history.accounts[number - 1].currency,
+            "budget": str(history.accounts[number - 1].budget),
+            "edition": edition,
+            "spent": str(spent),
+            "remaining": str(remaining),
+        }
+        for number, edition, spent, remaining in left(history)
+    ]
+    data_set = {
+        "name": history.data_set.name,
+        "people": "disjoint" if history.disjoint else "shared",
+        "budget": None if history.data_set.budget is None else str(history.data_set.budget),
+    }
+    entries = [entry_dict(history, one) for one in history.entries]
+    last = None if history.receipt is None else receipt_text(*history.receipt)
+    print_json({"data_set": data_set, "accounts": accounts, "entries": entries, "last_seal": last})
+
+
+def _show_csv(history: History) -> None:
+    rows = [entry_dict(history, one) for one in history.entries]
+    for row in rows:
+        policy = row.pop("policy")
+        row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
+    _write_csv(list(rows[0]) if rows else ["entry"], rows)
+
+
+def _entry_text(history: History, number: int, answer: bytes | None) -> None:
+    one = history.entries[number - 1]
+    lines = [
+        f"entry {number} of {about(history)}",
+        f"time       {one.time_utc}",
+        f"policy     {_whose(history, one.account, one.edition)}",
+        f"purpose    {one.purpose}",
+        f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
+        f"plan       {one.plan_fingerprint}",
+        *([] if one.key is None else [f"key        {one.key}"]),
+        f"seal       {receipt_text(number, _seal(history, number))}",
+        f"state      {state_of(history, number)}",
+        "",
+    ]
+    print_lines(lines)
+    document = _document(answer)
+    answers = _answers(document)
+    if answers is not None:
+        rows = [
+            (str(row["name"]), rounded(float(row["value"]), float(row["rmse"])), brief(float(row["rmse"])))
+            for row in answers
+        ]
+        print_table(("query", "answer", "rmse"), rows)
+    elif answer is not None:
+        print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
+
+
+def _entry_json(history: History, number: int, answer: bytes | None) -> None:
+    one = entry_dict(history, history.entries[number - 1])
+    try:
+        print_json({**one, "answer": _document(answer)})
+    except ValueError:
+        raise LedgerError(f"the answer of entry {number} has no form in JSON; show it as text") from None
+
+
+def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
+    answers = _answers(_document(answer))
+    if answers is None:
+        raise LedgerError(
+            f"entry {number} is {state_of(history, number)}, and has no answers to queries that make a table; show it "
+            "as json"
+        )
+    rows = [{key: value for key, value in row.items() if key != "interval"} for row in answers]
+    for row, told in zip(rows, answers, strict=True):
+        row["low"], row["high"] = told.get("interval", (None, None))
+    _write_csv(list(rows[0]) if rows else ["name", "value"], rows)
+
+
+def _document(answer: bytes | None) -> Any:
+    """The answer as JSON has it, else as text, else as text in base 64."""
+    if answer is None:
+        return None
+    try:
+        return json.loads(answer)
+    except ValueError:
+        pass
+    try:
+        return answer.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(answer).decode()}
+
+
+def _answers(document: Any) -> list[dict[str, Any]] | None:
+    """The answers to linear queries in a release, None where it is none of that kind."""
+    found = document.get("answers") if isinstance(document, dict) else None
+    proper = isinstance(found, list) and all(
+        isinstance(row, dict) and {"name", "value", "rmse"} <= {*row} for row in found
+    )
+    return found if proper else None
+
+
+def _whose(history: History, account: int, edition: str | None) -> str:
+    name = brief_text(history.accounts[account - 1].policy_name)
+    return name if edition is None else f"{name}, edition {brief_text(edition)}"
+
+
+def _seal(history: History, number: int) -> str:
+    kept = history.answers.get(number)
+    return history.entries[number - 1].seal if kept is None else kept.seal
+
+
+def _write_csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+_SHOW = {Shown.text: _show_text, Shown.json: _show_json, Shown.csv: _show_csv}
+_SHOW_ENTRY = {Shown.text: _entry_text, Shown.json: _entry_json, Shown.csv: _entry_csv}

@@ -1,0 +1,88 @@
+"""What the commands about ledgers say alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.entry import Entry
+    from dxgeom.ledger.history import History
+
+LedgerFile: TypeAlias = Annotated[Path, typer.Argument(help="The ledger.", metavar="LEDGER")]
+
+NOT_ANSWERED: Final = "charged, not answered"
+_LONGEST: Final = 48
+
+
+def about(history: History) -> str:
+    """What the ledger is kept for."""
+    name, accounts = history.data_set.name, history.accounts
+    if name is not None:
+        people = ", other people in each edition" if history.disjoint else ""
+        return f"ledger {history.described} of data set '{name}'{people}"
+    return f"ledger {history.described}" + (f" of policy '{accounts[0].policy_name}'" if accounts else "")
+
+
+def state_of(history: History, number: int) -> str:
+    """Whether a charge was answered."""
+    if number in history.answers:
+        return "answered"
+    if number in history.waiting:
+        return "answered, waiting to be booked"
+    # Whoever makes no room for an answer, as older versions did, does not keep it here.
+    return NOT_ANSWERED if history.entries[number - 1].reserved else "charged, answer not kept here"
+
+
+def size_of(history: History, number: int) -> int | None:
+    """Bytes of an entry's answer, None where there is none."""
+    kept = history.answers.get(number)
+    return history.waiting.get(number) if kept is None else kept.size
+
+
+def left(history: History) -> list[tuple[int, str | None, Fraction, Fraction]]:
+    """Account, edition, spent and remaining: a row for each account, and each edition where these have other people."""
+    rows = []
+    for account in history.accounts:
+        charged = [entry for entry in history.entries if entry.account == account.number]
+        editions = dict.fromkeys(entry.edition for entry in charged) if history.disjoint and charged else {None: None}
+        for edition in editions:
+            last = [entry for entry in charged if not history.disjoint or entry.edition == edition]
+            remaining = last[-1].remaining if last else account.budget
+            rows.append((account.number, edition, account.budget - remaining, remaining))
+    return rows
+
+
+def entry_dict(history: History, entry: Entry) -> dict[str, Any]:
+    """An entry ready for JSON; spends are exact, as text."""
+    account = history.account_of(entry)
+    return {
+        "entry": entry.number,
+        "time": entry.time_utc,
+        "policy": {"name": account.policy_name, "fingerprint": account.policy_fingerprint},
+        "edition": entry.edition,
+        "owner": entry.owner,
+        "key": entry.key,
+        "purpose": entry.purpose,
+        "plan_fingerprint": entry.plan_fingerprint,
+        "spend": str(entry.spend),
+        "remaining": str(entry.remaining),
+        "total": str(entry.total),
+        "state": state_of(history, entry.number),
+        "answer_bytes": size_of(history, entry.number),
+        "seal": entry.seal,
+    }
+
+
+def receipt_text(number: int, seal: str) -> str:
+    """An entry's number and seal, as ``dxgeom ledger verify --seal`` reads them."""
+    return f"{number}:{seal}"
+
+
+def brief_text(text: str | None) -> str:
+    """A text in a cell of a table."""
+    words = " ".join((text or "").split())
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"

@@ -1,0 +1,141 @@
+"""Answers: kept once, in the ledger or beside it, and read back as they were shown."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from dxgeom.errors import LedgerError
+from dxgeom.ledger.book import Book
+from dxgeom.ledger.chronicle import Chronicle
+from dxgeom.ledger.entry import Entry
+from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.stores.answer_files import AnswerFiles
+from dxgeom.ledger.stores.sqlite_layout import plain_errors
+from dxgeom.ledger.stores.store import Session
+from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, digest_of
+
+INSIDE_BYTES: Final = 2**16
+"""Longer answers go into a file of their own, compressed."""
+
+
+@final
+@dataclass(frozen=True)
+class Receipt:
+    """What proves a release later: the entry's number and the ledger's seal once its answer was stored.
+
+    ``file``: where the answer is when it is not in the ledger itself. ``waiting``: why it is only there for now, None
+    when it was booked; the seal is then of the charge.
+    """
+
+    entry: int
+    seal: str
+    file: Path | None
+    waiting: str | None = None
+
+
+def keep_answer(chronicle: Chronicle, entry: Entry, content: bytes) -> Receipt:
+    """Store an answer; see :meth:`dxgeom.ledger.ledger.Ledger.store`. Raises: LedgerError."""
+    files = chronicle.store.files
+    path = None if files is None else files.path_of(entry.number)
+    beside = files is not None and len(content) > INSIDE_BYTES
+    if files is not None and beside:
+        _check_open(chronicle, entry)
+        _write(chronicle, files, entry, content)
+    try:
+        booked = _booked(chronicle, entry, content, beside)
+    except LedgerError as error:
+        if files is None:
+            raise
+        if not beside:
+            _write(chronicle, files, entry, content)
+        return Receipt(entry.number, entry.seal, path, waiting=str(error))
+    if isinstance(booked, LedgerError):
+        raise booked
+    if files is not None and not beside:
+        files.drop(entry.number)
+    return Receipt(entry.number, booked, path if beside else None)
+
+
+def answer_in(files: AnswerFiles | None, book: Book, session: Session, entry: Entry) -> bytes | None:
+    """The answer of an entry, None where there is none. Raises: LedgerError when it is not the one that was stored."""
+    kept = book.answers.get(entry.number)
+    if kept is None:
+        return None if files is None else files.read(entry.number, entry.seal)
+    beside = files is not None and kept.beside
+    content = files.read(entry.number, entry.seal) if files is not None and beside else session.content(entry.number)
+    if content is None and files is not None and beside:
+        where = files.path_of(entry.number).name
+        raise unusable(
+            book.described, f"the answer of entry {entry.number} is not, or not whole, in '{where}' beside it"
+        )
+    if content is None or len(content) != kept.size or digest_of(entry.seal, content) != kept.digest:
+        raise altered(book.described, f"the answer of entry {entry.number} is not the one that was stored")
+    return content
+
+
+def book_waiting(chronicle: Chronicle) -> None:
+    """Book answers that could only be written beside the ledger, and drop rooms whose processes are gone.
+
+    What cannot be done now is left for the next time.
+    """
+    files = chronicle.store.files
+    if files is None:
+        return
+    with contextlib.suppress(LedgerError), plain_errors(chronicle.store.described):
+        for number in files.entries():
+            with chronicle.reading() as (book, _):
+                entry = book.entries[number - 1] if number <= len(book.entries) else None
+                kept = book.answers.get(number)
+            content = None if entry is None or kept is not None else files.read(number, entry.seal)
+            if entry is not None and content is not None:
+                beside = len(content) > INSIDE_BYTES
+                if isinstance(_booked(chronicle, entry, content, beside), str) and not beside:
+                    files.drop(number)
+            elif (kept is not None and not kept.beside) or (kept is None and files.is_abandoned(number)):
+                files.drop(number)
+
+
+def _booked(chronicle: Chronicle, entry: Entry, content: bytes, beside: bool) -> str | LedgerError:
+    """The seal of the answer's row, or why it must not be stored at all. Raises: LedgerError when it cannot be now."""
+    with chronicle.writing() as page:
+        refusal = _refusal(page.book, entry)
+        if refusal is not None:
+            return refusal
+        fields = (entry.number, BESIDE if beside else INSIDE, len(content), digest_of(entry.seal, content))
+        seal = page.append(ANSWERS, fields, None if beside else content)
+        page.commit()
+        return seal
+
+
+def _write(chronicle: Chronicle, files: AnswerFiles, entry: Entry, content: bytes) -> None:
+    with plain_errors(chronicle.store.described):
+        try:
+            files.write(entry.number, entry.seal, content)
+        except FileExistsError as error:
+            raise _answered(chronicle.store.described, entry) from error
+
+
+def _check_open(chronicle: Chronicle, entry: Entry) -> None:
+    """Refuse, before any file is written, an entry of another ledger or one that is answered. Raises: LedgerError."""
+    # A ledger that cannot be read now must not cost the answer; the file tells, too, whether there is one.
+    refusal = None
+    with contextlib.suppress(LedgerError), chronicle.reading() as (book, _):
+        refusal = _refusal(book, entry)
+    if refusal is not None:
+        raise refusal
+
+
+def _refusal(book: Book, entry: Entry) -> LedgerError | None:
+    if book.entries[entry.number - 1 : entry.number] != [entry]:
+        return LedgerError(f"entry {entry.number} is not of the ledger {book.described}; store it in its own")
+    return _answered(book.described, entry) if entry.number in book.answers else None
+
+
+def _answered(described: str, entry: Entry) -> LedgerError:
+    return LedgerError(
+        f"entry {entry.number} of the ledger {described} has its answer already, and keeps it; a "
+        "second answer needs a charge of its own"
+    )

@@ -1,0 +1,152 @@
+"""Looking at a ledger without charging it: what it holds, and whether it is what it was."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from dxgeom.arguments import require
+from dxgeom.errors import LedgerError
+from dxgeom.ledger.answers import answer_in
+from dxgeom.ledger.book import Book, KeptAccount, KeptAnswer
+from dxgeom.ledger.chronicle import Chronicle
+from dxgeom.ledger.entry import Entry
+from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.stores.store import Session
+from dxgeom.ledger.stores.stores import store_at
+
+if TYPE_CHECKING:
+    from dxgeom.metrics.checking.data_set import DataSet
+
+
+@final
+@dataclass(frozen=True)
+class History:
+    """What a ledger holds, verified as a whole at one moment.
+
+    ``data_set``: as the ledger knows it, its editions being those of the entries; ``disjoint``: these have different
+    people. ``answers``: what is known of the answers, by entry. ``waiting``: sizes of answers that lie beside the
+    ledger and are booked when it is written next, by entry. ``receipt``: number of the entry and seal that cover all of
+    it, None where nothing was charged. ``documents``: policies as canonical text, by account, where they are known.
+    """
+
+    described: str
+    data_set: DataSet
+    disjoint: bool
+    accounts: tuple[KeptAccount, ...]
+    entries: tuple[Entry, ...]
+    answers: dict[int, KeptAnswer] = field(repr=False)
+    waiting: dict[int, int]
+    receipt: tuple[int, str] | None
+    documents: dict[int, str] = field(repr=False)
+
+    def account_of(self, entry: Entry) -> KeptAccount:
+        """Under which policy an entry was charged."""
+        return self.accounts[entry.account - 1]
+
+
+def read_ledger(path: str | Path) -> History:
+    """Read a ledger and verify its whole chain of seals; needs no right to write, and changes nothing.
+
+    Raises: LedgerError when there is none, or it was altered.
+    """
+    with _chronicle(path).reading(whole=True) as (book, session):
+        return _history(book, _waiting(path, book, session))
+
+
+def read_answer(path: str | Path, entry: int) -> bytes | None:
+    """An entry's answer as it was shown; None when it was charged and not answered. Costs nothing.
+
+    Raises: LedgerError as :func:`read_ledger`, and for an entry that is not there or an answer that was altered.
+    """
+    chronicle = _chronicle(path)
+    with chronicle.reading(whole=True) as (book, session):
+        return answer_in(chronicle.store.files, book, session, _entry(book, entry))
+
+
+def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> History:
+    """Read a ledger as :func:`read_ledger` does, every answer against its digest, and compare it with a printed seal.
+
+    Args: ``seal``: an entry's number and the seal that its release printed. Whoever rewrites a ledger can make its
+    chain fit itself, but not a seal that was printed before; an older copy lacks the entry.
+    Raises: LedgerError.
+    """
+    chronicle = _chronicle(path)
+    with chronicle.reading(whole=True) as (book, session):
+        if seal is not None:
+            _check_seal(book, *seal)
+        for number in book.answers:
+            answer_in(chronicle.store.files, book, session, book.entries[number - 1])
+        return _history(book, _waiting(path, book, session))
+
+
+def migrate_ledger(path: str | Path) -> History:
+    """Bring a ledger of an older format to this one, as opening it for a release does, and read it.
+
+    Raises: LedgerError; nothing is changed then.
+    """
+    with _chronicle(path).writing():
+        pass
+    return read_ledger(path)
+
+
+def _chronicle(path: str | Path) -> Chronicle:
+    require(path, (str, os.PathLike), "path", "name the file of a ledger")
+    chronicle = Chronicle(store_at(path))
+    if not chronicle.store.exists():
+        raise unusable(chronicle.store.described, "there is no such ledger; name one that was begun")
+    return chronicle
+
+
+def _history(book: Book, waiting: dict[int, int]) -> History:
+    return History(
+        book.described,
+        book.data_set,
+        book.disjoint,
+        tuple(book.accounts),
+        tuple(book.entries),
+        dict(book.answers),
+        waiting,
+        book.receipt,
+        dict(book.documents),
+    )
+
+
+def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:
+    files = store_at(path).files
+    if files is None:
+        return {}
+    open_ones = (number for number in files.entries() if number <= len(book.entries) and number not in book.answers)
+    found = {number: answer_in(files, book, session, book.entries[number - 1]) for number in open_ones}
+    return {number: len(answer) for number, answer in found.items() if answer is not None}
+
+
+def _entry(book: Book, number: int) -> Entry:
+    if not 1 <= number <= len(book.entries):
+        raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
+    return book.entries[number - 1]
+
+
+def _check_seal(book: Book, number: int, seal: str) -> None:
+    if number > len(book.entries):
+        raise unusable(
+            book.described,
+            f"it ends with entry {len(book.entries)}, and entry {number} was released once: it is an older copy, or "
+            "its end was cut off; put back the file that has this entry",
+        )
+    entry, answer = _entry(book, number), book.answers.get(number)
+    if seal == entry.seal or (answer is not None and seal == answer.seal):
+        return
+    if answer is None:
+        raise unusable(
+            book.described,
+            f"entry {number} has another seal than was printed, or the answer that the seal covers is gone: this is an "
+            "older copy, another ledger, or was rewritten; put back the file that this seal is of",
+        )
+    raise unusable(
+        book.described,
+        f"entry {number} has another seal than was printed: this is another ledger, or it was rewritten up to there; "
+        "put back the file that this seal is of",
+    )

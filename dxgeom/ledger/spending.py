@@ -1,0 +1,113 @@
+"""What the next charge would be, or why it is refused: no file, no clock, no data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from dxgeom.errors import BudgetExceeded, LedgerError
+from dxgeom.ledger.book import Book, KeptAccount
+from dxgeom.ledger.entry import Account, amount, storable
+from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.tables import ENTRIES, Field, Table
+from dxgeom.universe.columns import plain
+
+LARGEST_RESERVE = 2**40
+"""Bytes of room that can be asked for; more is a mistake."""
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What a release asks of the ledger; made by :func:`asked`."""
+
+    spend: Fraction
+    purpose: str
+    plan_fingerprint: str
+    key: str | None
+    owner: str | None
+    reserve: int
+
+
+def asked(
+    spend: object, purpose: str, plan_fingerprint: str, key: str | None, owner: str | None, reserve: int
+) -> Asked:
+    """The same, if a ledger can hold it. Raises: LedgerError."""
+    for text, what in ((key, "key"), (owner, "owner")):
+        if text is not None and not storable(text, what):
+            raise LedgerError(f"the {what} is empty; leave it out, or give it a name")
+    if isinstance(reserve, bool) or not isinstance(reserve, int) or not 0 <= reserve <= LARGEST_RESERVE:
+        raise LedgerError(f"the room reserved for an answer is a number of bytes from 0 to 2^40; found {reserve!r}")
+    return Asked(
+        amount(spend, "spend"),
+        storable(purpose, "purpose"),
+        storable(plan_fingerprint, "plan's fingerprint"),
+        key,
+        owner,
+        reserve,
+    )
+
+
+def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tuple[Table, tuple[Field, ...]]:
+    """The entry's row. The account's own rows are in the book already.
+
+    Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.
+    """
+    kept = book.account_of(account.policy_fingerprint)
+    if kept is None:
+        raise unusable(book.described, "the account is not opened yet")
+    if wanted.key is not None and wanted.key in book.keys:
+        raise unusable(
+            book.described,
+            f"the key '{wanted.key}' is that of entry {book.keys[wanted.key].number}; nothing was spent; look up its "
+            "answer by the key, or give this release a key of its own",
+        )
+    remaining, total = _after(book, kept, account, wanted.spend)
+    return ENTRIES, (
+        len(book.entries) + 1,
+        kept.number,
+        account.data_set.edition,
+        wanted.owner,
+        wanted.key,
+        str(wanted.spend),
+        str(remaining),
+        str(total),
+        wanted.purpose,
+        wanted.plan_fingerprint,
+        time_utc,
+        wanted.reserve,
+    )
+
+
+def remaining_of(book: Book, account: Account) -> Fraction:
+    """What the account has left, its share of the data set's own budget included."""
+    kept = book.account_of(account.policy_fingerprint)
+    edition = account.data_set.edition
+    left = account.budget - (Fraction(0) if kept is None else book.spent(kept.number, edition))
+    cap = account.data_set.budget if book.data_set.budget is None else book.data_set.budget
+    return left if cap is None else max(Fraction(0), min(left, cap - book.spent(0, edition)))
+
+
+def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> tuple[Fraction, Fraction]:
+    """What is left of the account, and what all have spent, after the spend."""
+    edition = account.data_set.edition
+    spent, all_spent, cap = book.spent(kept.number, edition), book.spent(0, edition), book.data_set.budget
+    if spend > kept.budget - spent:
+        raise _exceeded(f"policy '{account.policy_name}'", kept.budget, spent, spend)
+    if cap is not None and spend > cap - all_spent:
+        raise _exceeded(f"{account.data_set}, for all policies together,", cap, all_spent, spend)
+    remaining, total = kept.budget - spent - spend, all_spent + spend
+    if remaining:
+        amount(remaining, "budget that would remain")
+    amount(total, "sum of all spends")
+    return remaining, total
+
+
+def _exceeded(whose: str, budget: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
+    remaining = max(Fraction(0), budget - spent)
+    advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
+    return BudgetExceeded(
+        f"the budget of {whose} is {plain(budget)}: {plain(spent)} is spent, {plain(remaining)} remains, and this asks "
+        f"for {plain(spend)}; nothing was spent; {advice}"
+    )

@@ -1,0 +1,166 @@
+"""Answers in files beside the ledger: room kept for them before the charge, and large ones for good.
+
+An answer's file is gzip, so that any tool can read it; its comment says the answer's size and digest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, final
+
+from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
+from dxgeom.ledger.tables import digest_of
+
+_HEAD: Final = b"\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff"
+"""gzip, with a comment and no time."""
+
+_COMMENT: Final = re.compile(rb"dxgeom answer to entry [0-9]+, ([0-9]{1,15}) bytes, digest ([0-9a-f]{64})\0")
+_ROOM: Final = b"dxgeom keeps this room for an answer: %b\n"
+_KEPT_BY: Final = re.compile(rb"dxgeom keeps this room for an answer: ([0-9a-f-]{1,80})\n")
+_LONGEST_HEAD: Final = 512
+_BLOCK: Final = 2**20
+
+
+@final
+@dataclass(frozen=True)
+class AnswerFiles:
+    """The files of the ledger at ``ledger``, each named by its entry and readable by its owner only."""
+
+    ledger: Path
+
+    def path_of(self, entry: int) -> Path:
+        """Where the answer of an entry is, if it has a file."""
+        return self.ledger.with_name(f"{self.ledger.name}.answer-{entry}.gz")
+
+    def reserve(self, entry: int, size: int) -> None:
+        """Make room for an answer of so many bytes: writing it later takes no further blocks of the disk.
+
+        Guarantee: on file systems that overwrite in place (ext4, XFS, tmpfs, NTFS); those that copy on every write
+        (Btrfs, ZFS) may still find the disk full. Raises: OSError, with nothing left behind.
+        """
+        path = self.path_of(entry)
+        # A killed process may have left room for this number behind and never been charged.
+        path.unlink(missing_ok=True)
+        try:
+            with _opened(path) as file:
+                _allocate(file, _largest(size))
+                file.seek(0)
+                file.write(_ROOM % maker_mark().encode())
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+    def write(self, entry: int, entry_seal: str, content: bytes) -> None:
+        """Write the answer, once, into the room that was kept for it; it is on the disk when this returns.
+
+        Raises: FileExistsError when an answer is there; OSError.
+        """
+        if self.read(entry, entry_seal) is not None:
+            raise FileExistsError(errno.EEXIST, "the answer is there already")
+        new = not self.path_of(entry).exists()
+        with _opened(self.path_of(entry)) as file:
+            for piece in _compressed(entry, entry_seal, content):
+                file.write(piece)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        if new:
+            sync_folder(self.ledger.parent)
+
+    def read(self, entry: int, entry_seal: str) -> bytes | None:
+        """The answer, None where there is none that is whole and of this very entry. Raises: OSError."""
+        try:
+            held = self.path_of(entry).read_bytes()
+        except FileNotFoundError:
+            return None
+        found = _COMMENT.match(held, len(_HEAD)) if held.startswith(_HEAD) else None
+        if found is None:
+            return None
+        inflate = zlib.decompressobj(31)
+        try:
+            content = inflate.decompress(held, int(found[1]) + 1)
+        except zlib.error:
+            return None
+        whole = inflate.eof and len(content) == int(found[1])
+        return content if whole and digest_of(entry_seal, content).encode() == found[2] else None
+
+    def drop(self, entry: int) -> None:
+        """Take away the file of an entry; one that is not there, or cannot be taken away, does not matter."""
+        with contextlib.suppress(OSError):
+            self.path_of(entry).unlink(missing_ok=True)
+
+    def entries(self) -> list[int]:
+        """Which entries have a file, answered or only room for it. Raises: OSError."""
+        name = re.compile(re.escape(self.ledger.name) + r"\.answer-([1-9][0-9]{0,17})\.gz")
+        with os.scandir(self.ledger.parent) as found:
+            matches = (name.fullmatch(one.name) for one in found)
+            return sorted(int(match[1]) for match in matches if match)
+
+    def is_abandoned(self, entry: int) -> bool:
+        """Whether the file only keeps room for an answer, and who was to write it is gone. Raises: OSError."""
+        path = self.path_of(entry)
+        with path.open("rb") as file:
+            kept_by = _KEPT_BY.match(file.read(_LONGEST_HEAD))
+        return is_left_over(path, kept_by[1].decode() if kept_by else "")
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts names of files on the disk. Raises: OSError."""
+    # Windows has no such call; there the file system keeps the order itself.
+    if os.name == "posix" and folder.is_dir():
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def own(descriptor: int) -> None:
+    """Readable by its owner only, whatever the umask. Raises: OSError."""
+    if os.name == "posix":
+        os.fchmod(descriptor, 0o600)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    descriptor = os.open(
+        path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o600
+    )
+    own(descriptor)
+    return os.fdopen(descriptor, "r+b")
+
+
+def _allocate(file: IO[bytes], size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+        else:
+            return
+    for start in range(0, size, _BLOCK):
+        file.write(bytes(min(_BLOCK, size - start)))
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _largest(size: int) -> int:
+    """No answer of so many bytes takes more as a file: what deflate cannot shrink it stores, five bytes a block."""
+    return _LONGEST_HEAD + size + size // 1000 + 64
+
+
+def _compressed(entry: int, entry_seal: str, content: bytes) -> Iterator[bytes]:
+    digest = digest_of(entry_seal, content)
+    yield _HEAD + f"dxgeom answer to entry {entry}, {len(content)} bytes, digest {digest}\0".encode()
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+    for start in range(0, len(content), _BLOCK):
+        yield deflate.compress(content[start : start + _BLOCK])
+    yield deflate.flush()
+    yield zlib.crc32(content).to_bytes(4, "little") + (len(content) % 2**32).to_bytes(4, "little")

@@ -1,0 +1,44 @@
+"""Files that only their maker needs: marked with the process, so that others know when it is gone."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+import zlib
+from pathlib import Path
+from typing import Final
+
+_OLD: Final = 86400.0
+"""Seconds after which a file is left over wherever its maker ran."""
+
+_MARK: Final = re.compile(r"([0-9a-f]{8})-([0-9]{1,10})-[0-9a-f]+")
+
+
+def maker_mark() -> str:
+    """This machine, this process, and a random number."""
+    return f"{_machine()}-{os.getpid()}-{os.urandom(6).hex()}"
+
+
+def is_left_over(file: Path, mark: str) -> bool:
+    """Whether the process of this mark, which made the file, is known to be gone. Raises: OSError for no such file."""
+    if time.time() - file.stat().st_mtime > _OLD:
+        return True
+    found = _MARK.fullmatch(mark)
+    # Elsewhere than on POSIX, asking whether a process is there would end it.
+    return found is not None and found[1] == _machine() and os.name == "posix" and not _is_running(int(found[2]))
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,134 @@
+"""The ledger's file: tables, triggers and settings of SQLite, written from the definition of the rows."""
+
+# ruff: noqa: S608 (names of tables and columns are constants here)
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from dxgeom.ledger.refusals import RESTORE, unusable
+from dxgeom.ledger.tables import FORMAT, TABLES, Column, Table
+
+APPLICATION: Final = 0x64786C67
+"""Marks a SQLite file as a ledger."""
+
+LOCK_SECONDS = 30.0
+"""How long to wait for another process that is writing."""
+
+_OLDEST = (3, 37, 0)
+_APPEND_ONLY = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+_BUSY = "another process kept it locked for longer than {seconds:g} seconds; try again"
+_READ_ONLY = "it cannot be written; allow writing to the file and its folder"
+NO_LEDGER: Final = "it is not a ledger; name another file"
+_MEANING = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_NOTADB: NO_LEDGER,
+    sqlite3.SQLITE_CORRUPT: "it is damaged; " + RESTORE,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened for writing; check that it and its folder exist and allow it",
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+    sqlite3.SQLITE_IOERR: "the disk failed while reading or writing; check the disk",
+}
+
+
+@contextmanager
+def plain_errors(described: str) -> Iterator[None]:
+    """Turns what SQLite and the file system raise into LedgerError about the ledger ``described``."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # The low byte is the kind of error, the others its details.
+        kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        meaning = _MEANING.get(kind, f"SQLite says: {error}").format(seconds=LOCK_SECONDS)
+        raise unusable(described, meaning) from error
+    except OSError as error:
+        like = {errno.EACCES: sqlite3.SQLITE_CANTOPEN, errno.EROFS: sqlite3.SQLITE_READONLY}
+        like |= {errno.ENOSPC: sqlite3.SQLITE_FULL, errno.EDQUOT: sqlite3.SQLITE_FULL}
+        meaning = _MEANING.get(like.get(error.errno or 0, -1), f"{error.strerror}; check the file and its folder")
+        raise unusable(described, meaning) from error
+
+
+def set_up(connection: sqlite3.Connection) -> None:
+    """Settings under which a commit is on the disk when it returns. Raises: sqlite3.Error."""
+    for setting in ("journal_mode = DELETE", "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {setting}").fetchall()
+
+
+def lay_out(connection: sqlite3.Connection) -> None:
+    """Creates the tables, in the transaction that the connection is in. Raises: sqlite3.Error."""
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise sqlite3.NotSupportedError(f"ledgers need SQLite 3.37 or newer, this is {sqlite3.sqlite_version}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+
+
+def check_layout(connection: sqlite3.Connection, described: str) -> None:
+    """Refuses a file whose tables or triggers were altered, or whose pages are damaged.
+
+    Raises: LedgerError, sqlite3.Error.
+    """
+    check_schema(connection, described, _SCHEMA)
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise unusable(described, "it is damaged; " + RESTORE)
+
+
+def check_schema(connection: sqlite3.Connection, described: str, schema: tuple[str, ...]) -> None:
+    """Refuses a file that has other tables, views or triggers than these. Raises: LedgerError, sqlite3.Error."""
+    # Indexes that SQLite makes for UNIQUE have no text.
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE name <> 'sqlite_sequence' AND sql IS NOT NULL")
+    if sorted(str(sql) for (sql,) in found.fetchall()) != sorted(schema):
+        raise unusable(described, "its tables, or the triggers that protect them, were altered; " + RESTORE)
+
+
+def check_version(version: int, described: str) -> None:
+    """Refuses a file of another format. Raises: LedgerError."""
+    if version != FORMAT:
+        raise unusable(
+            described,
+            f"it has layout version {version}, and this dxgeom knows version {FORMAT}; use the dxgeom that wrote it",
+        )
+
+
+def _table(table: Table) -> str:
+    content = "content BLOB,\n    " if table.content else ""
+    columns = "".join(f"{_column(column)},\n    " for column in table.columns)
+    return (
+        f"CREATE TABLE {table.name} (\n    position INTEGER PRIMARY KEY AUTOINCREMENT,\n    {columns}{content}"
+        "seal TEXT NOT NULL\n) STRICT"
+    )
+
+
+def _column(column: Column) -> str:
+    kind = "INTEGER" if column.kind is int else "TEXT"
+    return f"{column.name} {kind}{'' if column.optional else ' NOT NULL'}{' UNIQUE' if column.unique else ''}"
+
+
+def _triggers(table: Table) -> Iterator[str]:
+    # Without the first, INSERT OR REPLACE would overwrite a row unseen by the others.
+    known = "".join(
+        f" OR EXISTS (SELECT 1 FROM {table.name} WHERE {column.name} = NEW.{column.name})"
+        for column in table.columns
+        if column.unique and column.name != "number"
+    )
+    numbered = any(column.name == "number" for column in table.columns)
+    order = "" if not numbered else f" OR NEW.number IS NOT 1 + (SELECT coalesce(max(number), 0) FROM {table.name})"
+    yield (
+        f"CREATE TRIGGER {table.name}_are_appended BEFORE INSERT ON {table.name}\n"
+        f"WHEN NEW.position <= (SELECT max(position) FROM {table.name}){order}{known}\n{_APPEND_ONLY}"
+    )
+    for action in ("UPDATE", "DELETE"):
+        yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n{_APPEND_ONLY}"
+
+
+_SCHEMA: Final = (
+    *(_table(table) for table in TABLES),
+    *(trigger for table in TABLES for trigger in _triggers(table)),
+)

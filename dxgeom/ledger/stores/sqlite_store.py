@@ -1,0 +1,232 @@
+"""A ledger in one SQLite file, or in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import final
+
+from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.stores import format_1, sqlite_layout
+from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
+from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
+from dxgeom.ledger.stores.sqlite_layout import plain_errors
+from dxgeom.ledger.tables import TABLES, Record
+
+
+@final
+class SqliteSession:
+    """One transaction; see :class:`dxgeom.ledger.stores.store.Session`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None, described: str) -> None:
+        self._connection, self._path, self._described = connection, path, described
+
+    def identity(self) -> object:
+        schema = self._connection.execute("PRAGMA schema_version").fetchone()
+        if self._path is None:
+            return schema
+        held = self._path.stat()
+        return schema, held.st_dev, held.st_ino
+
+    def check_whole(self) -> None:
+        sqlite_layout.check_layout(self._connection, self._described)
+
+    def records_from(self, position: int) -> Iterable[Record]:
+        found: list[Record] = []
+        last = self.last_given()
+        for table in (table for table in TABLES if last.get(table.name, 0) >= position):
+            names = ", ".join(column.name for column in table.columns)
+            query = f"SELECT position, seal, {names} FROM {table.name} WHERE position >= ?"  # noqa: S608
+            rows = self._connection.execute(query, (position,))
+            found += [Record(table, row[0], tuple(row[2:]), row[1]) for row in rows]
+        return sorted(found, key=lambda record: record.position)
+
+    def last_given(self) -> dict[str, int]:
+        return dict(self._connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+
+    def content(self, entry: int) -> bytes | None:
+        found = self._connection.execute("SELECT content FROM answers WHERE entry = ?", (entry,)).fetchone()
+        if found is not None and not isinstance(found[0], bytes | None):
+            raise altered(self._described, f"the answer of entry {entry} is of a wrong kind")
+        return None if found is None else found[0]
+
+    def append(self, record: Record, content: bytes | None = None) -> None:
+        values = (record.position, *record.fields, *((content,) if record.table.content else ()), record.seal)
+        marks = ", ".join("?" * len(values))
+        self._connection.execute(f"INSERT INTO {record.table.name} VALUES ({marks})", values)  # noqa: S608
+
+    def commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+
+@final
+class SqliteFile:
+    """A ledger in a file; see :class:`dxgeom.ledger.stores.store.LedgerStore`.
+
+    Connections last one session only, so none is ever carried into a forked process.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self.described = f"'{place}'"
+        with plain_errors(self.described):
+            if "\0" in str(place):
+                raise unusable(self.described, "its name holds a character that no file name has; name another file")
+            self._path = Path(os.path.realpath(place))
+        self.path: str | None = str(self._path)
+        self.files: AnswerFiles | None = AnswerFiles(self._path)
+
+    def exists(self) -> bool:
+        with plain_errors(self.described):
+            if self._path.is_dir():
+                raise unusable(self.described, "it is a folder; name a file in it")
+            if not self._path.parent.is_dir():
+                raise unusable(self.described, "its folder does not exist; create the folder first")
+            if self._path.exists() and not self._path.is_file():
+                raise unusable(self.described, "it is not an ordinary file; name another file")
+            return self._path.exists()
+
+    def begin(self, records: Iterable[Record]) -> None:
+        with plain_errors(self.described):
+            self._tidy_drafts()
+            draft = self._path.with_name(f".{self._path.name}.{maker_mark()}.new")
+            try:
+                _create_empty(draft)
+                with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                    sqlite_layout.set_up(connection)
+                    _write_whole(connection, records)
+                with contextlib.suppress(FileExistsError):
+                    # Unlike a rename, a link never takes the place of a ledger that another process has just begun.
+                    os.link(draft, self._path)
+            finally:
+                draft.unlink(missing_ok=True)
+            sync_folder(self._path.parent)
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteSession]:
+        with plain_errors(self.described), self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
+                format_1.migrate(connection, self.described)
+                connection.execute("BEGIN IMMEDIATE")
+            yield from self._session(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteSession]:
+        with plain_errors(self.described), self._connected() as connection:
+            connection.execute("BEGIN")
+            if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
+                raise unusable(
+                    self.described,
+                    "it is of format 1, which can be released on, and then is of format 2, but not looked at; write "
+                    f"'dxgeom ledger migrate {self._path.name}' to bring it to format 2 now",
+                )
+            yield from self._session(connection)
+
+    def try_to_write(self) -> None:
+        with plain_errors(self.described), self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            # SQLite lets a read-only file begin a write transaction, and refuses only the first change.
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            connection.execute(f"PRAGMA user_version = {int(version)}")
+            connection.execute("ROLLBACK")
+            self._tidy_drafts()
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _session(self, connection: sqlite3.Connection) -> Iterator[SqliteSession]:
+        try:
+            sqlite_layout.check_version(connection.execute("PRAGMA user_version").fetchone()[0], self.described)
+            yield SqliteSession(connection, self._path, self.described)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        name, wait = f"{self._path.as_uri()}?mode=rw", sqlite_layout.LOCK_SECONDS
+        with closing(sqlite3.connect(name, uri=True, timeout=wait, isolation_level=None)) as connection:
+            # Before anything is set: a database of another program is left as it is.
+            if connection.execute("PRAGMA application_id").fetchone() != (sqlite_layout.APPLICATION,):
+                raise unusable(self.described, sqlite_layout.NO_LEDGER)
+            sqlite_layout.set_up(connection)
+            yield connection
+
+    def _tidy_drafts(self) -> None:
+        """Takes away what processes that were killed while they began a ledger here left behind."""
+        draft = re.compile(re.escape(f".{self._path.name}.") + r"([0-9a-f-]+)\.new(-journal)?")
+        with os.scandir(self._path.parent) as found:
+            matches = [match for one in found if (match := draft.fullmatch(one.name))]
+        for match in matches:
+            file = self._path.with_name(match[0])
+            with contextlib.suppress(OSError):
+                if is_left_over(file, match[1]):
+                    file.unlink()
+
+
+@final
+class SqliteMemory:
+    """A ledger that is forgotten when it is closed; see :class:`dxgeom.ledger.stores.store.LedgerStore`."""
+
+    described = "in memory"
+    path: str | None = None
+    files: AnswerFiles | None = None
+
+    def __init__(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._turn = threading.Lock()
+
+    def exists(self) -> bool:
+        return self._connection is not None
+
+    def begin(self, records: Iterable[Record]) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        _write_whole(self._connection, records)
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteSession]:
+        if self._connection is None or self._process != os.getpid():
+            raise unusable(self.described, "it belongs to another process; open a ledger in a file to share it")
+        if not self._turn.acquire(timeout=sqlite_layout.LOCK_SECONDS):
+            raise unusable(self.described, "another thread kept it locked; try again")
+        with plain_errors(self.described):
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield SqliteSession(self._connection, None, self.described)
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                self._turn.release()
+
+    reading = writing
+
+    def try_to_write(self) -> None:
+        """Memory can."""
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _create_empty(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        own(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_whole(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    sqlite_layout.lay_out(connection)
+    session = SqliteSession(connection, None, "")
+    for record in records:
+        session.append(record)
+    session.commit()

@@ -1,0 +1,65 @@
+"""What a store of a ledger must do; it keeps rows and bytes, and knows nothing of budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from dxgeom.ledger.stores.answer_files import AnswerFiles
+from dxgeom.ledger.tables import Record
+
+
+class Session(Protocol):
+    """A look at one ledger, during which nobody else changes it, or, for reading, at one moment of it."""
+
+    def identity(self) -> object:
+        """What is the same as long as what was verified earlier need not be read again."""
+
+    def check_whole(self) -> None:
+        """Refuse a store that is damaged, or whose tables or safeguards were altered. Raises: LedgerError."""
+
+    def records_from(self, position: int) -> Iterable[Record]:
+        """All rows from this position on, in the order of their positions."""
+
+    def last_given(self) -> dict[str, int]:
+        """The highest position that each table ever held, as the store itself remembers it; tables never used lack."""
+
+    def content(self, entry: int) -> bytes | None:
+        """The bytes of an entry's answer, None where none are kept here."""
+
+    def append(self, record: Record, content: bytes | None = None) -> None:
+        """Add a row, to stay from :meth:`commit` on."""
+
+    def commit(self) -> None:
+        """When this returns, what was added is on the disk. Once in a session, at its end."""
+
+
+class LedgerStore(Protocol):
+    """One ledger's store. Errors of its own kind are raised as LedgerError from within its sessions.
+
+    ``described``: names it in messages. ``path``: what tells it from other stores, None for one in memory.
+    ``files``: where answers go that are not kept among the rows; None where all are.
+    """
+
+    described: str
+    path: str | None
+    files: AnswerFiles | None
+
+    def exists(self) -> bool:
+        """Whether a ledger was begun there. Raises: LedgerError where none can be."""
+
+    def begin(self, records: Iterable[Record]) -> None:
+        """A new ledger of these rows, whole or not at all, unless one is there by then. Raises: LedgerError."""
+
+    def writing(self) -> AbstractContextManager[Session]:
+        """Nobody else writes meanwhile; what is not committed is undone. Raises: LedgerError."""
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """For looking only; needs no right to write and no room on the disk. Raises: LedgerError."""
+
+    def try_to_write(self) -> None:
+        """Refuse a store that cannot be written, and tidy away what killed processes left. Raises: LedgerError."""
+
+    def close(self) -> None:
+        """Ends the use of this object; what is stored stays."""

@@ -1,0 +1,21 @@
+"""Which store a name means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from dxgeom.ledger.stores.sqlite_store import SqliteFile, SqliteMemory
+from dxgeom.ledger.stores.store import LedgerStore
+
+STORES: Final[tuple[tuple[str, Callable[[str | Path], LedgerStore]], ...]] = (
+    (":memory:", lambda _: SqliteMemory()),
+    ("", SqliteFile),
+)
+"""How the name of a ledger begins, and what it is kept in; the first that fits, a file last."""
+
+
+def store_at(place: str | Path) -> LedgerStore:
+    """The store of a ledger's name. Raises: LedgerError for a name that none can have."""
+    return next(make(place) for begins, make in STORES if str(place).startswith(begins))

@@ -1,0 +1,144 @@
+"""What a ledger holds, row by row, and the chain of seals that ties the rows: the one definition that stores follow.
+
+Every row of every table has a position, counted from 1 over all tables, and a seal: SHA-256 of the parts
+"dxgeom ledger 2", the seal of the row before ("" for the first), the position, the table's name, and the row's
+fields in the table's order. Each part is written as its length in bytes, ":", its UTF-8 bytes, ","; integers in
+decimal, and what is NULL as "-,". So SQL can write the same bytes, and no two rows share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
+
+FORMAT: Final = 2
+"""The version of the layout that is written and read here."""
+
+MARK: Final = f"dxgeom ledger {FORMAT}"
+"""The first part of what is sealed."""
+
+Field: TypeAlias = str | int | None
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """``kind``: int or str. ``unique``: no two rows have the same, but for None."""
+
+    name: str
+    kind: type[int] | type[str] = str
+    optional: bool = False
+    unique: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """``columns``: what is sealed, besides the position. ``content``: rows also carry bytes, sealed by their digest."""
+
+    name: str
+    columns: tuple[Column, ...]
+    content: bool = False
+
+    def fits(self, fields: tuple[object, ...]) -> bool:
+        """Whether the fields are of the columns' kinds."""
+        return len(fields) == len(self.columns) and all(
+            type(field) is column.kind or (field is None and column.optional)
+            for field, column in zip(fields, self.columns, strict=True)
+        )
+
+
+_NUMBER = Column("number", int, unique=True)
+
+DATA_SETS: Final = Table(
+    "data_sets",
+    (
+        _NUMBER,
+        Column("ledger"),  # random, the same in all rows: no two ledgers have the same seals
+        Column("name", optional=True),
+        Column("people"),  # SHARED or DISJOINT between editions
+        Column("budget", optional=True),
+        Column("continues", optional=True),  # the last seal of the format that this ledger was migrated from
+    ),
+)
+"""Which data the ledger is about; the last row holds. A ledger begins with its first row."""
+
+ACCOUNTS: Final = Table(
+    "accounts",
+    (_NUMBER, Column("policy_name"), Column("policy_fingerprint", unique=True), Column("budget"), Column("currency")),
+)
+"""One for each policy under which the data were released."""
+
+POLICIES: Final = Table("policies", (Column("account", int, unique=True), Column("document")))
+"""What an account's policy says, as canonical text, where that is known."""
+
+ENTRIES: Final = Table(
+    "entries",
+    (
+        _NUMBER,
+        Column("account", int),
+        Column("edition", optional=True),
+        Column("owner", optional=True),
+        Column("key", optional=True, unique=True),
+        Column("spend"),
+        Column("remaining"),
+        Column("total"),
+        Column("purpose"),
+        Column("plan_fingerprint"),
+        Column("time_utc"),
+        Column("reserved", int),
+    ),
+)
+"""The charges."""
+
+ANSWERS: Final = Table(
+    "answers",
+    (Column("entry", int, unique=True), Column("place"), Column("bytes", int), Column("digest")),
+    content=True,
+)
+"""What was released: each entry's answer, once, here or in a file of its own."""
+
+TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS)
+
+SHARED: Final = "shared"
+DISJOINT: Final = "disjoint"
+INSIDE: Final = "inside"
+BESIDE: Final = "beside"
+
+
+@final
+@dataclass(frozen=True)
+class Record:
+    """A row of a table: ``fields`` in the order of the table's columns."""
+
+    table: Table
+    position: int
+    fields: tuple[Field, ...]
+    seal: str
+
+    def rightly_sealed(self, previous: str) -> bool:
+        """Whether the seal is that of this row after the row of the seal ``previous``."""
+        return self.seal == seal_of(self.table, previous, self.position, self.fields)
+
+
+def seal_of(table: Table, previous: str, position: int, fields: tuple[Field, ...]) -> str:
+    """The seal of a row that follows the row with the seal ``previous``; "" for the first row."""
+    return _sha256((MARK, previous, position, table.name, *fields))
+
+
+def digest_of(entry_seal: str, content: bytes) -> str:
+    """What an answer's row says of the answer: SHA-256 of the parts "dxgeom answer 2", the entry's seal, the bytes."""
+    return _sha256((f"dxgeom answer {FORMAT}", entry_seal, content))
+
+
+def _sha256(parts: Iterable[Field | bytes]) -> str:
+    return hashlib.sha256(b"".join(map(_piece, parts))).hexdigest()
+
+
+def _piece(part: Field | bytes) -> bytes:
+    if part is None:
+        return b"-,"
+    written = part if isinstance(part, bytes) else str(part).encode()
+    return b"%d:%b," % (len(written), written)

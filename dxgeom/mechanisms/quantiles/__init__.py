@@ -1,0 +1,41 @@
+"""Quantiles and medians of one ordered attribute, by what it would cost to make a value the quantile.
+
+Touches ``contract``, ``noise``, ``metrics`` and ``universe``; knows no queries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.quantiles.choice import (
+        QuantileCandidate as QuantileCandidate,
+        QuantileChoice as QuantileChoice,
+        quantile_choice as quantile_choice,
+        quantile_mechanism as quantile_mechanism,
+        quantiles_by as quantiles_by,
+    )
+    from dxgeom.mechanisms.quantiles.even_spread import (
+        evenly_spread as evenly_spread,
+        expected_errors as expected_errors,
+    )
+    from dxgeom.mechanisms.quantiles.transport import TransportQuantiles as TransportQuantiles
+    from dxgeom.mechanisms.quantiles.largest_length import LargestLength as LargestLength
+    from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles as LaplaceQuantiles
+    from dxgeom.mechanisms.quantiles.line_reach import LineReach as LineReach
+    from dxgeom.mechanisms.quantiles.listed_reach import ListedReach as ListedReach
+    from dxgeom.mechanisms.quantiles.values import (
+        OrderedValues as OrderedValues,
+        QuantileAnswer as QuantileAnswer,
+        ordered_values as ordered_values,
+    )
+    from dxgeom.mechanisms.quantiles.question import (
+        QuantileQuestion as QuantileQuestion,
+        quantile_question as quantile_question,
+    )
+    from dxgeom.mechanisms.quantiles.reach import Reach as Reach, whole_units as whole_units
+    from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of as reach_of
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,0 +1,217 @@
+"""What a plan makes small: all squared errors together, each unit's by itself or not, or the worst of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
+from dxgeom.mechanisms.linear.shapes.lower_bound import (
+    coordinate_bounds,
+    determinant_bound,
+    rotation_bound,
+    volume_bound,
+)
+from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.universe.decimals import exact
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.wording import did_you_mean
+
+ObjectiveName: TypeAlias = Literal["balanced", "mse", "max", "rmse"]
+_SIGNIFICANT_DIGITS = 6
+_LEFT_OVER = 10
+
+
+@final
+@dataclass(frozen=True)
+class Objective:
+    """The total ("mse", "balanced") or the largest ("max") of the mean squared errors, each times its importance.
+
+    ``importance`` (K,): positive; None for all alike. ``wanted`` (K,): the root mean squared errors that answers may
+    have, None for those that may have any; None as a whole where none was asked for. ``balance`` (K,): of a balanced
+    one, by what an answer's squared error is multiplied for its unit's sake: one over the total that the unit's answers
+    would have if nothing else were asked.
+    """
+
+    name: Literal["balanced", "mse", "max"]
+    importance: tuple[Fraction, ...] | None = None
+    wanted: tuple[Fraction | None, ...] | None = None
+    balance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def title(self) -> str:
+        """What it is a figure of, for a table."""
+        if self.name == "balanced":
+            return "balanced MSE"
+        kind = {"mse": "total", "max": "worst"}[self.name]
+        return f"{kind} MSE" if self.importance is None else f"{kind} weighted MSE"
+
+    @cached_property
+    def factors(self) -> NDArray[np.float64] | None:
+        """What squared errors are multiplied with, as float64 (K,); None for all alike."""
+        stated = [part for part in (self.importance, self.balance) if part is not None]
+        return np.prod([[float(factor) for factor in part] for part in stated], axis=0) if stated else None
+
+    def loss(self, variances: NDArray[np.float64]) -> float:
+        """The objective's value at these mean squared errors (K,)."""
+        weighted = variances if self.factors is None else variances * self.factors
+        return float(weighted.max() if self.name == "max" else weighted.sum())
+
+    def lower_bound(self, sensitivity: Sensitivity, hull: SensitivityHull | None, space: RoundSpace | None) -> float:
+        """What no additive noise that stretches to every spend can get below: each answer has its own bound, and the
+        total has several; the worst answer is no better than the average.
+
+        ``space``: with this objective's importance for weights.
+        """
+        totals = [0.0] if hull is None else [volume_bound(hull, self.factors)]
+        if space is not None:
+            totals += [rotation_bound(space), determinant_bound(space)]
+        share = len(sensitivity.queries.names) if self.name == "max" else 1
+        return max(self.loss(coordinate_bounds(sensitivity)), max(totals) / share)
+
+    def least_spend(self, mechanism: AdditiveMechanism) -> Fraction:
+        """The smallest spend, rounded up to six digits, at which every answer is as exact as was asked for it.
+
+        Raises: UnsupportedCombination when no errors were asked for, or rounding and bias alone exceed one.
+        """
+        if self.wanted is None:
+            raise UnsupportedCombination("the least spend is for plans that were asked for certain 'errors'")
+        wanted = np.array([np.inf if error is None else float(error) for error in self.wanted]) ** 2
+        left = wanted - mechanism.lasting_errors
+        if np.any(left <= 0):
+            cause = "rounding to the lattice" if mechanism.change is None else "the bias of changed queries"
+            raise UnsupportedCombination(
+                f"an error asked for is smaller than what {cause} causes; ask for a larger one"
+            )
+        spend = float(np.sqrt(np.max(mechanism.ideal_variances / left))) * (1 + 1e-12)
+        if spend == 0:
+            return Fraction(0)
+        unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _SIGNIFICANT_DIGITS)
+        return math.ceil(Fraction(spend) / unit) * unit
+
+
+@final
+@dataclass(frozen=True)
+class UnitError:
+    """The total mean squared error of a unit's answers, and how many times that is what it would be alone."""
+
+    unit: str
+    mse: float
+    ratio: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The unit ready for JSON."""
+        return {"unit": self.unit, "mse": self.mse, "times_alone": self.ratio}
+
+
+def unit_errors(objective: Objective, queries: LinearQueries, variances: NDArray[np.float64]) -> tuple[UnitError, ...]:
+    """Each unit's errors in a balanced objective, at these mean squared errors (K,)."""
+    if objective.balance is None:
+        return ()
+    totals = {unit: float(variances[places].sum()) for unit, places in queries.by_measure.items()}
+    return tuple(
+        UnitError(unit, totals[unit], totals[unit] * float(objective.balance[places[0]]))
+        for unit, places in queries.by_measure.items()
+    )
+
+
+def objective_of(
+    name: ObjectiveName,
+    queries: LinearQueries,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+    bounds: NDArray[np.float64],
+    alone: Callable[[LinearQueries], float],
+) -> Objective:
+    """The objective that these arguments of a plan mean.
+
+    Args: ``importance``: instead of the queries' own. ``bounds`` (K,): no answer has a mean squared error below these.
+    ``alone``: the total mean squared error that queries would have if they were all that is asked.
+    Raises: UnsupportedCombination.
+    """
+    if name not in get_args(ObjectiveName):
+        raise UnsupportedCombination(f"there is no objective '{name}'; known are {', '.join(get_args(ObjectiveName))}")
+    wanted = _wanted(queries, errors) if errors is not None or name == "balanced" else None
+    if wanted is not None:
+        if importance is not None:
+            raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
+        return Objective("max", _attention(wanted, bounds), wanted)
+    stated = queries.importance if importance is None else _one_each(importance, queries, "importance", "importance")
+    if name == "balanced" and len(queries.by_measure) > 1:
+        return Objective("balanced", stated, balance=_balance(queries, alone))
+    # The root of a mean is smallest where the total is, and one unit needs no balance.
+    return Objective("max" if name == "max" else "mse", stated)
+
+
+def _balance(queries: LinearQueries, alone: Callable[[LinearQueries], float]) -> tuple[Fraction, ...]:
+    """One over the total error that the answers of each one's unit would have alone; 1 where that is none."""
+    factors = [Fraction(1)] * queries.count
+    for places in queries.by_measure.values():
+        total = alone(queries.only(places))
+        for place in places:
+            factors[place] = _short(1 / total) if total > 0 else Fraction(1)
+    return tuple(factors)
+
+
+def _wanted(
+    queries: LinearQueries, errors: Sequence[Amount] | Mapping[str, Amount] | None
+) -> tuple[Fraction | None, ...] | None:
+    """The error that each answer may have: as the caller says, or else the queries; None where nobody wants any."""
+    if errors is None:
+        return queries.errors if any(queries.errors) else None
+    if not isinstance(errors, Mapping):
+        return _one_each(errors, queries, "errors", "wanted error")
+    for name in errors:
+        if name not in queries.names:
+            advice = did_you_mean(str(name), queries.names)
+            raise UnsupportedCombination(f"an error is wanted for {name!r}, which is no query; {advice}".rstrip("; "))
+    return tuple(exact_amount(errors[name], "wanted error") if name in errors else None for name in queries.names)
+
+
+def _attention(wanted: tuple[Fraction | None, ...], bounds: NDArray[np.float64]) -> tuple[Fraction, ...]:
+    """How important each answer is when some may have certain errors, and the others any.
+
+    The others are counted as if they might be :data:`_LEFT_OVER` times as far off as they would be alone at the spend
+    that the wanted errors need at the least, so that they take next to nothing from these.
+    """
+    needed = max(
+        (float(bound) / float(error) ** 2 for bound, error in zip(bounds, wanted, strict=True) if error is not None),
+        default=0.0,
+    )
+    return tuple(
+        1 / error**2
+        if error is not None
+        else _short(needed / (float(bound) * _LEFT_OVER**2))
+        if needed > 0 and bound > 0
+        else Fraction(1)
+        for error, bound in zip(wanted, bounds, strict=True)
+    )
+
+
+def _short(number: float) -> Fraction:
+    """A positive number to six digits."""
+    return exact(f"{number:.{_SIGNIFICANT_DIGITS - 1}e}")
+
+
+def _one_each(amounts: Sequence[Amount], queries: LinearQueries, argument: str, what: str) -> tuple[Fraction, ...]:
+    require(amounts, (Sequence, np.ndarray), argument, f"give a list with one {what} for each query")
+    if len(amounts) != queries.count:
+        raise UnsupportedCombination(
+            f"there is one {what} for each of {queries.count:,} queries, found {len(amounts):,}"
+        )
+    return tuple(exact_amount(amount, what) for amount in amounts)

@@ -1,0 +1,57 @@
+"""Sixth phase: the metric of each attribute, and then of whole records, in its most structured form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dxgeom.errors import TooLarge
+from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
+from dxgeom.policy.lower.blocks import joined
+from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+
+
+def lower_attribute(part: AttributeDescription) -> Metric:
+    """The metric on one attribute's codes.
+
+    Raises: TooLarge when an exact form would exceed a stated size.
+    """
+    size = part.attribute.size
+    if not part.bounds:
+        return closed(size, ()) if part.ceiling is None else DiscreteMetric(size, part.ceiling)
+    forms = [bound.metric(size) for bound in part.bounds]
+    inner = forms[0] if len(forms) == 1 else _union(size, forms)
+    return inner if part.ceiling is None else CapMetric(inner, part.ceiling)
+
+
+def _union(size: int, forms: Sequence[Metric]) -> GraphMetric:
+    """The closure of several metrics' minimum: their generating pairs together generate it."""
+    if size > MIXED_SIZE_LIMIT and not all(isinstance(form, GraphMetric | LineMetric) for form in forms):
+        raise TooLarge(
+            f"its rules mix bounds of different kinds over {size:,} values; at most {MIXED_SIZE_LIMIT:,} are handled: "
+            "use one kind of bound, or fewer values"
+        )
+    return closed(size, (block for form in forms for block in form.generating_pairs()))
+
+
+def lower_records(description: MetricDescription, parts: Sequence[Metric]) -> Metric:
+    """The metric of a whole description, from its attributes' metrics.
+
+    Guarantee: every bound is exact or *rounded down*.
+    Raises: TooLarge when an exact form would exceed a stated size.
+    """
+    bare = all(not part.bounds and part.ceiling is None for part in description.parts) and not description.joint
+    return under_ceiling(joined(description, parts), bare, description)
+
+
+def under_ceiling(metric: Metric, bare: bool, description: MetricDescription) -> Metric:
+    """The metric with what is stated about all pairs of records; ``bare``: nothing else is stated."""
+    if description.ceiling is not None:
+        ceiling = description.ceiling
+        metric = DiscreteMetric(metric.size, ceiling) if bare else CapMetric(metric, ceiling)
+    return metric if description.presence is None else PresenceMetric(metric, description.presence)
