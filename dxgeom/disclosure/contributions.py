@@ -17,6 +17,10 @@ from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE
+from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
+from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
+from dxgeom.universe.reading.reading import plain_reading
+from dxgeom.universe.universe import Universe
 
 _MOST_VALUES: Final = 2000
 """Of an attribute with more raw values not every pair is looked at."""
@@ -147,6 +151,7 @@ def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes:
 def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> Contribution:
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
     mine = [policy.universe.attribute(name)] if name in policy.universe.names else []
+    _require_alike([policy.universe] * len(mine) + [other.universe for other, _ in holders], name)
     codes = refined([*mine, *(other.universe.attribute(name) for other, _ in holders)])
     if not mine:
         # Rows may also have a value there that none of these policies knows.
@@ -157,6 +162,21 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
     )
     # A column that the policy lacks is free: all its values are in every record.
     return Contribution(codes[0] if mine else np.zeros(len(codes[0]), dtype=np.int64), terms)
+
+
+def _require_alike(universes: Sequence[Universe], name: str) -> None:
+    """Raises: UnsupportedCombination where cells are missing, clamped, whole, derived or unlisted by some policies, and
+    others read them otherwise: no list of raw values tells then all that may be in a cell."""
+    read = [(one.attribute(name), one.reading.attributes[one.names.index(name)]) for one in universes]
+    if len({(str(attribute.digest), reading) for attribute, reading in read}) == 1:
+        return
+    for attribute, reading in read:
+        plain = not isinstance(attribute, NumericAttribute) or attribute.raw == AS_THEY_ARE
+        if not (plain and attribute.missing is None and reading == plain_reading(attribute)):
+            raise UnsupportedCombination(
+                f"'{name}' may be missing, clamped, whole, made of other columns or unlisted in one of these policies, and "
+                "another reads it otherwise; only values that are read plainly can be compared"
+            )
 
 
 def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> list[Contribution]:

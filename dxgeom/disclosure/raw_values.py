@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe.attributes import Attribute, NumericAttribute
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.wording import shown
 
 Codes: TypeAlias = list[NDArray[np.int64]]

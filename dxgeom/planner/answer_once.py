@@ -47,8 +47,9 @@ def release(
     of the metric that this release uses up, 0.1 means exactly 1/10; left out for a mechanism that was made for one
     spend. ``outside``: "refuse" rows outside the universe, or "drop" them; that anybody lies outside is then not
     hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
-    stands for. ``quiet_data``: a refusal says nothing of what the data hold, for those who must not see it. ``id``: a name for this release: asked for again with the same plan, policy and spend it returns what
-    was stored, reads no data and costs nothing. ``plan_fingerprint``: what the ledger is to remember it by; left out,
+    stands for. ``quiet_data``: a refusal says nothing of what the data hold, for those who must not see it. ``id``: a
+    name for this release: asked for again with the same plan, policy and spend it returns what was stored, reads no
+    data and costs nothing. ``plan_fingerprint``: what the ledger is to remember it by; left out,
     the mechanism's own.
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
     anything charged; AlreadyCharged for whatever fails after the charge, a function of the answer among it. No refusal

@@ -18,6 +18,9 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 
+FORMAT = "dxgeom release 1"
+"""The name and the number of the format that releases are written in."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -144,5 +147,5 @@ class Release(Generic[Answer]):
         return {**document, **({} if self.booking is None else {"ledger": self.booking.public_dict()})}
 
     def to_json(self, level: float = 0.95) -> str:
-        """The release as JSON text."""
-        return json.dumps(self.as_dict(level), indent=2, ensure_ascii=False)
+        """The release as JSON text, as a file of it begins: with its format."""
+        return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)

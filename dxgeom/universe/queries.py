@@ -50,7 +50,8 @@ class LinearQueries:
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
     may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
-    whose values were rounded; left out, none is.
+    whose values were rounded; left out, none is. ``source``: the text that they were read from, as whoever read it
+    keeps it; None for queries made in Python. It is no part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -62,6 +63,7 @@ class LinearQueries:
     measures: tuple[str, ...] = field(default=(), repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
     rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
+    source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):

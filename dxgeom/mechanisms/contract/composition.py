@@ -296,7 +296,4 @@ def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism
             return [mechanism]
         case Sequential(parts=parts):
             return [reader for part in parts for reader in histogram_readers(part)]
-        case PostProcessed(inner=inner):
-            return histogram_readers(inner)
-        case _:
-            return []
+    return histogram_readers(mechanism.inner) if isinstance(mechanism, PostProcessed) else []

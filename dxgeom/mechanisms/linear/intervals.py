@@ -93,7 +93,7 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
     draws = simulated_noise(mechanism)
     rank = safe_rank(len(draws), level)
-    return np.asarray(np.sort(draws, axis=0)[rank - 1])
+    return np.array([np.partition(errors, rank - 1)[rank - 1] for errors in draws.T.copy()])
 
 
 def simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:

@@ -168,8 +168,7 @@ def review(
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
     listed = policy.universe.listed is not None
-    pairs = zip(policy.universe.attributes, parts, strict=not listed)
-    placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
+    placed = {one.name: (one, metric) for one, metric in zip(policy.universe.attributes, parts, strict=not listed)}
     if listed:
         found = examine_listed(policy.universe, verified.metric, policy.rules)
     else:
