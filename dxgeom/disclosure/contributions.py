@@ -174,8 +174,8 @@ def _require_alike(universes: Sequence[Universe], name: str) -> None:
         plain = not isinstance(attribute, NumericAttribute) or attribute.raw == AS_THEY_ARE
         if not (plain and attribute.missing is None and reading == plain_reading(attribute)):
             raise UnsupportedCombination(
-                f"'{name}' may be missing, clamped, whole, made of other columns or unlisted in one of these policies, and "
-                "another reads it otherwise; only values that are read plainly can be compared"
+                f"'{name}' may be missing, clamped, whole, unlisted or made of other columns in one of these policies, "
+                "and another reads it otherwise; only values that are read plainly can be compared"
             )
 
 
