@@ -30,6 +30,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.release import Release
 
 
@@ -145,6 +146,9 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
+    if released.answer.queries.ratios:
+        print_lines([""])
+        print_table(("ratio", "value", f"within, at {level * 100:g} %"), [*map(_ratio_row, released.ratios(level))])
     changed = released.answer.mechanism.biases
     worst = int(changed.argmax())
     bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
@@ -160,3 +164,9 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )
+
+
+def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
+    low, high = ratio.interval
+    parts = " or ".join(f"{rounded(low, high - low)} to {rounded(high, high - low)}" for low, high in ratio.parts)
+    return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,7 @@ from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 
@@ -84,6 +86,35 @@ class Release(Generic[Answer]):
         ``joint`` all do at once."""
         return self.answer.intervals(level, joint=joint)
 
+    def ratios(self: Release[LinearAnswers], level: float = 0.95) -> tuple[RatioAnswer, ...]:
+        """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``."""
+        return self.answer.ratios(level)
+
+    def ratio(
+        self: Release[LinearAnswers],
+        numerator: Combined,
+        denominator: Combined,
+        level: float = 0.95,
+        *,
+        within: tuple[float, float] = (-math.inf, math.inf),
+    ) -> RatioAnswer:
+        """The ratio of two answers, or of combinations such as ``{"women": 1, "men": 1}``, under their joint noise.
+
+        Definition: Fieller's set of all ρ with |N̂ − ρ·D̂| ≤ c(ρ), c(ρ) what the error of N − ρ·D exceeds with
+        probability 1 − ``level`` at most, widened by what rounding of values does for each record.
+        Args: ``within``: what the ratio can be at all, from public knowledge, such as (0, 1) for a share.
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        return ratio_of(self.answer, numerator, denominator, level, within)
+
+    def combination(self: Release[LinearAnswers], shares: Combined, level: float = 0.95) -> tuple[float, float]:
+        """Value and half-width of a combination of answers, such as the difference ``{"women": 1, "men": -1}``: its
+        error is at most the half-width with probability *at least* ``level``.
+
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        return combination_of(self.answer, shares, level)
+
     def consistent(
         self: Release[LinearAnswers],
         *,
@@ -121,6 +152,7 @@ class Release(Generic[Answer]):
                     "warnings": [useless.as_dict() for useless in linear.useless],
                 }
             ),
+            **({"ratios": [one.as_dict() for one in linear.ratios(level)]} if linear and linear.queries.ratios else {}),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,

@@ -14,6 +14,7 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, plac
 from dxgeom.queries.weights import TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
@@ -33,7 +34,8 @@ class SummedNumbers:
     """A column's numbers as they are added up: integer weights over one unit.
 
     ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
-    its numbers were clamped to ends that are not the true ones.
+    its numbers were clamped to ends that are not the true ones; ``extent``: the lowest and the highest number meant;
+    ``known``: 1 for the records that have a number, None where all do.
     """
 
     weights: WeightTable
@@ -41,6 +43,8 @@ class SummedNumbers:
     spread: WeightTable
     spread_unit: Fraction
     clamped: tuple[str, ...]
+    extent: Interval
+    known: WeightTable | None
 
     def rounding(self, chosen: WeightTable) -> ValueRounding:
         """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
@@ -111,12 +115,9 @@ class ColumnReader:
         clamped = (column.name,) if cells is not None and cells.raw.clamped and cells.raw.true_ends is None else ()
         nothing = np.zeros(int(column.missing), dtype=np.int64)
         weights, spreads = (along(self.universe, axis, np.append(each, nothing)[None]) for each in (integers, spread))
-        return SummedNumbers(weights, unit, spreads, spread_unit, clamped)
-
-    def may_be_missing(self, node: Node) -> bool:
-        """Whether a column that exists may lack a value."""
-        found = self.column(node)
-        return found is not None and found[1].missing
+        there = np.append(np.ones(len(column.numbers), dtype=np.int64), nothing)[None]
+        known = along(self.universe, axis, there) if column.missing else None
+        return SummedNumbers(weights, unit, spreads, spread_unit, clamped, column.extent, known)
 
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""

@@ -1,15 +1,14 @@
-"""Queries with one answer: counts, sums and means."""
+"""Queries with one answer: counts and sums."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import final
 
 from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
-from dxgeom.queries.columns import EVERYBODY, ColumnReader
+from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
@@ -28,15 +27,6 @@ class SumSyntax(QuerySyntax):
 
     sum: Word = Field(description="The sum of a numeric attribute or column.")
     where: Where = None
-
-
-@final
-class MeanSyntax(QuerySyntax):
-    """``{mean: column}``."""
-
-    mean: Word = Field(
-        description="The mean of a numeric attribute or column over all records; needs 'records', not under 'presence'."
-    )
 
 
 @final
@@ -66,39 +56,3 @@ class Sum(QueryKind):
         measure, summed = one_line(value), products(found.weights, chosen)
         rounding = found.rounding(chosen)
         return AskedQueries((name,), (found.unit,), (summed,), measure=measure, rounding=rounding, counted=chosen)
-
-
-@final
-class Mean(QueryKind):
-    """The mean of a column over all records, of which there is a public number."""
-
-    word = "mean"
-    syntax = MeanSyntax
-    refused: ClassVar = {
-        "where": (
-            "DX204",
-            "a mean is over all records: how many records satisfy a condition is itself private",
-            "ask for the sum and the count with the same condition, and divide the answers",
-        )
-    }
-
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        found = columns.numbers(value)
-        place = (node.entry(self.word) or (node,))[0].span
-        if columns.may_be_missing(value):
-            advice = f"ask for 'sum: {one_line(value)}' and for 'count: {one_line(value)} is not missing', and divide"
-            what = "a mean divides by the number of values that are there, which is private where some may be missing"
-            columns.note("DX218", place, what, advice)
-            return None
-        if columns.universe.absent is not None:
-            advice = "ask for the sum and for 'count: true', and divide the answers"
-            what = "a mean divides by the number of records, which the policy keeps private"
-            columns.note("DX215", place, what, advice)
-        elif records is None:
-            advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
-            columns.note("DX204", place, "a mean needs the number of records", advice)
-        if found is None or records is None:
-            return None
-        whole, name = found.rounding(EVERYBODY), f"mean {one_line(value)}"
-        rounding = replace(whole, per_record=whole.per_record / records)
-        return AskedQueries((name,), (found.unit / records,), (found.weights,), measure=name, rounding=rounding)

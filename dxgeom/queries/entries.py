@@ -111,6 +111,8 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
 def _named(made: AskedQueries, name: str | None, kind: QueryKind) -> AskedQueries:
     if name is None:
         return made
+    if made.ratio is not None:
+        return replace(made, names=tuple(f"{name}: {own}" for own in made.names), ratio=(name, made.ratio[1]))
     return replace(made, names=tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,))
 
 

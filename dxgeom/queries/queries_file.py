@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping as Map
 from dataclasses import replace
+from itertools import accumulate
 from types import NoneType
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -95,10 +97,48 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
-    return _stacked([workload for _, workload in made], universe, records, text)
+    return _stacked(*_shared([workload for _, workload in made]), universe, records, text)
 
 
-def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None, text: PolicyText) -> LinearQueries:
+def _shared(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
+    """Ratios taken apart into their two queries, where these are not asked for otherwise; and where they are then."""
+    single = [one for one in workloads if one.ratio is None and len(one.tables) == len(one.names) == 1]
+    meanings = {_what_is_asked(one) for one in single}
+    kept: list[AskedQueries] = []
+    for workload in workloads:
+        for one in workload.each_alone:
+            if workload.ratio is None:
+                kept.append(one)
+            elif _what_is_asked(one) not in meanings:
+                meanings.add(_what_is_asked(one))
+                taken = {name for other in (*single, *kept) for name in other.names}
+                named = (f"{workload.ratio[0]}: {one.names[0]}",)
+                kept.append(replace(one, names=named) if one.names[0] in taken else one)
+    starts = accumulate((len(one.names) for one in kept), initial=0)
+    places: dict[object, int] = {}
+    for one, place in zip(kept, starts, strict=False):
+        if len(one.tables) == len(one.names) == 1:
+            places.setdefault(_what_is_asked(one), place)
+    ratios = []
+    for workload in workloads:
+        if workload.ratio is not None:
+            name, within = workload.ratio
+            above, below = (places[_what_is_asked(one)] for one in workload.each_alone)
+            ratios.append(AskedRatio(name, above, below, within))
+    return kept, tuple(ratios)
+
+
+def _what_is_asked(single: AskedQueries) -> object:
+    return single.units, _who_counts(single.tables[0])
+
+
+def _stacked(
+    workloads: list[AskedQueries],
+    ratios: tuple[AskedRatio, ...],
+    universe: Universe,
+    records: int | None,
+    text: PolicyText,
+) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
     tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
@@ -114,6 +154,7 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
         _rounding(workloads),
+        ratios,
         source=text,
     )
 
@@ -199,8 +240,9 @@ def _whole(node: Node) -> int | None:
 def _check_names(made: list[tuple[Node, AskedQueries]], mistakes: Mistakes) -> None:
     seen: set[str] = set()
     for entry, workload in made:
-        again = next((name for name in workload.names if name in seen), None)
+        names = workload.names if workload.ratio is None else workload.ratio[:1]
+        again = next((name for name in names if name in seen), None)
         if again is not None:
             advice = "remove one of them, or give one a 'name'"
             mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
-        seen.update(workload.names)
+        seen.update(names)

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from dxgeom.queries.counts_and_sums import Count, Mean, Sum
+from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
+from dxgeom.queries.means_and_shares import Mean, Share
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
 
@@ -15,6 +16,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Count(),
     Sum(),
     Mean(),
+    Share(),
     Marginal(),
     Marginals(),
     Prefixes(),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
@@ -30,7 +31,8 @@ class AskedQueries:
 
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
     ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer;
-    ``counted``: the table whose count is that of the records meant.
+    ``counted``: the table whose count is that of the records meant. ``ratio``: what the ratio of the first query to the
+    second, the only ones then, is called and can be.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,16 @@ class AskedQueries:
     error: Fraction | None = None
     rounding: ValueRounding | None = None
     counted: WeightTable | None = None
+    ratio: tuple[str, Interval] | None = None
+
+    @property
+    def each_alone(self) -> list[AskedQueries]:
+        """The two queries of a ratio as two entries; an entry that asks for none as it is."""
+        if self.ratio is None:
+            return [self]
+        first = replace(self, names=self.names[:1], units=self.units[:1], tables=self.tables[:1], ratio=None)
+        second = replace(self, names=self.names[1:], units=self.units[1:], tables=self.tables[1:], ratio=None)
+        return [first, replace(second, measure=RECORDS, rounding=None, counted=None)]
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

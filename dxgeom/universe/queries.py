@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from types import NoneType
 from typing import final
 
@@ -17,6 +18,7 @@ from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
 from dxgeom.universe.decimals import exact_row
+from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
@@ -26,6 +28,7 @@ from dxgeom.universe.weight_tables import (
     is_plain_product,
     over_attributes,
     over_universe,
+    require_nothing_for_absence,
     tables_of_matrix,
 )
 from dxgeom.universe.workloads import Box, NamedTable
@@ -50,8 +53,9 @@ class LinearQueries:
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
     may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
-    whose values were rounded; left out, none is. ``source``: the text that they were read from, as whoever read it
-    keeps it; None for queries made in Python. It is no part of what they mean.
+    whose values were rounded; left out, none is. ``ratios``: those of two answers each that are asked for, too.
+    ``source``: the text that they were read from, as whoever read it keeps it; None for queries made in Python. It is
+    no part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -63,6 +67,7 @@ class LinearQueries:
     measures: tuple[str, ...] = field(default=(), repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
     rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
+    ratios: tuple[AskedRatio, ...] = field(default=(), repr=False)
     source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -193,6 +198,7 @@ class LinearQueries:
             weights: WeightTables | NDArray[np.int64] = below(shape, [over_attributes(p.tables, shape) for p in parts])
         else:
             weights = np.concatenate([part.numerators for part in parts])
+        starts = accumulate((part.count for part in parts), initial=0)
         importance = tuple(one for part in parts for one in part.importance or (Fraction(1),) * part.count)
         return cls(
             tuple(name for part in parts for name in part.names),
@@ -204,6 +210,7 @@ class LinearQueries:
             tuple(one for part in parts for one in part.measures or (RECORDS,) * part.count),
             tuple(one for part in parts for one in part.errors or (None,) * part.count),
             stacked_rounding([part.each_rounding for part in parts]),
+            tuple(one.after(before) for part, before in zip(parts, starts, strict=False) for one in part.ratios),
         )
 
     def only(self, places: Sequence[int]) -> LinearQueries:
@@ -280,17 +287,9 @@ class LinearQueries:
         digest.update(self.tables.digest.encode())
         if len(self.by_measure) > 1 or any(self.errors):
             digest.update(repr((self.measures, self.errors)).encode())
-        if any(one != ValueRounding() for one in self.rounding):
-            digest.update(repr(self.rounding).encode())
+        if self.ratios or any(one != ValueRounding() for one in self.rounding):
+            digest.update(repr((self.rounding, self.ratios)).encode())
         return digest.hexdigest()
-
-
-def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> None:
-    """A weight for the absent record would count who is not there, and hide who is.
-
-    Raises: UnsupportedCombination.
-    """
-    _require(not np.any(numerators[:, absent]), "every query gives the absent record, the last one, the weight 0")
 
 
 def _require(holds: bool, rule: str) -> None:

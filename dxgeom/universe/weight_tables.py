@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.exact_sums import summed_by_class
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
@@ -204,3 +205,12 @@ def over_universe(universe: Universe, over_layout: Iterable[WeightTable]) -> Wei
     refuse_too_many(tables.count, universe.size)
     gone = np.zeros((tables.count, universe.size - universe.record_types), dtype=np.int64)
     return tables_of_matrix(np.concatenate([tables.matrix(), gone], axis=1))
+
+
+def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> None:
+    """A weight for the absent record would count who is not there, and hide who is.
+
+    Raises: UnsupportedCombination.
+    """
+    if np.any(numerators[:, absent]):
+        raise UnsupportedCombination("every query gives the absent record, the last one, the weight 0")

@@ -160,10 +160,10 @@ def test_the_noise_document_draws_what_it_shows(capsys):
 
 
 def test_the_document_on_queries_plans_what_it_shows(capsys):
-    (code,) = blocks(GUIDE / "queries.md", "python")
-    shown = next(text for text in blocks(GUIDE / "queries.md", "text") if text.startswith("changed-queries"))
-    exec(compile(code, "queries.md", "exec"), {})
-    assert capsys.readouterr().out == shown
+    codes, texts = (blocks(GUIDE / "queries.md", kind) for kind in ("python", "text"))
+    for code, begin in zip(codes, ("women's years", "changed-queries"), strict=True):
+        exec(compile(code, "queries.md", "exec"), {})
+        assert capsys.readouterr().out == next(text for text in texts if text.startswith(begin))
 
 
 def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy, capsys):

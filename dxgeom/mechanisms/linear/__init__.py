@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.linear import biased as biased, shapes as shapes
+    from dxgeom.mechanisms.linear import bars as bars, biased as biased, shapes as shapes
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
         hiding as hiding,
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         require_hiding as require_hiding,
     )
     from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing
-    from dxgeom.mechanisms.linear.intervals import half_widths as half_widths
     from dxgeom.mechanisms.linear.laplace import (
         epsilon_dp_laplace as epsilon_dp_laplace,
         max_min_laplace as max_min_laplace,

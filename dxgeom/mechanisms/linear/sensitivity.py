@@ -15,9 +15,9 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, require_verifie
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables
-from dxgeom.universe.queries import LinearQueries, require_nothing_for_absence
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import WeightTables
+from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
 
 MOST_LISTED_QUERIES = 64
 """The changes of more queries than this are not listed difference by difference where they come in large tables."""

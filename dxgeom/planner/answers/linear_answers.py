@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 
@@ -72,6 +73,10 @@ class LinearAnswers:
     def useless(self) -> tuple[UselessAnswer, ...]:
         """The answers whose expected error exceeds all that they can be, and what spend would have helped."""
         return useless_answers(self.queries, self.mechanism, self.spent, self.records)
+
+    def ratios(self, level: float = 0.95) -> tuple[RatioAnswer, ...]:
+        """The ratios that were asked for, each in its intervals with probability *at least* ``level``."""
+        return asked_ratios(self, level)
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""

@@ -15,8 +15,8 @@ import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
 import dxgeom.metrics.operations.diameters as extent_module
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.bars.intervals import half_widths
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.operations.changes import FactoredChanges, ListedChanges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, final
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.bars.intervals import SIMULATED, safe_rank, widening
 from dxgeom.mechanisms.linear.bars.joint import gamma_quantile, supports_of
-from dxgeom.mechanisms.linear.intervals import SIMULATED, safe_rank, widening
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 
@@ -53,8 +53,8 @@ class CombinedNoise:
         return float(self.quantiles(np.ones((1, 1)), level)[0] + self.beside[0])
 
     def quantiles(self, directions: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-        """(n,): what |a·V| of their ideal noise V exceeds with probability 1 − ``level`` at most, for each a
-        of ``directions`` (n, c).
+        """(n,): what |a·V| of the combinations' ideal noise V exceeds with probability 1 − ``level`` at most, for each
+        a of ``directions`` (n, c).
 
         Two independent Laplace coordinates: exact. Otherwise the quantile of a fixed simulation, so far out that it is
         too small with a chance below 1e-7, or, where the level leaves no such, the bound by the norm of the noise.
@@ -158,8 +158,8 @@ class ErrorNorm:
     def at(self, ratio: float) -> float:
         """b(ρ)."""
         inside = float(np.interp(ratio, self.ratios, self.bounds))
-        beyond = max(self.ratios[0] - ratio, ratio - self.ratios[-1], 0.0)
-        return float(inside + beyond * self.slope + self.beside[0] + abs(ratio) * self.beside[1])
+        beyond = max(float(self.ratios[0]) - ratio, ratio - float(self.ratios[-1]), 0.0)
+        return inside + beyond * self.slope + float(self.beside[0]) + abs(ratio) * float(self.beside[1])
 
     def _line(self, low: float, high: float) -> tuple[float, float]:
         """Constant and slope of b on a piece."""
@@ -191,6 +191,19 @@ def error_norm(noise: CombinedNoise, level: float) -> ErrorNorm:
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
+    ratios, quantiles = _quantiles(noise.mechanism, noise.rows.shape, noise.rows.tobytes(), level)
+    at_spend = quantiles * _OUTWARD / float(noise.spend)
+    return ErrorNorm(ratios, at_spend[:-1], float(at_spend[-1]), noise.beside)
+
+
+@lru_cache(maxsize=64)
+def _quantiles(
+    mechanism: AdditiveMechanism, shape: tuple[int, int], rows: bytes, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) ratios ρ, rising, and (n + 1,) quantiles at spend 1 in the directions (1, −ρ) and (0, 1). Kept, because a
+    simulation takes a second."""
+    combined = np.frombuffer(rows).reshape(shape)
+    noise = CombinedNoise(mechanism, Fraction(1), combined, None, np.zeros(shape[1]))
     covariance = noise.covariance()
     deviations = np.sqrt(np.diag(covariance))
     sizes = np.where(deviations > 0, deviations, 1.0)
@@ -204,5 +217,4 @@ def error_norm(noise: CombinedNoise, level: float) -> ErrorNorm:
         ratios = slant + (rest if rest > 0 else sizes[0] / sizes[1]) * np.tan(angles)
         ratios = np.unique(np.append(ratios, slant))
     directions = np.vstack([np.column_stack([np.ones(len(ratios)), -ratios]), [0.0, 1.0]])
-    quantiles = noise.quantiles(directions, level)
-    return ErrorNorm(ratios, quantiles[:-1], float(quantiles[-1]), noise.beside)
+    return ratios, noise.quantiles(directions, level)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.intervals import (
+from dxgeom.mechanisms.linear.bars.intervals import (
     half_widths,
     is_independent_laplace,
     safe_rank,

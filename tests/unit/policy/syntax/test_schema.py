@@ -97,7 +97,7 @@ def test_the_schema_rejects_most_wrong_policies_on_its_own():
     [
         "queries: []",
         "queries: [{count: a == 'x', sum: b}]",
-        "queries: [{mean: b, where: a == 'x'}]",
+        "queries: [{mean: b, at: [1]}]",
         "queries: [{cuont: a == 'x'}]",
         "querys: [{count: a == 'x'}]",
         "records: -1\nqueries: [{mean: b}]",

@@ -11,9 +11,9 @@ from reference.bodies import generating_pairs_of
 from reference.changed_query import distances_of, least_bias, least_squared_error
 
 from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.linear.bars.intervals import half_widths
 from dxgeom.mechanisms.linear.biased import query_change
 from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, changed, most_saved
-from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull

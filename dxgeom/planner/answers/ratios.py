@@ -1,0 +1,168 @@
+"""Ratios and differences of released answers, with intervals that follow from their joint noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.bars.directions import CombinedNoise, error_norm
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+
+Combined: TypeAlias = str | Mapping[str, int | Fraction]
+"""An answer by its name, or several with what each is multiplied by."""
+
+Range: TypeAlias = tuple[float, float]
+_EVERYTHING: Range = (-math.inf, math.inf)
+
+
+@final
+@dataclass(frozen=True)
+class RatioAnswer:
+    """A ratio of two released answers.
+
+    ``value``: their quotient, brought into the range; None where the denominator came out as 0. ``parts``: intervals of
+    which one holds the true ratio with probability *at least* ``level``; where the denominator may be 0 there may be
+    two, or one without an end. ``rounding``: how far, per record, values that stand for many numbers can move it, which
+    ``parts`` hold. ``within``: what the ratio can be at all.
+    """
+
+    name: str
+    value: float | None
+    parts: tuple[Range, ...]
+    level: float
+    rounding: float = 0.0
+    within: Range = field(default=_EVERYTHING)
+
+    @property
+    def interval(self) -> Range:
+        """The smallest interval that holds all parts."""
+        return self.parts[0][0], self.parts[-1][1]
+
+    def minus(self, other: RatioAnswer) -> RatioAnswer:
+        """How far one ratio is above another, such as the means of two groups: its interval holds where both do.
+
+        The chances that either interval misses add up, so the level is lower than theirs.
+        """
+        (low, high), (below, above) = self.interval, other.interval
+        value = None if self.value is None or other.value is None else self.value - other.value
+        level = max(self.level + other.level - 1, 0.0)
+        within = (self.within[0] - other.within[1], self.within[1] - other.within[0])
+        rounding = self.rounding + other.rounding
+        return RatioAnswer(
+            f"{self.name} - {other.name}", value, ((low - above, high - below),), level, rounding, within
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The ratio ready for JSON; an end that is not there is None."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "parts": [[end if math.isfinite(end) else None for end in part] for part in self.parts],
+            "level": self.level,
+            "bias": {"rounding": self.rounding if math.isfinite(self.rounding) else None},
+        }
+
+
+def ratio_of(
+    answers: LinearAnswers,
+    numerator: Combined,
+    denominator: Combined,
+    level: float,
+    within: Range = _EVERYTHING,
+    name: str | None = None,
+) -> RatioAnswer:
+    """Fieller's set: all ρ in the range with |N̂ − ρ·D̂| ≤ c(ρ), c(ρ) what the error of N − ρ·D exceeds with probability
+    1 − ``level`` at most; then widened by what rounding does for each record.
+
+    An empty set is the whole range: nothing is known then. The method is the same whatever D̂ is.
+    """
+    above, below = (_coefficients(answers, each) for each in (numerator, denominator))
+    each_record = _rounding_per_record(answers, above, below)
+    counted = answers.bars.rounding if each_record is None else np.zeros(len(answers.names))
+    rows = np.array([[float(share) for share in row] for row in (above, below)])
+    noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, counted)
+    top, bottom = (_value(answers, row) for row in (above, below))
+    parts = [_EVERYTHING]
+    if np.all(np.isfinite(noise.beside)):
+        parts = error_norm(noise, level).not_excluded(float(top), float(bottom))
+    wider = each_record or 0.0
+    held = [part for low, high in parts if (part := _common((low, high), within)) is not None] or [within]
+    widened = [_common((low - wider, high + wider), within) or within for low, high in held]
+    value = None if bottom == 0 else min(max(float(top / bottom), within[0]), within[1])
+    title = name or f"{_words(numerator)} / {_words(denominator)}"
+    return RatioAnswer(title, value, tuple(widened), level, wider, within)
+
+
+def combination_of(answers: LinearAnswers, shares: Combined, level: float) -> tuple[float, float]:
+    """(value, half-width): of a combination of answers, such as {"women": 1, "men": -1}, under their joint noise."""
+    row = _coefficients(answers, shares)
+    rows = np.array([[float(share) for share in row]])
+    noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, answers.bars.rounding)
+    return float(_value(answers, row)), noise.half_width(level)
+
+
+def asked_ratios(answers: LinearAnswers, level: float) -> tuple[RatioAnswer, ...]:
+    """The ratios that the queries ask for."""
+    names = answers.names
+    return tuple(
+        ratio_of(
+            answers,
+            names[one.numerator],
+            names[one.denominator],
+            level,
+            (float(one.within[0]), float(one.within[1])),
+            one.name,
+        )
+        for one in answers.queries.ratios
+    )
+
+
+def _common(one: Range, other: Range) -> Range | None:
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else None
+
+
+def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
+    """(K,): exact coefficients."""
+    shares = {combined: 1} if isinstance(combined, str) else combined
+    row = np.array([Fraction(0)] * len(answers.names), dtype=object)
+    for name, share in shares.items():
+        if name not in answers.names:
+            known = ", ".join(answers.names[:8])
+            raise UnsupportedCombination(f"no answer is called '{name}'; the release has {known}")
+        require(share, (int, Fraction), "coefficient", "write it exactly, such as -1 or Fraction('0.1')")
+        row[answers.names.index(name)] += Fraction(share)
+    return row
+
+
+def _value(answers: LinearAnswers, row: NDArray[Any]) -> Fraction:
+    return sum((share * value for share, value in zip(row, answers.exact_values, strict=True)), Fraction(0))
+
+
+def _rounding_per_record(answers: LinearAnswers, above: NDArray[Any], below: NDArray[Any]) -> float | None:
+    """What rounding does to a ratio whose denominator counts the records that its numerator adds up, else None.
+
+    Each of D records moves N by h at most, and so N/D by h.
+    """
+    (tops,), (bottoms,) = np.nonzero(above), np.nonzero(below)
+    each = answers.queries.each_rounding
+    if len(bottoms) != 1 or below[bottoms[0]] != 1 or any(each[k].per_record for k in bottoms):
+        return None
+    if any(each[k].per_record and each[k].counted_by != bottoms[0] for k in tops):
+        return None
+    moved = sum((abs(above[k]) * each[k].per_record for k in tops), Fraction(0))
+    return float(moved) * (1 + 2.0**-52)
+
+
+def _words(combined: Combined) -> str:
+    return combined if isinstance(combined, str) else "(" + " + ".join(f"{s}·{n}" for n, s in combined.items()) + ")"
