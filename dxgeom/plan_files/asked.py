@@ -16,6 +16,8 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.queries.queries_file import queries_from_dict
+from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
@@ -23,7 +25,19 @@ from dxgeom.universe.weight_tables import WeightTables
 
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
-_WRITTEN: Final = {"names", "weights", "units", "universe", "records", "importance", "measures", "errors", "source"}
+_WRITTEN: Final = {
+    "names",
+    "weights",
+    "units",
+    "universe",
+    "records",
+    "importance",
+    "measures",
+    "errors",
+    "rounding",
+    "ratios",
+    "source",
+}
 
 
 def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
@@ -101,6 +115,10 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
         "importance": None if queries.importance is None else [*map(str, queries.importance)],
         "measures": list(queries.measures),
         "errors": [None if error is None else str(error) for error in queries.errors],
+        "rounding": [
+            {**vars(one), "per_record": str(one.per_record), "clamped": list(one.clamped)} for one in queries.rounding
+        ],
+        "ratios": [{**vars(one), "within": [*map(str, one.within)]} for one in queries.ratios],
         "of_universe": queries.universe is not None,
     }
 
@@ -131,8 +149,41 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     with refused_as("DX304", place):
         weights = WeightTables(shape, tables)
         return LinearQueries(
-            tuple(part.names), weights, units, known, records, importance, tuple(part.measures), wanted
+            tuple(part.names),
+            weights,
+            units,
+            known,
+            records,
+            importance,
+            tuple(part.measures),
+            wanted,
+            _rounding(part, place),
+            _ratios(part, place),
         )
+
+
+def _rounding(part: WeightsPart, place: str) -> tuple[ValueRounding, ...]:
+    found = []
+    for number, one in enumerate(part.rounding):
+        here = f"{place}.rounding[{number}]"
+        if one.counted_by is not None and one.counted_by >= len(part.names):
+            raise Wrong("DX304", here, "records are counted by one of the queries")
+        per_record = rational_of(one.per_record, here)
+        if per_record < 0:
+            raise Wrong("DX304", here, "rounding moves an answer by no less than 0")
+        found.append(ValueRounding(per_record, one.counted_by, tuple(one.clamped)))
+    return tuple(found)
+
+
+def _ratios(part: WeightsPart, place: str) -> tuple[AskedRatio, ...]:
+    found = []
+    for number, one in enumerate(part.ratios):
+        here = f"{place}.ratios[{number}]"
+        low, high = (rational_of(end, here) for end in one.within)
+        if max(one.numerator, one.denominator) >= len(part.names) or low > high:
+            raise Wrong("DX304", here, "a ratio is of two of the queries, within an interval")
+        found.append(AskedRatio(one.name, one.numerator, one.denominator, (low, high)))
+    return tuple(found)
 
 
 def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:

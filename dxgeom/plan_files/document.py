@@ -46,6 +46,29 @@ class TablePart(BaseModel):
 
 
 @final
+class RoundingPart(BaseModel):
+    """How far values that stand for many numbers can move an answer."""
+
+    model_config = _STRICT
+
+    per_record: Rational = Field(description="At most so far for each record that the query counts.")
+    counted_by: Place | None = Field(description="The place of a query that counts all these records.")
+    clamped: list[str] = Field(description="Columns whose numbers were clamped to ends that are not the true ones.")
+
+
+@final
+class RatioPart(BaseModel):
+    """A ratio of two answers."""
+
+    model_config = _STRICT
+
+    name: str
+    numerator: Place
+    denominator: Place
+    within: tuple[Rational, Rational] = Field(description="The lowest and the highest that it can be.", strict=False)
+
+
+@final
 class WeightsPart(BaseModel):
     """Queries that were made in Python: exact weights."""
 
@@ -58,6 +81,8 @@ class WeightsPart(BaseModel):
     importance: list[Rational] | None
     measures: list[str] = Field(description="What each answer is measured in; empty where all are alike.")
     errors: list[Rational | None] = Field(description="The error that each answer may have, where one was asked for.")
+    rounding: list[RoundingPart] = Field(description="What rounding of values does to each answer; empty for none.")
+    ratios: list[RatioPart] = Field(description="Ratios of two answers that are asked for, too.")
     of_universe: bool = Field(description="Whether they know the policy's universe, or are a bare matrix.")
 
 

@@ -20,9 +20,10 @@ from dxgeom.plan_files.document import ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.exact_text import rational_of
 from dxgeom.plan_files.json_text import digest_of, document_text, read_document
 from dxgeom.plan_files.sources import policy_of
-from dxgeom.plan_files.wrong import Wrong, told_as
+from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy
@@ -142,7 +143,9 @@ def loaded(document: dict[str, Any]) -> LoadedPlan:
     metric = policy.compile()
     mechanism = mechanism_of(part.mechanism, metric, queries)
     objective = objective_of(part.objective, queries.count)
-    plan = Plan(metric, queries, objective, mechanism, (), 0.0, part.records)
+    with refused_as("DX307", "records"):
+        number = public_records(metric, queries, part.records)
+    plan = Plan(metric, queries, objective, mechanism, (), 0.0, number)
     if plan.fingerprint != part.fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
     _check_errors(part.errors, plan)

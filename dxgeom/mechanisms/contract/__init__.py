@@ -31,5 +31,16 @@ if TYPE_CHECKING:
         default_shares as default_shares,
         least_error_shares as least_error_shares,
     )
+    from dxgeom.mechanisms.contract.kept_answers import (
+        fraction_bytes as fraction_bytes,
+        kept_numbers as kept_numbers,
+        recalled_numbers as recalled_numbers,
+    )
+    from dxgeom.mechanisms.contract.parts import (
+        kept_by as kept_by,
+        recalled_by as recalled_by,
+        require_fixed as require_fixed,
+        require_same_reading as require_same_reading,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

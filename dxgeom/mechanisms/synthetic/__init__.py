@@ -27,5 +27,10 @@ if TYPE_CHECKING:
         known_blocks as known_blocks,
     )
     from dxgeom.mechanisms.synthetic.table_sums import Boxes as Boxes, TableSums as TableSums
+    from dxgeom.mechanisms.synthetic.kept_histograms import (
+        histogram_bytes as histogram_bytes,
+        kept_histogram as kept_histogram,
+        recalled_histogram as recalled_histogram,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

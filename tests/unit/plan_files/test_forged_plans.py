@@ -638,7 +638,7 @@ def json_of(content):
         return None
 
 
-DECIDED = (("digest",), ("spend",), ("queries", "records"))
+DECIDED = (("digest",), ("spend",), ("queries", "records"), ("records",))
 """Nothing else tells what these were; another spend, or number of records that no query divides by, is another plan."""
 
 

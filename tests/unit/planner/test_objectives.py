@@ -189,7 +189,7 @@ def test_a_balanced_loss_adds_up_each_units_errors_relative_to_the_unit_alone():
     assert [unit.unit for unit in chosen.units] == ["records", "salary"]
     for unit, places in zip(chosen.units, queries.by_measure.values(), strict=True):
         alone = dx.plan(metric, queries.only(places)).predicted_mse
-        assert unit.ratio == pytest.approx(chosen.rmse()[places] @ chosen.rmse()[places] / alone, rel=1e-5)
+        assert unit.ratio == pytest.approx(chosen.mechanism.variances()[places].sum() / alone, rel=1e-5)
     assert chosen.loss == pytest.approx(sum(unit.ratio for unit in chosen.units), rel=1e-9)
     assert chosen.lower_bound <= chosen.loss
     assert [unit["unit"] for unit in chosen.as_dict()["units"]] == ["records", "salary"]

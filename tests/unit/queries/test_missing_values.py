@@ -17,7 +17,7 @@ policy: missing
 universe:
   attributes:
     sex: {values: [F, M], missing: {epsilon: 1}}
-    age: {range: [0, 3], step: 1, missing: {epsilon: 1}}
+    age: {range: [0, 3], step: 1, whole: true, missing: {epsilon: 1}}
     bin: {bins: [0, 2, 6], missing: public}
     day: {dates: [2024-01-01, 2024-01-03], step: 1, missing: {epsilon: 1}}
     sure: [yes, no]
@@ -90,7 +90,6 @@ def test_a_marginal_has_a_row_for_what_is_missing_and_intervals_leave_it_out() -
         ("count: sure is missing", "'sure' is never missing in this policy"),
         ("count: sex is mising", "expected 'missing', found 'mising'"),
         ("count: 3 is missing", "a column stands before 'is missing'"),
-        ("mean: age", "a mean divides by the number of values that are there"),
     ],
 )
 def test_what_cannot_be_asked_is_told(query: str, told: str) -> None:
@@ -112,3 +111,12 @@ def test_a_plan_hides_missing_values_and_its_answers_are_released() -> None:
 def test_a_quantile_of_values_that_may_be_missing_is_refused() -> None:
     with pytest.raises(UnsupportedCombination, match=r"'age' may be missing, .* ask for counts"):
         dx.mechanisms.quantiles.ordered_values(POLICY.compile(), "age")
+
+
+def test_a_mean_of_what_is_there_is_a_sum_over_a_count() -> None:
+    queries = dx.parse_queries("queries:\n  - {mean: age}\n", POLICY)
+    assert queries.names == ("sum of age", "records with age")
+    there = total(lambda r: r[1] is not None)
+    assert queries.answers(COUNTS) == [total(lambda r: r[1] is not None, lambda r: r[1]), there]
+    (ratio,) = queries.ratios
+    assert (ratio.name, ratio.numerator, ratio.denominator, ratio.within) == ("mean age", 0, 1, (0, 3))
