@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.disclosure.raw_values import refined
+from dxgeom.disclosure.raw_values import attribute_of, refined
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.numeric.rounding import round_up
@@ -103,8 +103,7 @@ def contributions(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -
                 "only policies whose records are all combinations of values can be compared"
             )
     names = dict.fromkeys(name for one, _ in released for name in one.universe.names)
-    mine = [one.digest for one in policy.universe.attributes]
-    exact = all([one.digest for one in other.universe.attributes] == mine for other, _ in released)
+    exact = all(_digest(other) == _digest(policy) for other, _ in released)
     presence = math.fsum(round_up(spend) * _absence(other) for other, spend in released)
     own = {name: _contribution(policy, released, name) for name in policy.universe.names}
     foreign = tuple(one for name in names if name not in own for one in _free(policy, released, name))
@@ -146,8 +145,8 @@ def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes:
 
 def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> Contribution:
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
-    mine = [policy.universe.attribute(name)] if name in policy.universe.names else []
-    codes = refined([*mine, *(other.universe.attribute(name) for other, _ in holders)])
+    mine = [attribute_of(policy.universe, name)] if name in policy.universe.names else []
+    codes = refined([*mine, *(attribute_of(other.universe, name) for other, _ in holders)])
     if not mine:
         # Rows may also have a value there that none of these policies knows.
         codes = [np.append(under, OUTSIDE) for under in codes]
@@ -166,6 +165,11 @@ def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str
     except UnsupportedCombination:
         holders = [one for one in released if name in one[0].universe.names]
         return [_contribution(policy, [holder], name) for holder in holders]
+
+
+def _digest(policy: Policy) -> list[Any]:
+    """Equal digests make the same record of every row."""
+    return [attribute_of(policy.universe, name).digest for name in policy.universe.names]
 
 
 def _absence(policy: Policy) -> float:
