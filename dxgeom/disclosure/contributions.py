@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.disclosure.raw_values import refined
+from dxgeom.disclosure.raw_values import attribute_of, refined
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.numeric.rounding import round_up
@@ -19,7 +19,6 @@ from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
-from dxgeom.universe.reading.reading import plain_reading
 from dxgeom.universe.universe import Universe
 
 _MOST_VALUES: Final = 2000
@@ -107,8 +106,7 @@ def contributions(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -
                 "only policies whose records are all combinations of values can be compared"
             )
     names = dict.fromkeys(name for one, _ in released for name in one.universe.names)
-    mine = [one.digest for one in policy.universe.attributes]
-    exact = all([one.digest for one in other.universe.attributes] == mine for other, _ in released)
+    exact = all(_digest(other) == _digest(policy) for other, _ in released)
     presence = math.fsum(round_up(spend) * _absence(other) for other, spend in released)
     own = {name: _contribution(policy, released, name) for name in policy.universe.names}
     foreign = tuple(one for name in names if name not in own for one in _free(policy, released, name))
@@ -150,9 +148,9 @@ def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes:
 
 def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> Contribution:
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
-    mine = [policy.universe.attribute(name)] if name in policy.universe.names else []
+    mine = [attribute_of(policy.universe, name)] if name in policy.universe.names else []
     _require_alike([policy.universe] * len(mine) + [other.universe for other, _ in holders], name)
-    codes = refined([*mine, *(other.universe.attribute(name) for other, _ in holders)])
+    codes = refined([*mine, *(attribute_of(other.universe, name) for other, _ in holders)])
     if not mine:
         # Rows may also have a value there that none of these policies knows.
         codes = [np.append(under, OUTSIDE) for under in codes]
@@ -165,18 +163,15 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
 
 
 def _require_alike(universes: Sequence[Universe], name: str) -> None:
-    """Raises: UnsupportedCombination where cells are missing, clamped, whole, derived or unlisted by some policies, and
-    others read them otherwise: no list of raw values tells then all that may be in a cell."""
-    read = [(one.attribute(name), one.reading.attributes[one.names.index(name)]) for one in universes]
-    if len({(str(attribute.digest), reading) for attribute, reading in read}) == 1:
-        return
-    for attribute, reading in read:
-        plain = not isinstance(attribute, NumericAttribute) or attribute.raw == AS_THEY_ARE
-        if not (plain and attribute.missing is None and reading == plain_reading(attribute)):
-            raise UnsupportedCombination(
-                f"'{name}' may be missing, clamped, whole, unlisted or made of other columns in one of these policies, "
-                "and another reads it otherwise; only values that are read plainly can be compared"
-            )
+    """Raises: UnsupportedCombination where numbers are clamped or whole by some policies, and others read them otherwise:
+    no list of raw values tells then all that may be in a cell."""
+    read = [one.attribute(name) for one in universes]
+    clamped = any(isinstance(one, NumericAttribute) and one.raw != AS_THEY_ARE for one in read)
+    if clamped and len({str(one.digest) for one in read}) > 1:
+        raise UnsupportedCombination(
+            f"'{name}' is clamped or whole in one of these policies, and another reads it otherwise; only values that are "
+            "read alike can be compared"
+        )
 
 
 def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> list[Contribution]:
@@ -186,6 +181,11 @@ def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str
     except UnsupportedCombination:
         holders = [one for one in released if name in one[0].universe.names]
         return [_contribution(policy, [holder], name) for holder in holders]
+
+
+def _digest(policy: Policy) -> list[Any]:
+    """Equal digests make the same record of every row."""
+    return [attribute_of(policy.universe, name).digest for name in policy.universe.names]
 
 
 def _absence(policy: Policy) -> float:

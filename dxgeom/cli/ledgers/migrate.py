@@ -22,8 +22,8 @@ def migrate(ledger: LedgerFile, output: FormatOption = Format.text) -> None:
         from dxgeom.ledger.history import migrate_ledger
         from dxgeom.ledger.tables import FORMAT
 
-        history = migrate_ledger(str(ledger))
+        history = migrate_ledger(ledger)
         if output is Format.json:
-            print_json({"ledger": str(ledger), "format": FORMAT, "entries": len(history.entries)})
+            print_json({"ledger": ledger, "format": FORMAT, "entries": len(history.entries)})
         else:
             print_lines([about(history), f"format   {FORMAT}", f"entries  {len(history.entries):,}"])

@@ -59,11 +59,11 @@ def show(
     with refusals(Format.json if output is Shown.json else Format.text):
         from dxgeom.ledger.history import read_answer, read_ledger
 
-        history = read_ledger(str(ledger))
+        history = read_ledger(ledger)
         if entry is None:
             _SHOW[output](history)
         else:
-            answer = read_answer(str(ledger), entry)
+            answer = read_answer(ledger, entry)
             _SHOW_ENTRY[output](history, entry, answer)
 
 

@@ -39,9 +39,9 @@ def told(
         from dxgeom.ledger.history import read_ledger
         from dxgeom.policy.policy import load_policy
 
-        history = read_ledger(str(ledger))
+        history = read_ledger(ledger)
         found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition)
         if output is Format.json:
-            print_json({"ledger": str(ledger), **found.as_dict()})
+            print_json({"ledger": ledger, **found.as_dict()})
         else:
             print_lines(found.lines())

@@ -40,12 +40,12 @@ def verify(
         from dxgeom.ledger.history import verify_ledger
 
         number, _, printed = (seal or "").partition(":")
-        history = verify_ledger(str(ledger), seal=(int(number), printed) if seal else None)
+        history = verify_ledger(ledger, seal=(int(number), printed) if seal else None)
         unanswered = sum(state_of(history, one.number) == NOT_ANSWERED for one in history.entries)
         last = None if history.receipt is None else receipt_text(*history.receipt)
         if output is Format.json:
             counts = {"entries": len(history.entries), "answers": len(history.answers), "unanswered": unanswered}
-            document = {"ledger": str(ledger), "verdict": "holds", **counts, "waiting": len(history.waiting)}
+            document = {"ledger": ledger, "verdict": "holds", **counts, "waiting": len(history.waiting)}
             print_json({**document, "compared_with": seal, "last_seal": last})
             return
         compared = "none given: an older copy would not show" if seal is None else f"agrees with {seal}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.entry import Entry
     from dxgeom.ledger.history import History
 
-LedgerFile: TypeAlias = Annotated[Path, typer.Argument(help="The ledger.", metavar="LEDGER")]
+LedgerFile: TypeAlias = Annotated[str, typer.Argument(help="The ledger.", metavar="LEDGER")]
 
 NOT_ANSWERED: Final = "charged, not answered"
 _LONGEST: Final = 48

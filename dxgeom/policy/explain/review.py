@@ -26,6 +26,7 @@ from dxgeom.policy.explain.tightening import (
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 
 ONLY_LISTED: Final = (
@@ -182,17 +183,7 @@ def review(
         budget=plain(policy.budget),
         size=policy.universe.record_types,
         attributes=found,
-        rules=tuple(
-            RuleReview(
-                rule.line,
-                rule.words,
-                sentence(rule, policy.budget),
-                belief(rule, placed, _ceiling(policy.rules), policy.budget),
-                _idle(number, rule, examined),
-                _redundant(number, rule, policy.rules, examined),
-            )
-            for number, rule in enumerate(policy.rules)
-        ),
+        rules=_reviewed(policy, placed, examined),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
@@ -209,6 +200,25 @@ def _about(data_set: DataSet) -> str:
     adds = "each edition has other people and the whole budget" if data_set.disjoint else "spends add over editions"
     cap = "" if data_set.budget is None else f"; under all policies together at most {plain(data_set.budget)} is spent"
     return f"About {data_set}: policies about it share a ledger, and {adds}{cap}."
+
+
+def _reviewed(
+    policy: ResolvedPolicy,
+    placed: Mapping[str, tuple[Attribute, Metric]],
+    examined: Mapping[str, AttributeExamination],
+) -> tuple[RuleReview, ...]:
+    ceiling = _ceiling(policy.rules)
+    return tuple(
+        RuleReview(
+            rule.line,
+            rule.words,
+            sentence(rule, policy.budget),
+            belief(rule, placed, ceiling, policy.budget),
+            _idle(number, rule, examined),
+            _redundant(number, rule, policy.rules, examined),
+        )
+        for number, rule in enumerate(policy.rules)
+    )
 
 
 def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:

@@ -162,7 +162,9 @@ def random_policy(chance: random.Random, number: int) -> Policy:
         attributes.append(f"m: {{bins: [0, {chance.choice([1, 2, 3])}, 4]}}")
         rules.append(f"change: m, epsilon: {chance.choice([0.5, 2])}")
     if chance.random() < 0.9 or not attributes:
-        attributes.append(f"w: [{', '.join(sorted(chance.sample(['p', 'q', 'r', 's'], chance.choice([2, 3]))))}]")
+        words = f"[{', '.join(sorted(chance.sample(['p', 'q', 'r', 's'], chance.choice([2, 3]))))}, other]"
+        more = chance.choice(["", ", unlisted: other"]) + chance.choice(["", ", missing: {epsilon: 2}"])
+        attributes.append(f"w: {{values: {words}{more}}}" if more else f"w: {words}")
         rules.append(f"change: w, epsilon: {chance.choice([0.25, 1])}")
     if chance.random() < 0.3:
         days = f"[2024-01-01, 2024-01-{chance.choice(['05', '06'])}]"
@@ -181,13 +183,25 @@ def random_policy(chance: random.Random, number: int) -> Policy:
 RAW: dict[str, list[Any]] = {
     "n": [-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5, 7],
     "m": [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4],
-    "w": ["p", "q", "r", "s"],
+    "w": ["p", "q", "r", "s", "other", "zzz", ""],
     "d": [f"2024-01-0{day}" for day in range(1, 7)],
 }
 
 
+def read(one: Policy, rows: dict[str, list[Any]]) -> np.ndarray:
+    """Which record each row is; -1 for none."""
+    codes = []
+    for attribute, how in zip(one.universe.attributes, one.universe.reading.attributes, strict=True):
+        found = attribute.encode(rows[attribute.name])
+        if how.unlisted is not None:
+            there = np.array([cell != "" for cell in rows[attribute.name]])
+            found = np.where((found < 0) & there, how.unlisted, found)
+        codes.append(found)
+    return one.universe.indices_of(codes)
+
+
 def codes_of(one: Policy, rows: dict[str, list[Any]]) -> np.ndarray:
-    found = np.asarray(one.universe.encode({name: rows[name] for name in one.universe.names}))
+    found = read(one, rows)
     return found if one.universe.absent is None else np.where(found < 0, one.universe.absent, found)
 
 
@@ -198,7 +212,7 @@ def supremum(target: Policy, releases: Sequence[tuple[Policy, Fraction]], chance
     rows = chance.sample(every, min(len(every), 700))
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     codes = [codes_of(released, columns) for released, _ in releases]
-    mine = np.asarray(target.universe.encode({name: columns[name] for name in target.universe.names}))
+    mine = read(target, columns)
     kept = np.flatnonzero((mine >= 0) & np.all([code >= 0 for code in codes], axis=0))
     first, second = (part.ravel() for part in np.meshgrid(kept, kept))
     total = sum(
