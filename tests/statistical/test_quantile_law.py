@@ -25,6 +25,7 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 FALSE_ALARM = 1e-9
+BATCH = 20_000
 ALIKE = verify(DiscreteMetric(4, Fraction(1, 2)), title="alike", fingerprint="alike", budget=Fraction(1))
 NEAR = verify(
     GraphMetric(4, np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([0.3, 0.0, 0.7])),
@@ -61,8 +62,10 @@ def fits(name, draws):
     mechanism = TransportQuantiles(quantile_question(metric, range(4), at), law)
     expected = sorted_chances(mechanism)
     drawn = dict.fromkeys(expected, 0)
-    for answer in mechanism.draws(COUNTS, SPEND, draws, InsecureSeededRandomness(29)):
-        drawn[answer.places] += 1
+    randomness = InsecureSeededRandomness(29)
+    for _ in range(draws // BATCH):
+        for answer in mechanism.draws(COUNTS, SPEND, BATCH, randomness):
+            drawn[answer.places] += 1
     often = {key for key, chance in expected.items() if chance * draws >= 5}
     groups = [([key], expected[key]) for key in sorted(often)]
     rest = [key for key in expected if key not in often]
