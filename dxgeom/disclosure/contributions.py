@@ -163,14 +163,14 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
 
 
 def _require_alike(universes: Sequence[Universe], name: str) -> None:
-    """Raises: UnsupportedCombination where numbers are clamped or whole by some policies, and others read them otherwise:
-    no list of raw values tells then all that may be in a cell."""
+    """Raises: UnsupportedCombination where some policies clamp numbers or take whole ones, and others read them
+    otherwise: no list of raw values tells then all that may be in a cell."""
     read = [one.attribute(name) for one in universes]
     clamped = any(isinstance(one, NumericAttribute) and one.raw != AS_THEY_ARE for one in read)
     if clamped and len({str(one.digest) for one in read}) > 1:
         raise UnsupportedCombination(
-            f"'{name}' is clamped or whole in one of these policies, and another reads it otherwise; only values that are "
-            "read alike can be compared"
+            f"'{name}' is clamped or whole in one of these policies, and another reads it otherwise; only values that "
+            "are read alike can be compared"
         )
 
 
