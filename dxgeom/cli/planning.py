@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dxgeom.metrics.checking.data_set import DataSet
     from dxgeom.planner.plan import Plan
 
 
-def planned(policy: Path, queries: Path, records: int | None, **options: Any) -> Plan:
+def planned(policy: Path, queries: Path, records: int | None, data_set: DataSet | None = None, **options: Any) -> Plan:
     """The plan for a queries file under a policy file; ``options``: of :func:`dxgeom.plan`, None where left out.
 
-    Raises: PolicyError, QueryError, and what planning raises.
+    ``data_set``: what was said of the data beside the policy.
+    Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
@@ -23,8 +25,9 @@ def planned(policy: Path, queries: Path, records: int | None, **options: Any) ->
     loaded = load_policy(policy)
     asked = load_queries(queries, loaded, records)
     stated = {name: option for name, option in options.items() if option is not None}
+    metric = loaded.compile() if data_set is None else loaded.compile().about(data_set)
     with _told() as progress:
-        return plan(loaded.compile(), asked, progress=progress, **stated)
+        return plan(metric, asked, progress=progress, **stated)
 
 
 @contextmanager

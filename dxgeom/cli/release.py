@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,6 +22,7 @@ from dxgeom.cli.terminal.options import (
     PolicyFile,
     QueriesFile,
     RecordsOption,
+    data_set_of,
     errors_of,
     spend_of,
 )
@@ -55,6 +56,15 @@ SpendOption: TypeAlias = Annotated[
         help="The part of the policy's metric that this uses up; left out where errors are wanted: the least.",
     ),
 ]
+DatasetOption: TypeAlias = Annotated[
+    Any,  # a DataSet, whose class is loaded when the option is used
+    typer.Option(
+        "--dataset",
+        parser=data_set_of,
+        metavar="NAME[/EDITION]",
+        help="Which data these are, for the ledger; overrides nothing that the policy says of them.",
+    ),
+]
 CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
 ]
@@ -69,6 +79,7 @@ def release(
     queries: QueriesFile,
     ledger: LedgerOption,
     spend: SpendOption = None,
+    dataset: DatasetOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
     records: RecordsOption = None,
@@ -95,6 +106,7 @@ def release(
             policy,
             queries,
             records,
+            dataset,
             mechanism=mechanism,
             objective=objective.value,
             errors=errors_of(error),

@@ -15,7 +15,7 @@ from dxgeom.arguments import require_level
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
-from dxgeom.mechanisms.linear.sensitivity import require_public_number, on_records_of, require_written_for
+from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest

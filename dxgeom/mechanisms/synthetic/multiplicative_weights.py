@@ -16,7 +16,7 @@ from dxgeom.arguments import WHOLE, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.sensitivity import require_public_number, on_records_of, require_written_for
+from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
 from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
