@@ -21,6 +21,7 @@ from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.options import PlanOptions
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 
@@ -105,6 +106,7 @@ CHANGED: dict[str, Any] = {
     "importance": (Fraction(1), Fraction(2)),
     "measures": ("beds", "records"),
     "errors": (Fraction(1), None),
+    "rounding": (ValueRounding(Fraction(1)), ValueRounding()),
 }
 
 

@@ -30,9 +30,11 @@ from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
-from dxgeom.universe.attributes import Attribute, BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import Attribute, CategoricalAttribute
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.number_cells import RawNumbers
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import GraphAttribute, Located, PointsAttribute
 from dxgeom.universe.polygons import areas_of
 from dxgeom.universe.reading.expressions import (
@@ -67,9 +69,13 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
     (WORDS, {"name": "v", "values": ("y", "x")}),
     (
         RangeAttribute("r", Fraction(0), Fraction(10), Fraction(5)),
-        {"name": "s", "low": Fraction(-5), "high": Fraction(14), "step": Fraction(10)},
+        {"name": "s", "low": Fraction(-5), "high": Fraction(14), "step": Fraction(10), "raw": RawNumbers(whole=True)},
     ),
-    (BinnedAttribute("b", (ONE, TWO, THREE)), {"name": "c", "edges": (ONE, TWO, Fraction(4))}),
+    (
+        BinnedAttribute("b", (ONE, TWO, THREE)),
+        {"name": "c", "edges": (ONE, TWO, Fraction(4)), "raw": RawNumbers(whole=True)},
+    ),
+    (RawNumbers(clamped=True), {"whole": True, "clamped": False, "true_ends": (ONE, THREE)}),
     (
         DateAttribute("d", date(2024, 1, 1), date(2024, 1, 10), 3),
         {"name": "e", "first": date(2024, 1, 2), "last": date(2024, 1, 11), "step": 9},
@@ -144,7 +150,7 @@ MEANINGLESS = {
     ("AmongPresent", "missing"): "the last code of the attribute, which says that it has one",
 }
 DIGESTED = (Attribute, Expression, Bound, JointBound)
-ALONE = (Located, Nearest, CellReading, Reading, Universe)
+ALONE = (Located, Nearest, CellReading, RawNumbers, Reading, Universe)
 
 
 def below(kind: type) -> Iterator[type]:

@@ -14,7 +14,8 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.metrics.operations.blocks import separate_blocks
-from dxgeom.universe.attributes import CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.universe import Universe
 
 EPSILON = 0.1
