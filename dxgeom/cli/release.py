@@ -147,7 +147,7 @@ def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
 
 def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:
     if output is Format.json:
-        print_json({**released.as_dict(level), **agreement.as_document(released), "ledger": str(ledger)})
+        print_json({**released.as_dict(level), **agreement.as_document(released)})
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
@@ -170,6 +170,7 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
+            *(f"warning    {said}" for said in (released.booking and released.booking.warning,) if said),
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )

@@ -106,6 +106,7 @@ class VerifiedMetric:
 
         Raises: UnsupportedCombination for other records than it knows, or a universe that does not fit.
         """
+        require(universe, Universe, "universe", "give policy.universe")
         if self.universe is not None:
             if self.universe.lists_the_same_records(universe):
                 return self

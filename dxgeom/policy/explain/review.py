@@ -32,6 +32,10 @@ ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
     "they would be if every combination of values existed."
 )
+UNNAMED_DATA: Final = (
+    "About data that it does not name: a ledger then serves this policy only; 'dataset' in the policy names them, or "
+    "'--dataset' at the release."
+)
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
@@ -117,7 +121,7 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
-            *([self.data_set] if self.data_set else []),
+            self.data_set or UNNAMED_DATA,
             *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
