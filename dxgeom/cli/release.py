@@ -124,14 +124,8 @@ def release(
         )
         amount = _amount(chosen, spend, level)
         agreement.check(chosen)
-        released = chosen.release(
-            str(data),
-            ledger=str(ledger),
-            spend=amount,
-            purpose=purpose,
-            outside="drop" if drop_outside else "refuse",
-            count_column=count_column,
-        )
+        reading: dict[str, Any] = {"count_column": count_column, "outside": "drop" if drop_outside else "refuse"}
+        released = chosen.release(str(data), ledger=str(ledger), spend=amount, purpose=purpose, **reading)
         _print(released, agreement, level, ledger, output)
 
 
@@ -174,3 +168,4 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )
+    agreement.print(released)

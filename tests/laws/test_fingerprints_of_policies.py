@@ -9,12 +9,18 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from dxgeom.metrics.checking.dense import DenseMetric
+from dxgeom.metrics.checking.verification import FAMILIES
+from dxgeom.metrics.metric import Metric
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.syntax.models import PolicySyntax
 
@@ -92,6 +98,7 @@ BASES: dict[str, dict[str, Any]] = {
     "edges": one(["x", "y", "z"], {**EDGES, "epsilon": 1}),
     "weights": one(["x", "y", "z"], {**EDGES, "weight": "far"}),
     "partition": one(["x", "y"], {"secrets": {"partition": "a"}, "epsilon": 1}),
+    "column": one(PLANE, {"change": "a", "secrets": {"partition": "area"}, "epsilon": 1}),
     "values": one(["x", "y", "z"], {"change": "a", "values": {"x": 1}, "otherwise": 2}),
     "individuals": one(["x", "y", "z"], {"change": "a", "individuals": {"x": 1}, "otherwise": 2}),
     "named data": one(["x", "y"], dataset={"name": "v", "edition": "1", "people": "disjoint", "budget": 2}),
@@ -177,6 +184,7 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("RuleSyntax.otherwise", "individuals", (*RULE, "otherwise"), LEFT_OUT),
     ("RuleSyntax.weight", "weights", (*RULE, "weight"), "near"),
     ("SecretsSyntax.edges", "edges", (*RULE, "secrets", "edges"), "others.csv"),
+    ("SecretsSyntax.partition", "column", (*RULE, "secrets", "partition"), "lat"),
     ("SecretsSyntax.partition", "partition", (*RULE, "secrets", "partition"), "b"),
 ]
 """Field by field, or two where one does not go without the other: the policy that it is changed in, the place, and what
@@ -305,3 +313,33 @@ def test_what_files_say_changes_the_fingerprint(folder, tmp_path, base, file, wa
     assert was in FILES[file]
     one, other = (Policy.from_dict(BASES[base], folder=home) for home in (folder, tmp_path))
     assert one.fingerprint != other.fingerprint
+
+
+def description(thing: Any) -> Any:
+    """A metric by the fields of its class, and of those of its parts, exactly."""
+    if is_dataclass(thing):
+        return [type(thing).__name__, *(description(getattr(thing, one.name)) for one in dataclass_fields(thing))]
+    if isinstance(thing, tuple):
+        return [description(one) for one in thing]
+    return thing.tolist() if isinstance(thing, np.ndarray) else str(thing)
+
+
+def families_in(metric: Any) -> set[type]:
+    parts = [one for held in vars(metric).values() for one in (held if isinstance(held, tuple) else (held,))]
+    return {type(metric)}.union(*(families_in(part) for part in parts if isinstance(part, Metric)))
+
+
+MADE_OTHERWISE = {DenseMetric: "from matrices, of which every entry is in the fingerprint"}
+
+
+def test_policies_of_one_fingerprint_have_one_metric_in_every_field(folder):
+    """So no field of any family of metrics can differ under one fingerprint, among all the policies above."""
+    data = [*BASES.values(), *(changed(base, path, value) for _, base, path, value, *_ in [*MEANT, *MEANINGLESS])]
+    metrics: dict[str, Any] = {}
+    seen: set[type] = set()
+    for one in data:
+        verified = Policy.from_dict(one, folder=folder).compile()
+        found = description(verified.metric)
+        assert metrics.setdefault(verified.fingerprint, found) == found
+        seen |= families_in(verified.metric)
+    assert seen | MADE_OTHERWISE.keys() == set(FAMILIES)

@@ -26,6 +26,7 @@ from dxgeom.policy.explain.tightening import (
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 
 ONLY_LISTED: Final = (
@@ -187,23 +188,30 @@ def review(
         budget=plain(policy.budget),
         size=policy.universe.record_types,
         attributes=found,
-        rules=tuple(
-            RuleReview(
-                rule.line,
-                rule.words,
-                sentence(rule, policy.budget),
-                belief(rule, placed, _ceiling(policy.rules), policy.budget),
-                _idle(number, rule, examined),
-                _redundant(number, rule, policy.rules, examined),
-            )
-            for number, rule in enumerate(policy.rules)
-        ),
+        rules=tuple(_rule_review(number, policy, placed, examined) for number in range(len(policy.rules))),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
         data_set=_about(policy.data_set),
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
+    )
+
+
+def _rule_review(
+    number: int,
+    policy: ResolvedPolicy,
+    placed: Mapping[str, tuple[Attribute, Metric]],
+    examined: Mapping[str, AttributeExamination],
+) -> RuleReview:
+    rule = policy.rules[number]
+    return RuleReview(
+        rule.line,
+        rule.words,
+        sentence(rule, policy.budget),
+        belief(rule, placed, _ceiling(policy.rules), policy.budget),
+        _idle(number, rule, examined),
+        _redundant(number, rule, policy.rules, examined),
     )
 
 
