@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
 
 import typer
@@ -42,10 +43,12 @@ class Agreement:
         if (self.nonnegative or self.integers) and not self.wanted:
             raise typer.BadParameter("--nonnegative and --integers are about the answers of --consistent: give it, too")
 
-    def check(self, plan: Plan) -> None:
-        """Raises: TooLarge, before anything is charged, when there are too many answers."""
+    def check(self, plan: Plan, level: float, spend: Fraction) -> None:
+        """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
+        level that no error bar can be computed for."""
         from dxgeom.planner.answers.consistency import require_few
 
+        plan.half_widths(level, spend)
         if self.wanted:
             require_few(plan.queries.count)
 

@@ -14,6 +14,7 @@ from dxgeom.cli.terminal.options import ObjectiveChoice
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
+    from dxgeom.metrics.checking.data_set import DataSet
     from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
@@ -23,16 +24,20 @@ _DECIDED = {
     "objective": ObjectiveChoice.balanced.value,
     "errors": None,
     "coarse_facets": None,
+    "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
 
 
-def planned(policy: Path, queries: Path, records: int | None, **options: Any) -> tuple[Plan, Policy]:
+def planned(
+    policy: Path, queries: Path, records: int | None, data_set: DataSet | None = None, **options: Any
+) -> tuple[Plan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``options``: of :func:`dxgeom.plan`, None where left out.
 
-    Raises: PolicyError, QueryError, and what planning raises.
+    ``data_set``: what was said of the data beside the policy.
+    Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
     from dxgeom.policy.policy import load_policy
@@ -41,12 +46,18 @@ def planned(policy: Path, queries: Path, records: int | None, **options: Any) ->
     policy_read = load_policy(policy)
     asked = load_queries(queries, policy_read, records)
     stated = {name: option for name, option in options.items() if option is not None}
+    metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     with _told() as progress:
-        return plan(policy_read.compile(), asked, progress=progress, **stated), policy_read
+        return plan(metric, asked, progress=progress, **stated), policy_read
 
 
 def plan_to_release(
-    policy: Path, queries: Path | None, spend: Fraction | None, records: int | None, **options: Any
+    policy: Path,
+    queries: Path | None,
+    spend: Fraction | None,
+    records: int | None,
+    data_set: DataSet | None,
+    **options: Any,
 ) -> tuple[Plan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
@@ -55,7 +66,7 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
-        chosen, _ = planned(policy, queries, records, **options)
+        chosen, _ = planned(policy, queries, records, data_set, **options)
         if spend is None and chosen.objective.wanted is None:
             raise typer.BadParameter(
                 "say how much of the budget to use, --spend S, or which errors are wanted, --error"
@@ -65,7 +76,8 @@ def plan_to_release(
         raise typer.BadParameter("name the queries file behind the data, or a plan file for the policy")
     from dxgeom.plan_files.loading import load_plan
 
-    stated = [name for name, default in _DECIDED.items() if {**options, "records": records}.get(name) != default]
+    said = {**options, "records": records, "dataset": data_set}
+    stated = [name for name, default in _DECIDED.items() if said.get(name) != default]
     if stated:
         raise UnsupportedCombination(
             f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"

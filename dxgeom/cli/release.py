@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -22,6 +22,7 @@ from dxgeom.cli.terminal.options import (
     ObjectiveChoice,
     ObjectiveOption,
     RecordsOption,
+    data_set_of,
     errors_of,
     spend_of,
 )
@@ -66,6 +67,15 @@ SpendOption: TypeAlias = Annotated[
         "wanted: the least.",
     ),
 ]
+DatasetOption: TypeAlias = Annotated[
+    Any,  # a DataSet, whose class is loaded when the option is used
+    typer.Option(
+        "--dataset",
+        parser=data_set_of,
+        metavar="NAME[/EDITION]",
+        help="Which data these are, for the ledger; overrides nothing that the policy says of them.",
+    ),
+]
 CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
 ]
@@ -83,6 +93,7 @@ def release(
     ledger: LedgerOption,
     queries: OptionalQueriesFile = None,
     spend: SpendOption = None,
+    dataset: DatasetOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
     quiet_data: QuietDataOption = False,
@@ -116,14 +127,14 @@ def release(
             queries,
             spend,
             records,
+            dataset,
             mechanism=mechanism,
             objective=objective.value,
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        # What cannot be done, such as a bar for that level, must not come to light when the budget is already spent.
-        agreement.check(chosen)
-        chosen.half_widths(level, amount)
+        # What cannot be done must not come to light when the budget is already spent.
+        agreement.check(chosen, level, amount)
         outside: Literal["drop", "refuse"] = "drop" if drop_outside else "refuse"
         reading = partial(chosen.release, outside=outside, count_column=count_column, quiet_data=quiet_data)
         released = reading(str(data), ledger=str(ledger), spend=amount, purpose=purpose)
@@ -134,8 +145,7 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
     from dxgeom.planner.release import FORMAT
 
     if output is Format.json:
-        document = {"format": FORMAT, **released.as_dict(level), **agreement.as_document(released)}
-        print_json({**document, "ledger": str(ledger)})
+        print_json({"format": FORMAT, **released.as_dict(level), **agreement.as_document(released)})
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
@@ -161,9 +171,11 @@ def _print(released: Release[LinearAnswers], agreement: Agreement, level: float,
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
+            *(f"warning    {said}" for said in (released.booking and released.booking.warning,) if said),
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )
+    agreement.print(released)
 
 
 def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:

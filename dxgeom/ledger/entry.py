@@ -14,6 +14,9 @@ from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 PURE = "pure"
 """The currency of spends that add up: e^(Σ s·d) bounds the odds."""
 
+NEW_LEDGER = "this ledger is new: releases about the same data in another ledger are not counted"
+"""What is said of the first entry of a ledger: no file can tell that another one lies elsewhere."""
+
 _EXACT = re.compile(r"([1-9][0-9]{0,299})(/([1-9][0-9]{0,299}))?")
 _LARGEST = 10**300
 
@@ -60,6 +63,16 @@ class Entry:
     key: str | None
     reserved: int
     seal: str
+
+    @property
+    def warning(self) -> str | None:
+        """What whoever released should know of the ledger; None of any entry but the first."""
+        return warning_of(self.number)
+
+
+def warning_of(entry: int) -> str | None:
+    """:attr:`Entry.warning` of the entry with this number."""
+    return NEW_LEDGER if entry == 1 else None
 
 
 def exact(text: str) -> Fraction:

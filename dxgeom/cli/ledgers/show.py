@@ -136,6 +136,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         *([] if one.key is None else [f"key        {one.key}"]),
         f"seal       {receipt_text(number, _seal(history, number))}",
         f"state      {state_of(history, number)}",
+        *([] if one.warning is None else [f"warning    {one.warning}"]),
         "",
     ]
     print_lines(lines)
@@ -152,9 +153,10 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
 
 
 def _entry_json(history: History, number: int, answer: bytes | None) -> None:
-    one = entry_dict(history, history.entries[number - 1])
+    entry = history.entries[number - 1]
+    warning = {} if entry.warning is None else {"warning": entry.warning}
     try:
-        print_json({**one, "answer": _document(answer)})
+        print_json({**entry_dict(history, entry), **warning, "answer": _document(answer)})
     except ValueError:
         raise LedgerError(f"the answer of entry {number} has no form in JSON; show it as text") from None
 

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from dxgeom.errors import UnsupportedCombination
+
+if TYPE_CHECKING:
+    from dxgeom.metrics.checking.data_set import DataSet
 
 
 class Format(StrEnum):
@@ -38,6 +41,19 @@ def spend_of(text: str | Fraction) -> Fraction:
 
     with _understood():
         return exact_amount(text, "spend")
+
+
+def data_set_of(text: str) -> DataSet:
+    """The data set that 'visits' or 'visits/2026-01' names.
+
+    Raises: typer.BadParameter.
+    """
+    from dxgeom.metrics.checking.data_set import DataSet
+
+    name, slash, edition = text.partition("/")
+    if not name or (slash and not edition):
+        raise typer.BadParameter("write the data set's name, or name and edition as in visits/2026-01")
+    return DataSet(name, edition or None)
 
 
 def errors_of(texts: list[str] | None) -> dict[str, str] | None:

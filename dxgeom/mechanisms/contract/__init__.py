@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.contract.parts import (
         kept_by as kept_by,
         recalled_by as recalled_by,
+        require_alike as require_alike,
         require_fixed as require_fixed,
-        require_same_reading as require_same_reading,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

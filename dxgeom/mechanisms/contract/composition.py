@@ -17,7 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
-from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_fixed, require_same_reading
+from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike, require_fixed
 from dxgeom.mechanisms.contract.shares import default_shares
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
@@ -46,14 +46,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     def __post_init__(self) -> None:
         require_fixed(self.parts, Mechanism, _PARTS)
-        require_same_reading(histogram_readers(self))
-        accounts = {
-            (part.account.policy_fingerprint, part.account.budget, part.account.data_set) for part in self.parts
-        }
-        if len(accounts) > 1:
-            raise UnsupportedCombination(
-                "the parts of a sequence honour one policy with one budget on one data set: build them from one"
-            )
+        require_alike(self.parts, histogram_readers(self))
         if len({part.columns for part in self.parts}) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"

@@ -20,13 +20,22 @@ def recalled_by(parts: Sequence[Mechanism[Any, Any]], kept: Sequence[Any]) -> tu
     return tuple(part.recalled(one) for part, one in zip(parts, kept, strict=True))
 
 
-def require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
-    """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
-    known = [reader.universe.digest for reader in readers if reader.universe is not None]
-    if len({*known, *(reader.metric.records for reader in readers if reader.metric.records is not None)}) > 1:
+def require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[HistogramMechanism[Any]]) -> None:
+    """What the parts of a sequence have alike, and those of them that read its histogram.
+
+    Raises: UnsupportedCombination when an index means different records to two, when only some hide how many there are,
+    or when not one budget of one policy on one data set pays for all.
+    """
+    known = {reader.universe.digest for reader in readers if reader.universe is not None}
+    if len(known | {reader.metric.records for reader in readers if reader.metric.records is not None}) > 1:
         raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
+    accounts = [part.account for part in parts]
+    if len({(account.policy_fingerprint, account.budget, account.data_set) for account in accounts}) > 1:
+        raise UnsupportedCombination(
+            "the parts of a sequence honour one policy with one budget on one data set: build them from one"
+        )
 
 
 def require_fixed(parts: object, kind: type, rule: str) -> None:

@@ -94,7 +94,7 @@ class DatasetSpace:
         bounds = np.array([round_down(rate * int(length)) for length in self.lengths])
         digest = hashlib.sha256(f"datasets {self.size} {rate} ".encode())
         for part in (self.first, self.second, self.lengths):
-            digest.update(np.ascontiguousarray(part, dtype=np.int64).tobytes())
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         graph = GraphMetric(self.size, self.first, self.second, bounds)
         return verify(graph, title=title, fingerprint=digest.hexdigest(), budget=budget)
 

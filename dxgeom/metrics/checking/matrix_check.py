@@ -99,7 +99,7 @@ def require_progress(progress: object) -> None:
 def fingerprint_of(matrix: NDArray[np.float64], factor: Fraction) -> str:
     """SHA-256 of the matrix and its factor."""
     digest = hashlib.sha256(f"matrix {matrix.shape} {factor} ".encode())
-    digest.update(np.ascontiguousarray(matrix).data)
+    digest.update(np.ascontiguousarray(matrix, dtype="<f8").tobytes())
     return digest.hexdigest()
 
 

@@ -106,6 +106,7 @@ class VerifiedMetric:
 
         Raises: UnsupportedCombination for other records than it knows, or a universe that does not fit.
         """
+        require(universe, Universe, "universe", "give policy.universe")
         if self.universe is not None:
             if self.universe.lists_the_same_records(universe):
                 return self
@@ -116,6 +117,14 @@ class VerifiedMetric:
             )
         named = canonical_digest("metric on records", self.fingerprint, universe.digest)
         return replace(self, fingerprint=named, universe=universe, door=_DOOR)
+
+    def about(self, data_set: DataSet) -> VerifiedMetric:
+        """The same metric about these data. What it says of them already stays: a name or an edition is only added.
+
+        Raises: LedgerError for other data than it is about.
+        """
+        require(data_set, DataSet, "data_set", "give a dx.ledger.DataSet")
+        return replace(self, data_set=self.data_set.completed(data_set), door=_DOOR)
 
     @property
     def records(self) -> str | None:
@@ -190,15 +199,13 @@ def verify_metric(
     title: str = "matrix",
     budget: Fraction | int = 1,
     universe: Universe | None = None,
-    data_set: DataSet = UNNAMED,
     progress: Progress | None = None,
     first: bool = False,
 ) -> VerifiedMetric:
     """The triangle-inequality checker for a distance matrix that came from elsewhere.
 
     Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
-    ``universe``: what the indices mean, when queries about it are to be answered. ``data_set``: which data this is
-    about, for the ledger. ``first``: stop at the first rows
+    ``universe``: what the indices mean, when queries about it are to be answered. ``first``: stop at the first rows
     that show a violation. ``progress``: called with the rows done and the number of rows.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
@@ -207,14 +214,13 @@ def verify_metric(
     """
     require_of_a_check(title, budget, progress, first)
     require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
-    require(data_set, DataSet, "data_set", "give a dx.ledger.DataSet, or leave it out")
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
     named = fingerprint_of(entries, factor)
-    bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), data_set=data_set, door=_DOOR)
+    bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), door=_DOOR)
     return bare if universe is None else bare.on(universe)
 
 

@@ -6,6 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, final
 
+from dxgeom.ledger.entry import warning_of
+
 
 @final
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Booking:
     waiting: str | None = None
 
     @property
+    def warning(self) -> str | None:
+        """What to know of a ledger that is new; None where it had entries before."""
+        return warning_of(self.entry)
+
+    @property
     def command(self) -> str:
         """What shows the answers again, at no cost."""
         return shown_again_by(self.ledger, self.entry)
@@ -33,7 +40,7 @@ class Booking:
 
     def public_dict(self) -> dict[str, Any]:
         """The same without the file: by entry and seal an auditor can ask for the entry."""
-        return {"entry": self.entry, "seal": self.seal}
+        return {"entry": self.entry, "seal": self.seal, **({"warning": self.warning} if self.warning else {})}
 
 
 def shown_again_by(ledger: str, entry: int) -> str:

@@ -33,6 +33,10 @@ ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
     "they would be if every combination of values existed."
 )
+UNNAMED_DATA: Final = (
+    "About data that it does not name: a ledger then serves this policy only; 'dataset' in the policy names them, or "
+    "'--dataset' at the release."
+)
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
@@ -118,7 +122,7 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
-            *([self.data_set] if self.data_set else []),
+            self.data_set or UNNAMED_DATA,
             *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
@@ -207,13 +211,12 @@ def _reviewed(
     placed: Mapping[str, tuple[Attribute, Metric]],
     examined: Mapping[str, AttributeExamination],
 ) -> tuple[RuleReview, ...]:
-    ceiling = _ceiling(policy.rules)
     return tuple(
         RuleReview(
             rule.line,
             rule.words,
             sentence(rule, policy.budget),
-            belief(rule, placed, ceiling, policy.budget),
+            belief(rule, placed, _ceiling(policy.rules), policy.budget),
             _idle(number, rule, examined),
             _redundant(number, rule, policy.rules, examined),
         )

@@ -128,7 +128,8 @@ class RangeAttribute(NumericAttribute):
     @property
     def beyond_labels(self) -> Sequence[Any]:
         # Where a step reaches the upper end, the last label tells it.
-        return (*self.raw.digest, *(() if self.numbers[-1] == self.high else (plain(self.high),)))
+        top = () if self.numbers[-1] == self.high else (plain(self.high),)
+        return (*top, *self.raw.digest)
 
     @property
     def floors(self) -> tuple[Fraction, ...]:

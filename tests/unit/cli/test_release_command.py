@@ -121,3 +121,52 @@ def test_signs_and_integers_are_asked_of_answers_that_agree(tmp_path: Path) -> N
     wrong = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--integers"))
     assert wrong.exit_code == 2 and "--consistent" in wrong.output
     assert not (tmp_path / "privacy.db").exists()
+
+
+WARNING = "releases about the same data in another ledger are not counted"
+
+
+def test_the_first_release_of_a_ledger_says_that_others_are_not_counted(tmp_path: Path) -> None:
+    data = table(tmp_path)
+    first, second = (CliRunner().invoke(app, arguments(tmp_path, data, spend="0.1")) for _ in range(2))
+    assert f"warning    this ledger is new: {WARNING}" in first.stdout
+    assert WARNING not in second.stdout
+    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "privacy.db"), "--entry", "1"])
+    assert WARNING in shown.stdout
+    (tmp_path / "privacy.db").rename(tmp_path / "elsewhere.db")
+    again = CliRunner().invoke(app, arguments(tmp_path, data, "--format", "json", spend="0.1"))
+    assert json.loads(again.stdout)["ledger"]["warning"].endswith(WARNING)
+    both = (str(tmp_path / name) for name in ("privacy.db", "elsewhere.db"))
+    entries = [
+        ["ledger", "show", path, "--format", "json", "--entry", number] for path, number in zip(both, "12", strict=True)
+    ]
+    told = [json.loads(CliRunner().invoke(app, words).stdout) for words in entries]
+    assert ["warning" in entry for entry in told] == [True, False]
+
+
+def test_the_data_set_can_be_named_at_the_release(tmp_path: Path) -> None:
+    """Spends add across its editions, and what a policy or a ledger says of the data is not overridden."""
+    data = table(tmp_path)
+    for edition, left in (("/2026-01", "0.9"), ("/2026-02", "0.8"), ("", "0.7")):
+        result = CliRunner().invoke(app, arguments(tmp_path, data, "--dataset", f"visits{edition}", spend="0.1"))
+        assert f"remaining {left} of 1" in result.stdout
+    refused = CliRunner().invoke(app, arguments(tmp_path, data, "--dataset", "census", spend="0.1"))
+    assert (refused.exit_code, "kept for data set 'visits', and this is 'census'" in refused.stderr) == (1, True)
+    entries = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "privacy.db"), "--format", "json"])
+    told = json.loads(entries.stdout)["entries"]
+    assert [entry["edition"] for entry in told] == ["2026-01", "2026-02", None]
+    stated = tmp_path / "stated.yaml"
+    stated.write_text(Path(POLICY).read_text(encoding="utf-8") + "dataset: {name: visits, edition: 2026-01}\n")
+    for name, allowed in (("visits", True), ("visits/2026-01", True), ("visits/2026-02", False), ("census", False)):
+        words = ["release", str(stated), *arguments(tmp_path, data, "--dataset", name, spend="0.1")[2:]]
+        result = CliRunner().invoke(app, words)
+        assert (result.exit_code == 0) is allowed
+        assert ("a policy states is not overridden" in result.stderr) is not allowed
+
+
+@pytest.mark.parametrize("name", ["", "/", "/2026", "visits/"])
+def test_a_data_set_without_a_name_is_not_understood(tmp_path: Path, name: str) -> None:
+    result = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--dataset", name))
+    assert result.exit_code == 2
+    assert "name and edition as in visits/2026-01" in result.stderr
+    assert not (tmp_path / "privacy.db").exists()

@@ -12,6 +12,7 @@ from reference.mechanisms import CASES
 
 import dxgeom as dx
 from dxgeom.errors import AlreadyCharged, DxgeomError, LedgerError
+from dxgeom.ledger.entry import NEW_LEDGER
 from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.contract.kept_answers import fraction_bytes, kept_numbers, recalled_numbers
@@ -77,7 +78,7 @@ def test_a_release_says_its_entry_and_seal_and_the_ledger_agrees(tmp_path, plan)
     place = tmp_path / "our ledger.db"
     released = plan.release([30, 12], ledger=str(place), spend="0.25")
     booking = released.booking
-    assert released.as_dict()["ledger"] == {"file": str(place), "entry": 1, "seal": booking.seal}
+    assert released.as_dict()["ledger"] == {"file": str(place), "entry": 1, "seal": booking.seal, "warning": NEW_LEDGER}
     assert verify_ledger(place, seal=(booking.entry, booking.seal)).entries[0].spend == Fraction(1, 4)
     assert booking.command == f"dxgeom ledger show '{place}' --entry 1"
     with dx.Ledger.at(place, plan.mechanism.account) as ledger:
@@ -106,7 +107,7 @@ def test_the_public_form_has_nothing_that_only_the_curator_may_see(tmp_path):
     )
     public = json.dumps(released.public_dict())
     assert not [word for word in ("secret", "dropped", released.time, str(tmp_path)) if word in public]
-    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.booking.seal}
+    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.booking.seal, "warning": NEW_LEDGER}
     assert released.public_dict()["answers"] == released.as_dict()["answers"]
 
 

@@ -1,0 +1,184 @@
+"""Plans whose answers have another law or are about something else have other fingerprints.
+
+Every field of the queries language, every field of linear queries and every option of a plan is changed once; which
+there are is derived, and what carries no meaning is named with the reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+import dxgeom as dx
+from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.options import PlanOptions
+from dxgeom.queries.queries_file import queries_from_dict
+from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
+from dxgeom.universe.numbers.value_rounding import ValueRounding
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.universe import Universe
+
+POLICY = dx.parse_policy("""
+policy: p
+universe: {attributes: {a: {range: [0, 2], step: 1}, n: {range: [1, 2], step: 1}, b: [x, y]}}
+rules: [{change: a, epsilon: 1, per: 1}, {change: n, epsilon: 0.5}, {change: b, epsilon: 0.7}]
+""")
+FILES = {"one.csv": "w\n" + "1\n" * 12, "two.csv": "w\n" + "1\n" * 11 + "2\n"}
+
+MEANT: list[tuple[str, dict[str, Any], Any]] = [
+    ("QuerySyntax.name", {"count": "b == 'x'"}, "other"),
+    ("QuerySyntax.importance", {"count": "b == 'x'"}, 2),
+    ("QuerySyntax.unit", {"count": "b == 'x'"}, "beds"),
+    ("QuerySyntax.error", {"count": "b == 'x'"}, 5),
+    ("CountSyntax.count", {"count": "b == 'x'", "name": "q"}, "b == 'y'"),
+    ("SumSyntax.sum", {"sum": "a", "name": "q"}, "n"),
+    ("SumSyntax.where", {"sum": "a", "name": "q"}, "b == 'x'"),
+    ("MeanSyntax.mean", {"mean": "a", "name": "q"}, "n"),
+    ("MarginalSyntax.marginal", {"marginal": "b"}, "a"),
+    ("MarginalSyntax.where", {"marginal": "b"}, "a > 1"),
+    ("MarginalsSyntax.marginals", {"marginals": ["a", "b"]}, ["b", "a"]),
+    ("MarginalsSyntax.where", {"marginals": ["a"]}, "b == 'x'"),
+    ("PrefixesSyntax.prefixes", {"prefixes": "a"}, "n"),
+    ("PrefixesSyntax.where", {"prefixes": "a"}, "b == 'x'"),
+    ("PrefixesSyntax.at", {"prefixes": "a"}, [1]),
+    ("RangesSyntax.ranges", {"ranges": "a"}, "n"),
+    ("RangesSyntax.where", {"ranges": "a"}, "b == 'x'"),
+    ("RangesSyntax.at", {"ranges": "a"}, [1]),
+    ("MatrixSyntax.matrix", {"matrix": "one.csv"}, "two.csv"),
+]
+
+
+def asked(query: dict[str, Any], folder: Any, records: int = 10) -> LinearQueries:
+    """The query beside one of another unit, by itself only to be weighed with."""
+    data = {"records": records, "queries": [query, {"sum": "a", "name": "total"}]}
+    return queries_from_dict(data, POLICY, folder=folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("matrices")
+    for name, content in FILES.items():
+        (home / name).write_text(content)
+    return home
+
+
+def owner(model: type[BaseModel], field: str) -> str:
+    return f"{[base for base in model.__mro__ if field in getattr(base, 'model_fields', ())][-1].__name__}.{field}"
+
+
+def test_every_field_of_the_queries_language_is_changed_once():
+    derived = {owner(kind.syntax, field) for kind in QUERY_KINDS for field in kind.syntax.model_fields}
+    assert {named for named, *_ in MEANT} == derived
+    # A list of these, and the number that a mean is divided by: see the next tests.
+    assert set(QueriesSyntax.model_fields) == {"records", "queries"}
+
+
+@pytest.mark.parametrize(("named", "query", "value"), MEANT, ids=[named for named, *_ in MEANT])
+def test_each_field_of_a_query_changes_the_fingerprint(folder, named, query, value):
+    field = named.partition(".")[2]
+    assert asked({**query, field: value}, folder).fingerprint != asked(query, folder).fingerprint
+
+
+def test_the_number_that_means_are_divided_by_and_the_order_of_queries_change_the_fingerprint(folder):
+    mean = {"mean": "a", "name": "q"}
+    assert asked(mean, folder, 10).fingerprint != asked(mean, folder, 20).fingerprint
+    count = {"count": True, "name": "c"}
+    ordered = [
+        queries_from_dict({"queries": each}, POLICY)
+        for each in ([count, {"marginal": "b"}], [{"marginal": "b"}, count])
+    ]
+    assert ordered[0].fingerprint != ordered[1].fingerprint
+
+
+QUERIES = LinearQueries.from_matrix(["p", "q"], np.arange(24).reshape(2, 12), POLICY.universe)
+CHANGED: dict[str, Any] = {
+    "names": ("p", "r"),
+    "weights": np.arange(24).reshape(2, 12)[::-1],
+    "units": (Fraction(1), Fraction(1, 2)),
+    "universe": Universe(POLICY.universe.attributes[::-1]),
+    "importance": (Fraction(1), Fraction(2)),
+    "measures": ("beds", "records"),
+    "errors": (Fraction(1), None),
+    "rounding": (ValueRounding(Fraction(1)), ValueRounding()),
+}
+
+
+UNCHANGED = {"records": (10, "only compared with the data: means have it in their units, changed queries in their law")}
+
+
+def test_no_field_of_linear_queries_is_forgotten():
+    assert CHANGED.keys() | UNCHANGED.keys() == {one.name for one in fields(LinearQueries)}
+    for name, (value, _) in UNCHANGED.items():
+        assert replace(QUERIES, **{name: value}).fingerprint == QUERIES.fingerprint
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_each_field_of_linear_queries_changes_what_a_release_is_remembered_by(name):
+    """The account's fingerprint counts where the records are meant, the plan's where the answers are."""
+    matrix = dx.verify_metric(np.ones((12, 12)) - np.eye(12))
+    found = {
+        (plan.metric.fingerprint, plan.fingerprint)
+        for plan in (dx.plan(matrix, each) for each in (QUERIES, replace(QUERIES, **{name: CHANGED[name]})))
+    }
+    assert len(found) == 2
+
+
+FOUR = dx.LinearQueries.from_matrix(
+    list("abcd"), [[1, 2, 3, 4, 0, 1], [0, 1, 0, 5, 2, 7], [9, 2, 0, 0, 1, 3], [1, 1, 5, 2, 6, 0]]
+)
+FLAT = dx.LinearQueries.prefixes(POLICY.universe, "a")
+OPTIONS: dict[str, tuple[dict[str, Any], Any]] = {
+    "objective": ({}, "max"),
+    "importance": ({}, [1, 2, 3]),
+    "errors": ({}, [5, 6, 7]),
+    "mechanism": ({"mechanism": "laplace"}, "box"),
+    "records": ({"mechanism": "changed-queries", "records": 10}, 1000),
+    "coarse_facets": ({"mechanism": "coarse-hull"}, 16),
+    "body": ({"mechanism": "body", "body": Box(np.array([1.0, 1, 1]))}, Box(np.array([1.0, 2, 1]))),
+}
+NO_LAW = {
+    "published": "more candidates to be compared with; which one is taken, the mechanism says",
+    "hull_limits": "when the exact hull is given up; the hull is the same one",
+    "progress": "told of the work, and no part of it",
+}
+
+
+def test_no_option_of_a_plan_is_forgotten():
+    told = set(inspect.signature(dx.plan).parameters) - {"metric", "queries"}
+    assert OPTIONS.keys() | NO_LAW.keys() == told
+    assert {one.name for one in fields(PlanOptions)} <= told
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option_that_changes_the_law_changes_the_fingerprint(name):
+    base, value = OPTIONS[name]
+    coarse = dx.verify_metric(np.ones((6, 6)) - np.eye(6)), FOUR
+    about = coarse if name == "coarse_facets" else (POLICY.compile(), FLAT)
+    one, other = (dx.plan(*about, **options) for options in (base, {**base, name: value}))
+    assert one.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("published", True), ("hull_limits", HullLimits(seconds=50)), ("progress", len)]
+)
+def test_an_option_that_changes_no_law_changes_no_fingerprint(name, value):
+    assert name in NO_LAW
+    assert dx.plan(POLICY.compile(), FLAT, **{name: value}).fingerprint == dx.plan(POLICY.compile(), FLAT).fingerprint
+
+
+def test_weights_are_digested_alike_on_every_machine():
+    """In 64 bits, the lowest byte first, whatever the machine's own order and the arrays' own widths."""
+    tables = QUERIES.tables
+    (table,) = tables.tables
+    foreign = replace(
+        table, stated=table.weights.astype(">i8"), classes=tuple(one.astype(">i4") for one in table.classes)
+    )
+    assert replace(tables, tables=(foreign,)).digest == tables.digest
+    assert tables.digest.startswith("815693aee60b")
