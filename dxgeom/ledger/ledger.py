@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import final
 
 from dxgeom.arguments import require
@@ -78,6 +78,8 @@ class Ledger:
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
+        require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
+        require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
         ledger = cls.at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
         ledger._begin()
         ledger._chronicle.store.try_to_write()

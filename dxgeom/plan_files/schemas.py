@@ -60,8 +60,8 @@ class AnswerForm(BaseModel):
     value: float
     exact: str = Field(description="The very number that was released, as a rational.")
     rmse: float
-    bias: float
-    interval: list[float]
+    bias: dict[str, float | str | None] = Field(description="How far it can be off apart from noise, by cause.")
+    interval: list[float | None]
 
 
 @final

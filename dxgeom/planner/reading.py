@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from dxgeom.arguments import described
+from dxgeom.arguments import described, require
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
@@ -39,6 +39,7 @@ def read(
 
     Raises: DataError, UnsupportedCombination.
     """
+    require(quiet_data, bool, "quiet_data", "say True or False")
     readers = histogram_readers(mechanism)
     if not readers:
         if outside != "refuse" or count_column is not None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import dxgeom as dx
+from dxgeom.plan_files.saving import plan_text
 
 POLICY = {
     "policy": "grades",
@@ -99,6 +100,9 @@ CALLED = {
 """Words by which a message may also name an argument."""
 
 
+PLAN_TEXT = plan_text(dx.plan(policy.compile(), queries), policy)
+
+
 class Door(NamedTuple):
     """A function, arguments that it takes, and what it refuses in the place of each."""
 
@@ -115,6 +119,8 @@ OF_A_RELEASE: dict[str, tuple[Any, ...]] = {
     "outside": NOT_A_CHOICE,
     "count_column": (3, ["n"], TABLE),
     "insecure_test_seed": ("one", 0.5, [1]),
+    "id": NOT_TEXT[1:],
+    "quiet_data": NOT_YES_OR_NO,
 }
 OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
 DOORS: dict[str, Door] = {
@@ -210,7 +216,7 @@ DOORS: dict[str, Door] = {
             "queries": NOT_QUERIES,
             "objective": NOT_A_CHOICE,
             "importance": (3, "words", ["a", "b"], [1], {"a": 1}, [math.nan, 1]),
-            "errors": (3, "words", ["a", "b"], [1], {"a": 1}, [math.nan, 1]),
+            "errors": (3, "words", ["a", "b"], [1], [math.nan, 1]),
             "mechanism": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
             "published": NOT_YES_OR_NO,
@@ -222,6 +228,12 @@ DOORS: dict[str, Door] = {
     ),
     "Plan.release": Door(
         dx.plan(metric, queries).release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}
+    ),
+    "load_plan": Door(dx.load_plan, {"path": "plan.json"}, {"path": NOT_A_PATH}),
+    "save_plan": Door(
+        dx.save_plan,
+        {"plan": dx.plan(policy.compile(), queries), "path": "new-plan.json", "policy": policy},
+        {"plan": (None, 3, queries, metric), "path": NOT_A_PATH, "policy": (None, 3, POLICY), "spend": NOT_AN_AMOUNT},
     ),
     "release": Door(
         dx.release,
@@ -240,6 +252,8 @@ DOORS: dict[str, Door] = {
             "objective": NOT_A_CHOICE,
             "mechanism": NOT_A_CHOICE,
             "outside": NOT_A_CHOICE,
+            "id": NOT_TEXT[1:],
+            "quiet_data": NOT_YES_OR_NO,
             "purpose": NOT_TEXT[1:],
             "count_column": (3, ["n"], TABLE),
             "records": NOT_A_COUNT,
@@ -253,6 +267,8 @@ DOORS: dict[str, Door] = {
             "policy_fingerprint": NOT_TEXT,
             "policy_name": NOT_TEXT,
             "budget": NOT_EXACT,
+            "data_set": (None, 3, "data", ["data"]),
+            "policy": (3, ["policy"], policy),
         },
     ),
     "selection": Door(
@@ -429,6 +445,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("policy.yaml").write_text(POLICY_TEXT)
     Path("queries.yaml").write_text(QUERIES_TEXT)
+    Path("plan.json").write_text(PLAN_TEXT)
 
 
 @pytest.mark.parametrize(("call", "names"), list(_rows()))

@@ -161,10 +161,12 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
             raise TooLarge("the lengths' rate leaves the range of float64; rescale the policy or the spend")
 
     def kept(self, answer: Any) -> Any:
-        return [list(answer.ranks), list(answer.places)]
+        return [None if answer.ranks is None else list(answer.ranks), list(answer.places)]
 
     def recalled(self, kept: Any) -> QuantileAnswer:
-        return QuantileAnswer(self.question.values, self.question.at, tuple(kept[0]), tuple(kept[1]))
+        return QuantileAnswer(
+            self.question.values, self.question.at, None if kept[0] is None else tuple(kept[0]), tuple(kept[1])
+        )
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
         return self.draws(data, spend, 1, randomness)[0]

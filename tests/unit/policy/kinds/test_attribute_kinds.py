@@ -15,7 +15,12 @@ from reference.project import ROOT, TESTS
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.universe.attributes import Attribute
 
-ASKING = {"dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose"}
+ASKING = {
+    "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
+    "dxgeom/disclosure/raw_values.py": "raw values of two attributes are compared, which needs what both are",
+    "dxgeom/disclosure/contributions.py": "numbers that are clamped or whole are not compared with others",
+    "dxgeom/mechanisms/quantiles/values.py": "a quantile is of values that have an order",
+}
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_queries_select_listed_records(folder):
     queries = parse_queries(text, found)
     assert queries.numerators[0].tolist() == [0, 0, 1, 1, 1, 0]
     assert queries.numerators[1].tolist() == [0, 0, 0, 0, 1, 1]
-    assert (queries.numerators[2] * queries.units[2]).tolist() == [5, 25, 0, 0, 0, 45]
+    assert (queries.numerators[2] * queries.units[2]).tolist() == [7.5, 27.5, 0, 0, 0, 47.5]
     assert queries.numerators[3:].sum(axis=0).tolist() == [1] * 6
     assert queries.count == 3 + 6
     plan = dx.plan(found.compile(), queries, mechanism="laplace")
