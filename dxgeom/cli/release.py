@@ -133,7 +133,6 @@ def release(
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        # What cannot be done must not come to light when the budget is already spent.
         agreement.check(chosen, level, amount)
         outside: Literal["drop", "refuse"] = "drop" if drop_outside else "refuse"
         reading = partial(chosen.release, outside=outside, count_column=count_column, quiet_data=quiet_data)

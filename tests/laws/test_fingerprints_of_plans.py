@@ -21,6 +21,7 @@ from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.options import PlanOptions
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
+from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -41,6 +42,9 @@ MEANT: list[tuple[str, dict[str, Any], Any]] = [
     ("SumSyntax.sum", {"sum": "a", "name": "q"}, "n"),
     ("SumSyntax.where", {"sum": "a", "name": "q"}, "b == 'x'"),
     ("MeanSyntax.mean", {"mean": "a", "name": "q"}, "n"),
+    ("MeanSyntax.where", {"mean": "a", "name": "q"}, "b == 'x'"),
+    ("ShareSyntax.share", {"share": "b == 'x'", "name": "q"}, "b == 'y'"),
+    ("ShareSyntax.where", {"share": "b == 'x'", "name": "q"}, "a > 1"),
     ("MarginalSyntax.marginal", {"marginal": "b"}, "a"),
     ("MarginalSyntax.where", {"marginal": "b"}, "a > 1"),
     ("MarginalsSyntax.marginals", {"marginals": ["a", "b"]}, ["b", "a"]),
@@ -107,10 +111,14 @@ CHANGED: dict[str, Any] = {
     "measures": ("beds", "records"),
     "errors": (Fraction(1), None),
     "rounding": (ValueRounding(Fraction(1)), ValueRounding()),
+    "ratios": (AskedRatio("p over q", 0, 1),),
 }
 
 
-UNCHANGED = {"records": (10, "only compared with the data: means have it in their units, changed queries in their law")}
+UNCHANGED = {
+    "records": (10, "only compared with the data: means have it in their units, changed queries in their law"),
+    "source": ("queries: …", "the text that says what the other fields hold"),
+}
 
 
 def test_no_field_of_linear_queries_is_forgotten():
