@@ -34,9 +34,8 @@ def planned(
 ) -> tuple[Plan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
-    Args: ``options``: of :func:`dxgeom.plan`, None where left out.
-
-    ``data_set``: what was said of the data beside the policy.
+    Args: ``data_set``: what was said of the data beside the policy. ``options``: of :func:`dxgeom.plan`, None
+    where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan

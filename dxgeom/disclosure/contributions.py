@@ -17,9 +17,6 @@ from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE
-from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
-from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
-from dxgeom.universe.universe import Universe
 
 _MOST_VALUES: Final = 2000
 """Of an attribute with more raw values not every pair is looked at."""
@@ -149,7 +146,6 @@ def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes:
 def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> Contribution:
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
     mine = [attribute_of(policy.universe, name)] if name in policy.universe.names else []
-    _require_alike([policy.universe] * len(mine) + [other.universe for other, _ in holders], name)
     codes = refined([*mine, *(attribute_of(other.universe, name) for other, _ in holders)])
     if not mine:
         # Rows may also have a value there that none of these policies knows.
@@ -160,18 +156,6 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
     )
     # A column that the policy lacks is free: all its values are in every record.
     return Contribution(codes[0] if mine else np.zeros(len(codes[0]), dtype=np.int64), terms)
-
-
-def _require_alike(universes: Sequence[Universe], name: str) -> None:
-    """Raises: UnsupportedCombination where some policies clamp numbers or take whole ones, and others read them
-    otherwise: no list of raw values tells then all that may be in a cell."""
-    read = [one.attribute(name) for one in universes]
-    clamped = any(isinstance(one, NumericAttribute) and one.raw != AS_THEY_ARE for one in read)
-    if clamped and len({str(one.digest) for one in read}) > 1:
-        raise UnsupportedCombination(
-            f"'{name}' is clamped or whole in one of these policies, and another reads it otherwise; only values that "
-            "are read alike can be compared"
-        )
 
 
 def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> list[Contribution]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
@@ -61,7 +62,8 @@ def refined(attributes: Sequence[ReadAttribute]) -> Codes:
 
     Guarantee: *exact*. Cells of numbers and days are half open, so each cell of the common refinement begins where a
     cell of one of them does, or behind the end of one. Words are those of any of the lists, and one of none.
-    Raises: UnsupportedCombination for attributes of different kinds, or that are read from different columns.
+    Raises: UnsupportedCombination for attributes of different kinds, or that are read from different columns; and for
+    numbers that some clamp or want whole, where no list of raw values tells all that may be in a cell.
     """
     first = attributes[0]
     if all(one.digest == first.digest for one in attributes):
@@ -71,8 +73,8 @@ def refined(attributes: Sequence[ReadAttribute]) -> Codes:
     if values is None or first.reading.cells != 1 or any(one.handed != first.handed for one in attributes):
         raise UnsupportedCombination(
             f"'{first.attribute.name}' is not read alike by these policies: "
-            f"{', '.join(sorted(set(map(_how, attributes))))}; only words, numbers or days of one column can be "
-            "compared"
+            f"{', '.join(sorted(set(map(_how, attributes))))}; only words, days, and numbers that nobody "
+            "clamps or wants whole, of one column, can be compared"
         )
     return [one.codes(values) for one in attributes]
 
@@ -103,7 +105,7 @@ def _days(attributes: Sequence[Attribute]) -> list[Any]:
 
 _KINDS: Final[tuple[tuple[Callable[[Attribute], bool], Callable[[Sequence[Attribute]], Any]], ...]] = (
     (lambda one: one.read_as == "words", _words),
-    (lambda one: isinstance(one, NumericAttribute), _numbers),
+    (lambda one: isinstance(one, NumericAttribute) and one.raw == AS_THEY_ARE, _numbers),
     (lambda one: isinstance(one, DateAttribute), _days),
 )
 """What an attribute is made of, and how what several are made of is refined."""

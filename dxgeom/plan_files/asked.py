@@ -25,19 +25,8 @@ from dxgeom.universe.weight_tables import WeightTables
 
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
-_WRITTEN: Final = {
-    "names",
-    "weights",
-    "units",
-    "universe",
-    "records",
-    "importance",
-    "measures",
-    "errors",
-    "rounding",
-    "ratios",
-    "source",
-}
+_WRITTEN: Final = {*WeightsPart.model_fields, "weights", "universe", "records", "source"}
+"""The fields of queries that a file holds, or has no need to."""
 
 
 def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:

@@ -126,11 +126,11 @@ def unit_errors(objective: Objective, queries: LinearQueries, variances: NDArray
     """Each unit's errors in a balanced objective, at these mean squared errors (K,)."""
     if objective.balance is None:
         return ()
-    totals = {unit: float(variances[places].sum()) for unit, places in queries.by_measure.items()}
-    return tuple(
-        UnitError(unit, totals[unit], totals[unit] * float(objective.balance[places[0]]))
-        for unit, places in queries.by_measure.items()
-    )
+    found = []
+    for unit, places in queries.by_measure.items():
+        total = float(variances[places].sum())
+        found.append(UnitError(unit, total, total * float(objective.balance[places[0]])))
+    return tuple(found)
 
 
 def objective_of(
@@ -197,13 +197,14 @@ def _attention(wanted: tuple[Fraction | None, ...], bounds: NDArray[np.float64])
         default=0.0,
     )
     return tuple(
-        1 / error**2
-        if error is not None
-        else _short(needed / (float(bound) * _LEFT_OVER**2))
-        if needed > 0 and bound > 0
-        else Fraction(1)
+        _left_over(needed, float(bound)) if error is None else 1 / error**2
         for error, bound in zip(wanted, bounds, strict=True)
     )
+
+
+def _left_over(needed: float, bound: float) -> Fraction:
+    """How important an answer is that may have any error; ``needed``: the least spend for the others, squared."""
+    return _short(needed / (bound * _LEFT_OVER**2)) if needed > 0 and bound > 0 else Fraction(1)
 
 
 def _short(number: float) -> Fraction:

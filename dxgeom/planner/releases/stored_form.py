@@ -37,7 +37,7 @@ def stored_form(shown: Callable[[], Mapping[str, Any]], mechanism: Mechanism[Any
         document["not shown"] = f"{type(error).__name__}: {error}"
     try:
         document[KEPT] = mechanism.kept(answer)
-    except UnsupportedCombination:
+    except Exception:  # noqa: BLE001 (as above: its text is kept instead)
         document.setdefault("answer", repr(answer))
     try:
         return compact_json(document)

@@ -49,6 +49,10 @@ class AmongPresent(Bound):
         return ["there", *self.inner.data]
 
     @property
+    def of_present(self) -> Bound:
+        return self.inner
+
+    @property
     def extremes(self) -> tuple[Fraction, Amount]:
         return self.inner.extremes
 

@@ -80,6 +80,16 @@ class Bound(ABC):
         """Whether what is stated for neighbouring codes, added up, is what is stated for others."""
         return False
 
+    @property
+    def of_present(self) -> Bound | None:
+        """The same on the codes of values that are there, where it knows of a missing one and states nothing of it."""
+        return None
+
+    @property
+    def to_missing(self) -> Fraction | None:
+        """How far the missing value is from every other, where that is all that is stated."""
+        return None
+
     def nowhere_above(self, other: Bound) -> bool:
         """Whether this is at most the other bound on every pair; not sure counts as no."""
         return self == other

@@ -44,6 +44,10 @@ class MissingValue(Bound):
         return ["missing", str(self.epsilon)]
 
     @property
+    def to_missing(self) -> Fraction:
+        return self.epsilon
+
+    @property
     def extremes(self) -> tuple[Fraction, Fraction]:
         return self.epsilon, self.epsilon
 

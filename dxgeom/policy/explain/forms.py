@@ -18,7 +18,6 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.among_present import AmongPresent
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.reduction import shapes
 from dxgeom.policy.explain.sentences import listed
@@ -158,7 +157,7 @@ def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
         case CapMetric(inner=inner, epsilon=epsilon):
             return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
         case OneMoreMetric(inner=inner, epsilon=epsilon):
-            there = [bound.inner for bound in bounds if isinstance(bound, AmongPresent)]
+            there = [bound.of_present for bound in bounds if bound.of_present is not None]
             away = "whether it is missing is public" if epsilon is None else f"missing is {plain(epsilon)} from each"
             return f"{_why(inner, there)}; {away}"
         case DiscreteMetric() if not bounds:

@@ -13,10 +13,8 @@ from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.among_present import AmongPresent
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound, closed
 from dxgeom.policy.bounds.constant import Constant
-from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.reduction import reduced
 from dxgeom.policy.lower.blocks import joined
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
@@ -27,8 +25,8 @@ def lower_attribute(part: AttributeDescription) -> Metric:
 
     Raises: TooLarge when an exact form would exceed a stated size.
     """
-    apart = [bound for bound in part.bounds if isinstance(bound, AmongPresent | MissingValue)]
-    if part.attribute.missing is not None and len(apart) == len(part.bounds):
+    apart = all(bound.of_present is not None or bound.to_missing is not None for bound in part.bounds)
+    if part.attribute.missing is not None and apart:
         return _with_missing_value(part)
     return _closed(part.attribute.size, part.bounds, part.ceiling)
 
@@ -43,10 +41,10 @@ def _closed(size: int, bounds: Sequence[Bound], ceiling: Fraction | None) -> Met
 
 def _with_missing_value(part: AttributeDescription) -> Metric:
     """Where no bound tells one value that is there from another by how far it is from the missing one."""
-    among = [bound.inner for bound in part.bounds if isinstance(bound, AmongPresent)]
+    among = [bound.of_present for bound in part.bounds if bound.of_present is not None]
     bounds, least = reduced([*among, *([] if part.ceiling is None else [Constant(part.ceiling)])])
     present = _closed(part.attribute.present.size, bounds, least)
-    away = [bound.epsilon for bound in part.bounds if isinstance(bound, MissingValue)]
+    away = [bound.to_missing for bound in part.bounds if bound.to_missing is not None]
     away += [] if part.ceiling is None else [part.ceiling]
     if isinstance(present, DiscreteMetric) and away and min(away) == present.epsilon:
         return DiscreteMetric(part.attribute.size, present.epsilon)

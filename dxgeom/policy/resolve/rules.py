@@ -15,7 +15,6 @@ from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.joint_bound import JointBound, Moves
 from dxgeom.policy.bounds.joint_constant import JointConstant
 from dxgeom.policy.bounds.largest_change import LargestChange
-from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
@@ -81,7 +80,7 @@ class ResolvedRule:
     @property
     def missing(self) -> bool:
         """Whether an attribute states it about its missing value."""
-        return any(isinstance(bound, MissingValue) for _, bound in self.bounds)
+        return any(bound.to_missing is not None for _, bound in self.bounds)
 
     @property
     def constant(self) -> Fraction | None:

@@ -42,16 +42,22 @@ class Expression(ABC):
         """For a person."""
 
 
-@final
-@dataclass(frozen=True)
-class NumberCell(Expression):
-    """The number in a column."""
+class OfOneCell(Expression, ABC):
+    """What is made of the cell of one column."""
 
     column: str
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+
+@final
+@dataclass(frozen=True)
+class NumberCell(OfOneCell):
+    """The number in a column."""
+
+    column: str
 
     @property
     def makes(self) -> CellType:
@@ -116,7 +122,7 @@ class Arithmetic(Expression):
 
 @final
 @dataclass(frozen=True)
-class MomentPart(Expression):
+class MomentPart(OfOneCell):
     """A part of the moment in a column: a year, a quarter 1 to 4, a month 1 to 12, a weekday 1 (Monday) to 7, an hour.
 
     ``zone``: where clocks show it, for moments that know their own zone; None for those that do not.
@@ -125,10 +131,6 @@ class MomentPart(Expression):
     part: Part
     column: str
     zone: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def makes(self) -> CellType:
@@ -144,15 +146,11 @@ class MomentPart(Expression):
 
 @final
 @dataclass(frozen=True)
-class LocalDay(Expression):
+class LocalDay(OfOneCell):
     """The day in a column; of moments that know their own zone, the day that calendars show in ``zone``."""
 
     column: str
     zone: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def makes(self) -> CellType:
@@ -168,15 +166,11 @@ class LocalDay(Expression):
 
 @final
 @dataclass(frozen=True)
-class WordCell(Expression):
+class WordCell(OfOneCell):
     """The word in a column, or its first ``length`` characters."""
 
     column: str
     length: int | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def makes(self) -> CellType:

@@ -142,6 +142,15 @@ def test_an_answer_that_has_no_form_is_stored_as_text(tmp_path):
         dx.release(pick, [30, 12], ledger=tmp_path / "a.db", spend="0.25", id="monday")
 
 
+def test_an_answer_is_stored_as_text_whatever_fails_in_writing_it_exactly(tmp_path):
+    pick = selection(METRIC, QUERIES)
+    object.__setattr__(pick, "kept", lambda answer: list(None))
+    released = dx.release(pick, [3000, 1200], ledger=tmp_path / "a.db", spend="0.25")
+    stored = json.loads(read_answer(tmp_path / "a.db", 1))
+    assert "kept" not in stored
+    assert stored["answer"] == released.as_dict()["answer"]
+
+
 def test_what_cannot_be_stored_is_not_shown(tmp_path, plan, monkeypatch):
     monkeypatch.setattr(dx.Ledger, "store", raises(LedgerError("the disk broke")))
     with pytest.raises(AlreadyCharged, match=r"the disk broke; entry 1 .* was charged but not answered"):

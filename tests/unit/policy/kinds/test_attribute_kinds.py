@@ -18,7 +18,6 @@ from dxgeom.universe.attributes import Attribute
 ASKING = {
     "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
     "dxgeom/disclosure/raw_values.py": "raw values of two attributes are compared, which needs what both are",
-    "dxgeom/disclosure/contributions.py": "numbers that are clamped or whole are not compared with others",
     "dxgeom/mechanisms/quantiles/values.py": "a quantile is of values that have an order",
 }
 
