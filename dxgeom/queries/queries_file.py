@@ -129,7 +129,8 @@ def _shared(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[As
 
 
 def _what_is_asked(single: AskedQueries) -> object:
-    return single.units, _who_counts(single.tables[0])
+    # Numbers may be counted by the weights of a condition, such as the middles 0 and 1, and yet be rounded.
+    return single.units, _who_counts(single.tables[0]), single.rounding or ValueRounding()
 
 
 def _stacked(

@@ -68,6 +68,16 @@ def test_what_the_file_asks_for_anyway_is_not_asked_again():
         planned(queries="queries:\n  - {name: a, share: sex == 'F'}\n  - {name: a, count: sex == 'F'}\n")
 
 
+def test_a_mean_keeps_its_rounding_beside_a_count_of_the_same_weights():
+    """The middles of [-1, 1) and of 1 are 0 and 1, the weights of 'vote == 1'."""
+    votes = POLICY.replace("age: {range: [0, 8], step: 2}", "vote: {range: [-1, 1], step: 2}").replace("age", "vote")
+    asked = "queries:\n  - {count: vote == 1 and sex == 'F'}\n  - {mean: vote, where: sex == 'F'}\n"
+    plan = planned(policy=votes, queries=asked)
+    assert plan.queries.count == 3
+    found = answers_of(plan, [10, 0, 0, 0], 10**4, 1)[0].ratios()[0]
+    assert found.parts[0][0] <= -0.9 <= found.parts[0][1], "all ten voted -0.9"
+
+
 @pytest.mark.parametrize("mechanism", ["laplace", "hull", "strategy"])
 @pytest.mark.parametrize("spend", [Fraction(1), Fraction(1, 8)])
 def test_the_true_ratio_is_held_as_often_as_is_said(mechanism, spend):
