@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -82,11 +82,14 @@ class Plan:
 
     def bars(self, spend: Fraction = Fraction(1), records: int | None = None) -> ErrorBars:
         """What is known of the answers' errors at a spend."""
+        require_records(records)
         return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
 
     @property
     def bound_in_words(self) -> str:
         """What the lower bound says about this plan, in one sentence."""
+        if self.lower_bound == 0 < self.loss:
+            return "how far this plan is from the best noise is not known here: only a search for one tells"
         bound = (
             f"no additive noise that stretches to every spend has a {self.objective.title} below {self.lower_bound:.6g}"
         )
@@ -122,9 +125,10 @@ class Plan:
 
     @property
     def ordinary(self) -> CandidateResult:
-        """Ordinary ε-DP, which every plan is compared with."""
+        """Ordinary ε-DP, which every plan is compared with; not tried where the plan is from a file."""
         (name,) = names(Kind.ORDINARY)
-        return next(candidate for candidate in self.candidates if candidate.name == name)
+        not_tried = CandidateResult(name, None, reason="not tried")
+        return next((candidate for candidate in self.candidates if candidate.name == name), not_tried)
 
     @property
     def epsilon_dp_ratio(self) -> float | None:
@@ -142,6 +146,7 @@ class Plan:
 
         Args: ``records``: their public number; left out, what the queries state. None are told without it.
         """
+        require_records(records)
         number = self.queries.records if records is None else records
         return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
 
@@ -191,6 +196,7 @@ class Plan:
         Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
         Raises: as :meth:`release`, for a spend beyond the whole budget too.
         """
+        require_records(records)
         change = self.mechanism.change
         number = records or self.queries.records or (RECORDS if change is None else change.records)
         made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
@@ -213,6 +219,8 @@ class Plan:
         others = [one for one in self.candidates if one.loss is not None and one.name not in same]
         if self.predicted_mse == 0:
             return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
+        if not self.candidates:
+            return f"{self.mechanism.name}: as its file says; no other was tried here"
         if not others:
             return f"{self.mechanism.name}: the only candidate"
         next_best = min(others, key=lambda candidate: candidate.loss or 0.0)

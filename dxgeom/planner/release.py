@@ -148,7 +148,7 @@ class Release(Generic[Answer]):
                 if linear is None
                 else {
                     "answers": linear.as_dicts(level),
-                    "level": level,
+                    "level": float(level),
                     "warnings": [useless.as_dict() for useless in linear.useless],
                 }
             ),

@@ -16,7 +16,8 @@ IN_MEMORY: Final = ":memory:"
 def _memory(place: str | Path) -> LedgerStore:
     # A mistyped name must not be a ledger that is forgotten, and the budget with it.
     if str(place) != IN_MEMORY:
-        raise unusable(f"'{place}'", f"only '{IN_MEMORY}' is a ledger in memory, and no file's name begins so; name a file")
+        what = f"only '{IN_MEMORY}' is a ledger in memory, and no file's name begins so; name a file"
+        raise unusable(f"'{place}'", what)
     return SqliteMemory()
 
 
