@@ -15,11 +15,13 @@ from flint import arb, ctx
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.exact_numbers import exact_middle, rational
+from dxgeom.policy.bounds.among_present import AmongPresent
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.by_individual import ByIndividual
 from dxgeom.policy.bounds.by_value import ByValue
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.edges import Edges
+from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
@@ -56,6 +58,11 @@ class StatedBounds:
         return low, high
 
     @property
+    def there(self) -> Attribute:
+        """The attribute without its missing value: what distances are about."""
+        return self.attribute.present
+
+    @property
     def closed(self) -> bool:
         """Whether the one bound there is, is a metric already: no chain of values undercuts it."""
         return not self.bounds or (
@@ -65,7 +72,8 @@ class StatedBounds:
     @property
     def slack(self) -> Fraction:
         """By how much a distance computed in float64, from below, may fall short because positions are subtracted."""
-        growing = [bound for bound in self.bounds if isinstance(bound, PerDistance)]
+        there = [bound.inner if isinstance(bound, AmongPresent) else bound for bound in self.bounds]
+        growing = [bound for bound in there if isinstance(bound, PerDistance)]
         return sum((bound.rate * self._extent(bound.axis.name) * _COMPUTING for bound in growing), Fraction(0))
 
     def _of(self, bound: Bound, a: int, b: int) -> Enclosure:
@@ -90,6 +98,11 @@ class StatedBounds:
             case PerDistance(axis=axis, rate=rate, floor=floor):
                 low, high = self._apart(axis.name, a, b)
                 return max(floor, rate * low), max(floor, rate * high)
+            case MissingValue(missing=missing, epsilon=epsilon):
+                away: Exact = epsilon if missing in (a, b) else INFINITE
+                return away, away
+            case AmongPresent(inner=inner, missing=missing):
+                return (INFINITE, INFINITE) if missing in (a, b) else self._of(inner, a, b)
             case Threshold(axis=axis, epsilon=epsilon, reach=reach):
                 low, high = self._apart(axis.name, a, b)
                 border = reach if low == high else reach * (1 + _BORDER)
@@ -102,9 +115,9 @@ class StatedBounds:
             return length, length
         if axis == "steps":
             return Fraction(abs(a - b)), Fraction(abs(a - b))
-        if isinstance(self.attribute, PointsAttribute):
+        if isinstance(self.there, PointsAttribute):
             one, other = self._places[a], self._places[b]
-            return _on_earth(one, other) if self.attribute.geometry == "great circle" else _in_the_plane(one, other)
+            return _on_earth(one, other) if self.there.geometry == "great circle" else _in_the_plane(one, other)
         gap = abs(self._numbers[a] - self._numbers[b])
         return gap, gap
 
@@ -116,7 +129,7 @@ class StatedBounds:
 
     def _edges(self, axis: str) -> dict[int, list[tuple[int, Fraction]]]:
         if axis not in self._joined:
-            graph = self.attribute
+            graph = self.there
             if not isinstance(graph, GraphAttribute) or (axis == "paths" and graph.lengths is None):
                 raise UnsupportedCombination(f"'{graph.name}' has no edges with lengths")
             steps: dict[int, list[tuple[int, Fraction]]] = {node: [] for node in range(graph.size)}
@@ -129,27 +142,27 @@ class StatedBounds:
         return self._joined[axis]
 
     def _extent(self, axis: str) -> Fraction:
-        if isinstance(self.attribute, GraphAttribute):
+        if isinstance(self.there, GraphAttribute):
             return Fraction(0)  # nothing is subtracted along paths
         if axis == "steps":
-            return Fraction(self.attribute.size)
-        if isinstance(self.attribute, PointsAttribute):
-            if self.attribute.geometry == "great circle":
+            return Fraction(self.there.size)
+        if isinstance(self.there, PointsAttribute):
+            if self.there.geometry == "great circle":
                 return 7 * _EARTH_RADIUS_KM
             return 4 * max(abs(number) for place in self._places for number in place)
         return 2 * max(map(abs, self._numbers))
 
     @cached_property
     def _numbers(self) -> tuple[Fraction, ...]:
-        if isinstance(self.attribute, DateAttribute):
-            return tuple(Fraction(date.fromisoformat(label).toordinal()) for label in self.attribute.labels)
-        return numbers_of(self.attribute)
+        if isinstance(self.there, DateAttribute):
+            return tuple(Fraction(date.fromisoformat(label).toordinal()) for label in self.there.labels)
+        return numbers_of(self.there)
 
     @cached_property
     def _places(self) -> list[tuple[Fraction, ...]]:
-        if not isinstance(self.attribute, PointsAttribute):
-            raise UnsupportedCombination(f"'{self.attribute.name}' has no places")
-        return [tuple(map(Fraction, row)) for row in self.attribute.coordinates.tolist()]
+        if not isinstance(self.there, PointsAttribute):
+            raise UnsupportedCombination(f"'{self.there.name}' has no places")
+        return [tuple(map(Fraction, row)) for row in self.there.coordinates.tolist()]
 
 
 def _in_the_plane(one: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[Fraction, Fraction]:

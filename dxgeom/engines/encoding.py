@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
 
@@ -21,12 +22,12 @@ class BatchEncoder:
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
 
     def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
-        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is missing or no value."""
+        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is no value, or may not be missing."""
+        reading = self._universe.reading
+        each = zip(self._universe.attributes, reading.attributes, reading.cells, self._met, strict=True)
         return [
-            _codes(attribute, [batch.column(f"k{place}") for place in places], met)
-            for attribute, places, met in zip(
-                self._universe.attributes, self._universe.raw_places, self._met, strict=True
-            )
+            _codes(attribute, one, [batch.column(f"k{cell}") for cell in cells], met)
+            for attribute, one, cells, met in each
         ]
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -34,24 +35,31 @@ class BatchEncoder:
         return self._universe.indices_of(codes)
 
 
-def _codes(attribute: Attribute, columns: list[Any], met: dict[str | None, int]) -> NDArray[np.int64]:
-    if attribute.read_as == "numbers":
-        return attribute.encode_cells([_numbers(column) for column in columns])
+def _codes(
+    attribute: Attribute, reading: CellReading, columns: list[Any], met: dict[str | None, int]
+) -> NDArray[np.int64]:
+    beyond = OUTSIDE if reading.unlisted is None else reading.unlisted
+    if reading.read_as == "numbers":
+        numbers = [_numbers(column) for column in columns]
+        readable = np.logical_and.reduce([np.isfinite(one) for one in numbers])
+        codes = attribute.encode_cells(numbers)
+        return np.where((codes == OUTSIDE) & readable, beyond, codes)
     (column,) = columns
-    return _codes_of_words(attribute, column, met)
+    return _codes_of_words(attribute, column, met, beyond)
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int]) -> NDArray[np.int64]:
+def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int], beyond: int) -> NDArray[np.int64]:
     coded = column.dictionary_encode(null_encoding="encode")
     words: list[str | None] = coded.dictionary.to_pylist()
     new = [word for word in words if word and word not in met]
     code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([new]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
-    codes = np.array([met.get(word, OUTSIDE) for word in words], dtype=np.int64)
+    nothing = OUTSIDE if attribute.missing is None else attribute.missing
+    codes = np.array([met.get(word, beyond) if word else nothing for word in words], dtype=np.int64)
     places: NDArray[np.int32] = coded.indices.to_numpy(zero_copy_only=False)
     return codes[places]

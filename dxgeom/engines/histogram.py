@@ -85,9 +85,10 @@ def histogram_of_table(
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         return histogram_of_counts(table, universe.size, universe.absent)
-    if not universe.attributes or count_column in universe.raw_columns:
+    if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
-    wanted = universe.raw_columns if count_column is None else (*universe.raw_columns, count_column)
+    columns = universe.reading.columns
+    wanted = columns if count_column is None else (*columns, count_column)
     with opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         return _checked(tally(reader), reader, source, outside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,20 +12,23 @@ from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.sources import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import OUTSIDE
-from dxgeom.universe.wording import cell_text
+from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.wording import cell_text, is_nan
 
 _EXAMPLES = 5
+_HOW = "'missing: {epsilon: …}', or 'missing: public', beside the attribute's values."
 
 
 def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
     """The error about rows outside the universe, with examples."""
     verb = "is" if result.outside_rows == 1 else "are"
+    empty: set[str] = set()
     return DataError(
         f"{result.outside_rows} of {result.rows} rows {verb} outside the policy's universe ({source.described}):\n"
-        + _listed(_outside_rows(reader), result, source)
+        + _listed(_outside_rows(reader, empty), result, source)
         + "\nCorrect them, let the policy's attributes include them, or leave them out "
         + 'with outside="drop" (--drop-outside).'
+        + "".join(f"\nIf {name} may be missing, the policy says how that counts: {_HOW}" for name in sorted(empty))
     )
 
 
@@ -47,26 +50,34 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
     return "\n".join(shown)
 
 
-def _outside_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
+def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, str]]:
+    """Examples; the attributes that lack a value in one of them are added to ``empty``."""
     encoder, read = BatchEncoder(reader.universe), 0
-    attributes = list(zip(reader.universe.attributes, reader.universe.raw_places, strict=True))
+    reading = reader.universe.reading
+    attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
     for batch in reader.batches_with_text():
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
-            cells = [
-                attribute.outside([batch.column(f"s{place}")[int(row)].as_py() for place in places])
-                for k, (attribute, places) in enumerate(attributes)
-                if codes[k][row] == OUTSIDE
-            ]
+            told = []
+            for k, (attribute, one, places) in enumerate(attributes):
+                if codes[k][row] == OUTSIDE:
+                    cells = [batch.column(f"s{place}")[int(row)].as_py() for place in places]
+                    told.append(one.outside(attribute, cells))
+                    empty |= {attribute.name} if lacks_a_value(attribute, cells) else set()
             yield (
                 read + int(row) + 1,
-                "; ".join(cells) or "each value exists, but the policy's table lists no such record",
+                "; ".join(told) or "each value exists, but the policy's table lists no such record",
             )
         read += batch.num_rows
 
 
+def lacks_a_value(attribute: Attribute, cells: Sequence[str | None]) -> bool:
+    """Whether one of an attribute's cells, as they stand in the table, is empty."""
+    return any(not cell or (attribute.read_as == "numbers" and is_nan(cell)) for cell in cells)
+
+
 def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
-    read, last = 0, len(reader.universe.raw_columns)
+    read, last = 0, len(reader.universe.reading.columns)
     for batch in reader.batches_with_text():
         for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
             yield read + int(row) + 1, f"the count is {cell_text(batch.column(f's{last}')[int(row)].as_py())}"

@@ -85,11 +85,24 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
     else:
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places = located(_view_text(connection, text), wanted, described)
-    chosen = ", ".join(f"c{place} AS k{position}" for position, place in enumerate(places))
-    connection.execute(f"CREATE VIEW records AS SELECT {chosen} FROM everything")  # noqa: S608
-    schema = connection.sql("SELECT * FROM records LIMIT 0").to_arrow_table().schema
+    schema = _view_of_wanted(connection, places)
     rows = ibis.table(schema=ibis.schema(schema), name="records")
     return Source(described, connection, rows, tuple(schema.types), text, anew)
+
+
+def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
+    """Makes the view ``records`` of the wanted columns; returns their types.
+
+    A column that never held a value has no type either; as text its every cell is missing.
+    """
+    chosen = [f"c{place} AS k{position}" for position, place in enumerate(places)]
+    schema = connection.sql(f"SELECT {', '.join(chosen)} FROM everything LIMIT 0").to_arrow_table().schema  # noqa: S608
+    for position, (place, kind) in enumerate(zip(places, schema.types, strict=True)):
+        if pa.types.is_null(kind):
+            chosen[position] = f"CAST(c{place} AS VARCHAR) AS k{position}"
+            schema = schema.set(position, pa.field(f"k{position}", pa.string()))
+    connection.execute(f"CREATE VIEW records AS SELECT {', '.join(chosen)} FROM everything")  # noqa: S608
+    return schema
 
 
 def _file_of(table: str | Path) -> str:

@@ -197,7 +197,7 @@ def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistak
 def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
     with _small_enough(mistakes, resolved.universe_span):
         edges = edges_of_listed(resolved.universe, description)
-    apart = unprotected_records(description, resolved.universe, edges)
+    apart = unprotected_records(description, resolved.universe, edges, resolved.public)
     return (), apart, lambda: under_ceiling(edges, edges.first.size == 0, description)
 
 

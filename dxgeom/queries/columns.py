@@ -68,7 +68,7 @@ class ColumnReader:
             return None
 
     def numbers(self, node: Node) -> tuple[WeightTable, Fraction] | None:
-        """A column's numbers as integer weights over one unit."""
+        """A column's numbers as integer weights over one unit; a missing one adds nothing."""
         found = self.column(node)
         if found is None:
             return None
@@ -81,7 +81,13 @@ class ColumnReader:
         except TooFine as error:
             self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
             return None
-        return along(self.universe, axis, integers[None]), unit
+        nothing = np.zeros(int(column.missing), dtype=np.int64)
+        return along(self.universe, axis, np.append(integers, nothing)[None]), unit
+
+    def may_be_missing(self, node: Node) -> bool:
+        """Whether a column that exists may lack a value."""
+        found = self.column(node)
+        return found is not None and found[1].missing
 
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""

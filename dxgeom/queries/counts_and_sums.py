@@ -83,6 +83,11 @@ class Mean(QueryKind):
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         found = columns.numbers(value)
         place = (node.entry(self.word) or (node,))[0].span
+        if columns.may_be_missing(value):
+            advice = f"ask for 'sum: {one_line(value)}' and for 'count: {one_line(value)} is not missing', and divide"
+            what = "a mean divides by the number of values that are there, which is private where some may be missing"
+            columns.note("DX218", place, what, advice)
+            return None
         if columns.universe.absent is not None:
             advice = "ask for the sum and for 'count: true', and divide the answers"
             what = "a mean divides by the number of records, which the policy keeps private"

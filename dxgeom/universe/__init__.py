@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dxgeom.universe.columns import NumberColumn as NumberColumn, TextColumn as TextColumn
     from dxgeom.universe.dates import DateAttribute as DateAttribute
     from dxgeom.universe.places import GraphAttribute as GraphAttribute, PointsAttribute as PointsAttribute
+    from dxgeom.universe.reading.nearest import Nearest as Nearest
+    from dxgeom.universe.reading.optional import OptionalAttribute as OptionalAttribute
+    from dxgeom.universe.reading.reading import CellReading as CellReading, Reading as Reading
     from dxgeom.universe.weight_table import WeightTable as WeightTable
     from dxgeom.universe.weight_tables import WeightTables as WeightTables
 

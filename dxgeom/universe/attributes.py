@@ -70,6 +70,16 @@ class Attribute(ABC):
         """
 
     @property
+    def missing(self) -> int | None:
+        """The code that means no value, always the last; None where every record has one."""
+        return None
+
+    @property
+    def present(self) -> Attribute:
+        """The same without the missing value; rules by distance, and the entries of columns, are about its codes."""
+        return self
+
+    @property
     def raw_columns(self) -> tuple[str, ...]:
         """The columns of a table that say which value a row has."""
         return (self.name,)
@@ -269,7 +279,7 @@ def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
     Raises: UnsupportedCombination when the attribute's values are words or places.
     """
     column = attribute.columns[0]
-    if isinstance(column, NumberColumn):
+    if isinstance(column, NumberColumn) and not column.missing:
         return column.numbers
     raise UnsupportedCombination(f"the values of '{attribute.name}' are not numbers")
 

@@ -13,12 +13,14 @@ from typing import TypeAlias, final
 class TextColumn:
     """A word for every code of an attribute.
 
-    ``dates``: the words are days written year-month-day, increasing, so that they can be compared.
+    ``dates``: the words are days written year-month-day, increasing, so that they can be compared. ``missing``: the
+    attribute has one more code, the last, which means no value and has no entry here.
     """
 
     name: str
     texts: tuple[str, ...]
     dates: bool = False
+    missing: bool = False
 
 
 @final
@@ -29,15 +31,22 @@ class NumberColumn:
     ``cells``: the half-open interval [low, high) that each code stands for (the last one closed) when a code
     covers many raw numbers, so that a threshold inside a cell can be refused; None when every code is one number.
     ``rounded``: raw numbers between two of these are rounded, so that a threshold between them can be refused.
+    ``missing``: the attribute has one more code, the last, which means no value and has no entry here.
     """
 
     name: str
     numbers: tuple[Fraction, ...]
     cells: tuple[tuple[Fraction, Fraction], ...] | None = None
     rounded: bool = False
+    missing: bool = False
 
 
 Column: TypeAlias = TextColumn | NumberColumn
+
+
+def words_of_column(column: Column) -> tuple[str, ...]:
+    """Its entries as words; a number as Python writes the fraction."""
+    return tuple(map(str, column.numbers)) if isinstance(column, NumberColumn) else column.texts
 
 
 def plain(number: Fraction) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.universe.attributes import Attribute, CellType, codes_of_words
 from dxgeom.universe.columns import Column, TextColumn
+from dxgeom.universe.reading.nearest import Nearest
 from dxgeom.universe.wording import accepted_words
 
 if TYPE_CHECKING:
@@ -35,9 +36,14 @@ class Located:
         return self.areas.containing(longitudes, latitudes)
 
     @property
-    def digest(self) -> tuple[str, str, str]:
+    def told(self) -> str:
+        """What a row must be, for a person whose row is none."""
+        return "which is in none of"
+
+    @property
+    def digest(self) -> list[Any]:
         """The columns, and a hash of the areas."""
-        return self.longitude, self.latitude, self.areas.digest()
+        return [self.longitude, self.latitude, self.areas.digest()]
 
 
 @final
@@ -47,7 +53,7 @@ class PointsAttribute(Attribute):
 
     ``coordinates``: shape (size, 2), float64; degrees (latitude, longitude) when ``geometry`` is "great circle",
     else plane coordinates in ``unit``. ``further``: the other columns of the points file, for queries.
-    ``located``: for regions whose tables hold coordinates instead of keys.
+    ``located``: for tables that hold coordinates instead of keys.
     """
 
     name: str
@@ -56,7 +62,7 @@ class PointsAttribute(Attribute):
     coordinates: NDArray[np.float64] = field(repr=False)
     unit: str
     further: tuple[Column, ...] = field(default=(), repr=False)
-    located: Located | None = field(default=None, repr=False)
+    located: Located | Nearest | None = field(default=None, repr=False)
 
     @property
     def raw_columns(self) -> tuple[str, ...]:
@@ -82,7 +88,8 @@ class PointsAttribute(Attribute):
 
     def accepted(self, found: str) -> str:
         if self.located is not None:
-            return f"which is in none of the {self.size} regions of {self.name}"
+            kind = "regions" if isinstance(self.located, Located) else "places"
+            return f"{self.located.told} the {self.size} {kind} of {self.name}"
         return accepted_words(self.keys, found)
 
     @property

@@ -4,6 +4,7 @@ condition   := conjunction ("or" conjunction)*
 conjunction := negation ("and" negation)*
 negation    := "not" negation | "(" condition ")" | "true" | comparison
 comparison  := term (("==" | "!=" | "<" | "<=" | ">" | ">=") term)+ | term ["not"] "in" "[" value ("," value)* "]"
+             | column "is" ["not"] "missing"
 term        := column | value        value := number | 'text' | "text"
 column      := name | name "." name  name := letters, digits and _ | `anything else`
 """
@@ -76,6 +77,15 @@ class Membership:
 
 @final
 @dataclass(frozen=True)
+class IsMissing:
+    """The record has no value there, or with ``negated`` has one; every comparison with a missing value is false."""
+
+    name: Name
+    negated: bool
+
+
+@final
+@dataclass(frozen=True)
 class Not:
     """The inner condition is false."""
 
@@ -98,7 +108,7 @@ class Some:
     parts: tuple[Predicate, ...]
 
 
-Predicate: TypeAlias = Always | Comparison | Membership | Not | Every | Some
+Predicate: TypeAlias = Always | Comparison | Membership | IsMissing | Not | Every | Some
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -199,6 +209,8 @@ class _Parser:
             self._at += negated
             self._require("keyword", "in")
             return self._membership(terms[0], negated)
+        if self._take("word", "is"):
+            return self._missing(terms[0])
         while self._token.kind == "operator":
             operators.append(self._next().text)
             terms.append(self._term())
@@ -215,6 +227,13 @@ class _Parser:
             values.append(self._literal())
         self._require("mark", "]")
         return Membership(term, tuple(values), negated)
+
+    def _missing(self, term: Term) -> IsMissing:
+        if not isinstance(term, Name):
+            raise PredicateError("a column stands before 'is missing'", term.offset)
+        negated = self._take("keyword", "not")
+        self._require("word", "missing")
+        return IsMissing(term, negated)
 
     def _literal(self) -> Literal:
         term = self._term()

@@ -13,9 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import PredicateError
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.dates import iso_date
-from dxgeom.universe.predicates import Always, Comparison, Every, Literal, Membership, Name, Not, Predicate, Some, Term
+from dxgeom.universe.predicates import (
+    Always,
+    Comparison,
+    Every,
+    IsMissing,
+    Literal,
+    Membership,
+    Name,
+    Not,
+    Predicate,
+    Some,
+    Term,
+)
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -64,9 +77,11 @@ def evaluate(predicate: Predicate, universe: Universe) -> RecordSet:
         case Some(parts=parts):
             return _combined(universe, (evaluate(part, universe) for part in parts), np.logical_or)
         case Membership(name=name, values=values, negated=negated):
-            each = [_compared(universe, name, "==", value) for value in values]
-            found = _combined(universe, each, np.logical_or)
-            return RecordSet(universe, found.axes, ~found.mask if negated else found.mask)
+            sign, join = ("!=", np.logical_and) if negated else ("==", np.logical_or)
+            return _combined(universe, [_compared(universe, name, sign, value) for value in values], join)
+        case IsMissing(name=name, negated=negated):
+            place, _ = find_column(universe, name)
+            return _by_code(universe, place, _where_missing(universe.attributes[place], name) ^ negated)
         case Comparison(terms=terms, operators=operators):
             pairs = zip(terms, operators, terms[1:], strict=False)
             return _combined(universe, [_compared(universe, *pair) for pair in pairs], np.logical_and)
@@ -108,13 +123,19 @@ def _compared(universe: Universe, left: Term, sign: str, right: Term) -> RecordS
 
 
 def codes_where(universe: Universe, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
-    """Of which codes of its attribute a comparison of a column with a value is true.
+    """Of which codes of its attribute a comparison of a column with a value is true: never of the missing value.
 
     Raises: PredicateError as :func:`evaluate`.
     """
     _, column = find_column(universe, name)
     if isinstance(column, TextColumn):
-        return _text_mask(column, name, sign, literal)
+        found = _text_mask(column, name, sign, literal)
+    else:
+        found = _number_mask(column, name, sign, literal)
+    return np.append(found, np.zeros(int(column.missing), dtype=np.bool_))
+
+
+def _number_mask(column: NumberColumn, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
     number = literal.value
     if isinstance(number, str):
         raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, "remove the quotes")
@@ -130,6 +151,15 @@ def _by_code(universe: Universe, place: int, mask: NDArray[np.bool_]) -> RecordS
     if universe.listed is not None:
         return RecordSet(universe, (0,), universe.spread(place, mask))
     return RecordSet(universe, (place,), mask)
+
+
+def _where_missing(attribute: Attribute, name: Name) -> NDArray[np.bool_]:
+    if attribute.missing is None:
+        advice = (
+            f"an attribute may be missing where the policy says so: 'missing: {{epsilon: 0.5}}' at {attribute.name}"
+        )
+        raise PredicateError(f"{shown(str(name))} is never missing in this policy", name.offset, advice)
+    return np.asarray(np.arange(attribute.size) == attribute.missing, dtype=np.bool_)
 
 
 def _text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any, Final, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.reading.reading import Reading, plain_reading
 
 _COMBINATIONS_BELOW: Final = 2**62
 
@@ -25,7 +25,8 @@ class Universe:
 
     ``listed``: None for the whole product, else the places in it of the records that exist, (n,) int64, in the table's
     order, which numbers them. ``presence``: a record may be absent. Then one more element, the last one, stands for no
-    record: data never hold it, and every query gives it the weight 0.
+    record: data never hold it, and every query gives it the weight 0. ``stated_reading``: how rows are read where a
+    policy says more than the attributes do; see ``reading``.
 
     Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
@@ -33,8 +34,11 @@ class Universe:
     attributes: tuple[Attribute, ...]
     presence: bool = False
     listed: NDArray[np.int64] | None = field(default=None, repr=False)
+    stated_reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if self.stated_reading is not None and len(self.stated_reading.attributes) != len(self.attributes):
+            raise DataError("a universe's reading has one entry for each of its attributes")
         if self.listed is None:
             return
         combinations = math.prod(self.shape)
@@ -72,13 +76,19 @@ class Universe:
     @property
     def raw_columns(self) -> tuple[str, ...]:
         """The columns of a table that say which record a row is: those of each attribute, in order."""
-        return tuple(column for attribute in self.attributes for column in attribute.raw_columns)
+        return tuple(column for one in self.reading.attributes for column in one.columns)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How a row of a table says which record it is."""
+        own = tuple(map(plain_reading, self.attributes))
+        return Reading(own) if self.stated_reading is None else self.stated_reading
 
     @property
-    def raw_places(self) -> tuple[tuple[int, ...], ...]:
-        """For each attribute, which of the ``raw_columns`` are its own."""
-        ends = list(accumulate((len(attribute.raw_columns) for attribute in self.attributes), initial=0))
-        return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
+    def reading_in_words(self) -> tuple[str, ...]:
+        """A sentence for each attribute that is not read as it stands."""
+        each = zip(self.attributes, self.reading.attributes, strict=True)
+        return tuple(sentence for attribute, one in each for sentence in one.sentences(attribute))
 
     def lists_the_same_records(self, other: Universe) -> bool:
         """Whether an index means the same record in both: the same names, labels and list in the same order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -45,6 +46,12 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
 
 def accepted_words(words: Sequence[str], found: str) -> str:
     """What a cell may hold that holds ``found``, which is none of the words."""
+    same = unicodedata.normalize("NFC", found)
+    twin = next((word for word in words if word != found and unicodedata.normalize("NFC", word) == same), None)
+    if twin is not None:
+        form = "NFC" if unicodedata.is_normalized("NFC", twin) else "NFD"
+        how = f"only in how Unicode writes its accents: normalise the column to {form}"
+        return f"which differs from the value {twin!r} {how}"
     alike = nearest(found, words) if found and len(words) <= _LONGEST_LIST else None
     if alike is not None:
         return f"the nearest value is {alike!r}"

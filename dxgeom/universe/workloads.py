@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import WHOLE, array_of, require, words_of
 from dxgeom.errors import PredicateError, UnsupportedCombination
-from dxgeom.universe.columns import Column, NumberColumn
+from dxgeom.universe.columns import Column, NumberColumn, words_of_column
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
+from dxgeom.universe.reading.optional import MISSING
 from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
@@ -76,14 +77,14 @@ def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:
     """The distinct values of a column, in order of appearance."""
     attribute = universe.attributes[axis]
     own = column.name == attribute.columns[0].name
-    cells = attribute.labels if own else _words(column)
+    cells = attribute.labels if own else (*words_of_column(column), *[MISSING] * column.missing)
     words = tuple(dict.fromkeys(cells))
     code_of = {word: code for code, word in enumerate(words)}
     return Groups(universe, column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
 
 
 def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
-    """The distinct values of a column of numbers or days, from the lowest to the highest.
+    """The distinct values of a column of numbers or days, from the lowest to the highest; a missing one lies beyond.
 
     Raises: UnsupportedCombination for a column of words, which have no order.
     """
@@ -95,10 +96,11 @@ def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
     else:
         raise UnsupportedCombination(f"{shown(column.name)} holds words, which have no order")
     found = groups_of_column(universe, axis, column)
-    first = [int(np.argmax(found.codes == place)) for place in range(len(found.words))]
+    words, codes = (found.words[:-1], found.codes[:-1]) if column.missing else (found.words, found.codes)
+    first = [int(np.argmax(codes == place)) for place in range(len(words))]
     order = sorted(range(len(first)), key=lambda place: keys[first[place]])
-    place_of = np.argsort(np.array(order, dtype=np.int64))
-    return Groups(universe, found.column, axis, tuple(found.words[place] for place in order), place_of[found.codes])
+    places = np.append(np.argsort(np.array(order, dtype=np.int64))[codes], [len(words)] * column.missing)
+    return Groups(universe, found.column, axis, tuple(words[place] for place in order), places.astype(np.int64))
 
 
 def cut_groups(universe: Universe, name: Name, bounds: Sequence[Literal], words: Sequence[str]) -> Groups:
@@ -111,6 +113,7 @@ def cut_groups(universe: Universe, name: Name, bounds: Sequence[Literal], words:
     axis, column = find_column(universe, name)
     below = np.array([codes_where(universe, name, "<", bound) for bound in bounds])
     codes = len(bounds) - below.sum(axis=0)
+    codes[codes.size - column.missing :] = len(bounds) + 1  # what is missing lies beyond every interval
     for place, bound in enumerate(bounds):
         if place and not np.all(below[place - 1] <= below[place]):
             raise PredicateError("the bounds of intervals rise", bound.offset, "list them from the lowest")
@@ -288,7 +291,3 @@ def _attribute(universe: Universe, name: str) -> tuple[int, Column]:
         raise UnsupportedCombination(f"there is no attribute {shown(name)}" + (f"; {advice}" if advice else ""))
     axis = universe.names.index(name)
     return axis, universe.attributes[axis].columns[0]
-
-
-def _words(column: Column) -> tuple[str, ...]:
-    return tuple(map(str, column.numbers)) if isinstance(column, NumberColumn) else column.texts

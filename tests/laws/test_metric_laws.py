@@ -16,6 +16,7 @@ from dxgeom.metrics.checking.verification import verify
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import Group, GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
@@ -122,6 +123,15 @@ METRICS = {
             F("0.3"),
         ),
         F("0.25"),
+    ),
+    "one more": OneMoreMetric(LINE, F("0.9")),
+    "one more that lowers nothing": OneMoreMetric(VALUES, F("7")),
+    "one more, apart": OneMoreMetric(STAR, None),
+    "one more than capped": OneMoreMetric(CapMetric(LINE, F("0.6")), F("0.2")),
+    "one more than equal ones": OneMoreMetric(DiscreteMetric(4, F("1/3")), F("0.25")),
+    "one more beside a coin": SumMetric((OneMoreMetric(EVEN, F("0.35")), DiscreteMetric(2, F("0.7")))),
+    "presence beside one more": PresenceMetric(
+        SumMetric((OneMoreMetric(EVEN, F("0.35")), OneMoreMetric(DiscreteMetric(2, F("0.7")), None))), F("0.8")
     ),
     "groups of individuals": GroupedMetric((STAR, EVEN, DiscreteMetric(2, F("0.7"))), (Group((0, 2), F("0.9")),)),
     "presence of individuals": PresenceMetric(SumMetric((STAR, DiscreteMetric(2, F("0.7")))), F("0.5")),

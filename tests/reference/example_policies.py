@@ -7,6 +7,7 @@ from pathlib import Path
 from reference.project import POLICIES
 
 TABLES = {
+    "admissions": ("admissions.csv", None, 180),
     "adult": ("people.csv", None, 30_162),
     "bike-sharing": ("rides.csv", "riders", None),
     "bus-lines": ("passengers.csv", "passengers", 11_121),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,20 @@ def _records(policy: Policy, attributes: list[PlainAttribute], folder: Path) -> 
 def _attribute(name: str, written: Any, folder: Path) -> PlainAttribute:
     if isinstance(written, tuple):
         return PlainAttribute(name, "", written, None, "")
+    plain = _written(name, written, folder)
+    stated = getattr(written, "missing", None)
+    if stated in (None, "refuse"):
+        return plain
+    return replace(plain, labels=(*plain.labels, "missing"), missing=getattr(stated, "epsilon", stated))
+
+
+def _written(name: str, written: Any, folder: Path) -> PlainAttribute:
     kind = type(written).__name__
+    if kind == "ListedWordsSyntax":
+        listed = written.values
+        listed = listed if isinstance(listed, tuple) else tuple((folder / listed.file).read_text().split("\n")[:-1])
+        more = () if written.unlisted in (None, *listed) else (written.unlisted,)
+        return PlainAttribute(name, "", (*listed, *more), None, "")
     if kind == "RangeSyntax":
         low, high = written.range
         places = [low + k * written.step for k in range(int((high - low) / written.step) + 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -17,7 +17,8 @@ class PlainAttribute:
     """``places``: exact positions along one line of a range, bins or points; None for a list of words.
 
     ``columns``: further columns of its file, by name. ``roads``: the edges of a graph as (code, code, length), instead
-    of places.
+    of places. ``missing``: how far the missing value, the last label, is from every other, or "public" where pairs that
+    differ in being missing are excluded from every rule; None where there is no such value.
     """
 
     name: str
@@ -27,6 +28,19 @@ class PlainAttribute:
     own_unit: str
     columns: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     roads: tuple[tuple[int, int, Fraction], ...] | None = None
+    missing: Fraction | str | None = None
+
+    def lacks(self, code: int) -> bool:
+        return self.missing is not None and code == len(self.labels) - 1
+
+
+def optional(attribute: PlainAttribute, missing: Fraction | str) -> PlainAttribute:
+    """The same attribute, whose value may be missing."""
+    how = missing if isinstance(missing, str) else f"{{epsilon: {decimal(missing)}}}"
+    long = attribute.yaml[1:-1] if attribute.yaml.startswith("{") else f"values: {attribute.yaml}"
+    return replace(
+        attribute, yaml=f"{{{long}, missing: {how}}}", labels=(*attribute.labels, "missing"), missing=missing
+    )
 
 
 @dataclass(frozen=True)
@@ -147,7 +161,14 @@ def bound(attributes: list[PlainAttribute], rules: list[PlainRule], one: Any, ot
     if one is None or other is None:
         return min((rule.epsilon for rule in rules if rule.presence and rule.epsilon is not None), default=INFINITE)
     differ = [place for place in range(len(attributes)) if one[place] != other[place]]
+    lacking = [
+        place for place in differ if attributes[place].lacks(one[place]) or attributes[place].lacks(other[place])
+    ]
+    if any(attributes[place].missing == "public" for place in lacking):
+        return INFINITE
     stated: list[Exact] = [INFINITE]
+    if len(differ) == 1 and lacking:
+        stated.append(Fraction(attributes[lacking[0]].missing or 0))
     for rule in rules:
         if rule.presence:
             continue
@@ -195,6 +216,9 @@ def of_pair(attribute: PlainAttribute, rule: PlainRule, one: int, other: int) ->
         ends = {attribute.labels[one], attribute.labels[other]}
         weights = [weight for a, b, weight in rule.edges.edges if {a, b} == ends]
         return min((rule.epsilon or weight for weight in weights), default=INFINITE)
+    by_label = bool(rule.values) or (rule.how == "constant" and not rule.column)
+    if not by_label and (attribute.lacks(one) or attribute.lacks(other)):
+        return INFINITE
     if rule.summed and rule.column:
         own = dict(attribute.columns)[rule.column]
         return own[one] + own[other]

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dxgeom.policy.policy import Policy, parse_policy
-from reference.policy_closure import PlainAttribute, PlainEdges, PlainRule, text_of
+from reference.policy_closure import PlainAttribute, PlainEdges, PlainRule, optional, text_of
 
 AREAS = ("a", "b", "a", "a")
 OWN = (Fraction(3, 10), Fraction(1, 20), Fraction(2), Fraction(7, 10), Fraction(1, 10), Fraction(3, 2))
@@ -99,7 +99,9 @@ epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 10
 @st.composite
 def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
     attribute = draw(st.sampled_from(attributes))
-    kinds = ["constant", "several", "everything", "values", "individuals", "presence"]
+    kinds = ["constant", "several", "values", "individuals"]
+    if all(one.missing != "public" for one in attributes):
+        kinds += ["everything", "presence"]
     if attribute.places is not None or attribute.roads is not None:
         kinds += ["per", "within", "smooth"] * 2
     if attribute.name in EDGES:
@@ -121,19 +123,28 @@ def rules_on(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
         case "several":
             return PlainRule(tuple(one.name for one in attributes), draw(epsilons))
         case "values" | "individuals":
-            words = draw(st.lists(st.sampled_from(attribute.labels), min_size=1, unique=True))
+            known = attribute.labels[:-1] if attribute.missing == "public" else attribute.labels
+            words = draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
             stated = tuple((word, draw(epsilons)) for word in words)
             otherwise = draw(st.none() | epsilons)
             return PlainRule((attribute.name,), None, values=stated, summed=kind == "individuals", otherwise=otherwise)
         case "constant":
             return PlainRule((attribute.name,), draw(epsilons))
     steps = (attribute.own_unit == "" or attribute.roads is not None) and draw(st.booleans())
-    if attribute is RANGE and steps:
+    if attribute.name == RANGE.name and steps:
         # A step of the range is half a unit; the reference counts steps by code, which is the same thing.
         steps = True
     return PlainRule(
         (attribute.name,), draw(epsilons), kind, draw(st.integers(1, 12).map(lambda k: Fraction(k, 2))), steps
     )
+
+
+@st.composite
+def perhaps_missing(draw: st.DrawFn, attribute: PlainAttribute, *, public: bool = True) -> PlainAttribute:
+    """The attribute, in one case of three with a missing value."""
+    if draw(st.integers(0, 2)):
+        return attribute
+    return optional(attribute, draw(epsilons | st.just("public") if public else epsilons))
 
 
 @st.composite
@@ -146,6 +157,7 @@ def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
             unique=True,
         )
     )
+    attributes = [draw(perhaps_missing(attribute)) for attribute in attributes]
     return attributes, draw(st.lists(rules_on(attributes), max_size=5))
 
 
@@ -154,6 +166,7 @@ def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     """Several bounds by distance, and perhaps others, on one attribute: where bounds undercut each other."""
     attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES, GRAPH, JOINED]))
     steps = st.booleans() if attribute in (BINS, GRAPH, JOINED) else st.just(False)
+    attribute = draw(perhaps_missing(attribute))
     few = st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)])
     by_distance = st.builds(
         PlainRule,
@@ -170,7 +183,8 @@ def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
 @st.composite
 def joint_rules(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
     """Rules about several attributes together: groups that nest or cross, partitions, largest changes."""
-    measured = [attribute.name for attribute in attributes if attribute.places is not None and not attribute.own_unit]
+    even = [attribute for attribute in attributes if attribute.places is not None and attribute.missing is None]
+    measured = [attribute.name for attribute in even if not attribute.own_unit]
     names = [attribute.name for attribute in attributes]
     kinds = ["together", "together", "partition"] + (["largest"] * 2 if len(measured) > 1 else [])
     kind = draw(st.sampled_from(kinds))
@@ -188,14 +202,16 @@ def joint_rules(draw: st.DrawFn, attributes: list[PlainAttribute]) -> PlainRule:
 
 
 def any_rule(attributes: list[PlainAttribute]) -> st.SearchStrategy[PlainRule]:
-    return rules_on(attributes) if len(attributes) == 1 else rules_on(attributes) | joint_rules(attributes)
+    public = any(attribute.missing == "public" for attribute in attributes)
+    return rules_on(attributes) if len(attributes) == 1 or public else rules_on(attributes) | joint_rules(attributes)
 
 
 @st.composite
 def joint(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     """Up to four small attributes, with rules about several of them and about each."""
     some = st.sampled_from([COIN, SIDE, WORDS, EVEN, WIDE, UNEVEN])
-    attributes = draw(st.lists(some, min_size=2, max_size=4, unique=True).filter(few_records))
+    chosen = draw(st.lists(some, min_size=2, max_size=4, unique=True).filter(few_records))
+    attributes = [draw(perhaps_missing(attribute, public=False)) for attribute in chosen]
     rules = draw(st.lists(joint_rules(attributes), min_size=1, max_size=4))
     alone = st.sampled_from(attributes).flatmap(lambda attribute: rules_on([attribute]))
     return attributes, draw(st.permutations(rules + draw(st.lists(alone, max_size=4))))

@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 
 from dxgeom.policy.policy import Policy, parse_policy
 from reference.policy_closure import PlainAttribute, PlainRule, table_of, text_of
-from reference.random_policies import BINS, COIN, DATES, EVEN, GRAPH, PLACES, RANGE, WIDE, WORDS, any_rule
+from reference.random_policies import (
+    BINS,
+    COIN,
+    DATES,
+    EVEN,
+    GRAPH,
+    PLACES,
+    RANGE,
+    WIDE,
+    WORDS,
+    any_rule,
+    perhaps_missing,
+)
 
 Listed = list[tuple[int, ...]]
 
@@ -18,6 +30,7 @@ Listed = list[tuple[int, ...]]
 def tables(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule], Listed]:
     some = st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES, GRAPH, EVEN, WIDE])
     attributes = draw(st.lists(some, min_size=1, max_size=3, unique=True))
+    attributes = [draw(perhaps_missing(attribute)) for attribute in attributes]
     every = list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
     listed = draw(st.lists(st.sampled_from(every), min_size=1, max_size=14, unique=True))
     return attributes, draw(st.lists(any_rule(attributes), max_size=6)), listed

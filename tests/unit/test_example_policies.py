@@ -8,9 +8,11 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys, MissingSyntax
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, SecretsSyntax, UniverseSyntax
@@ -101,8 +104,18 @@ def test_the_examples_use_every_word_of_the_language():
         for model in (document, document.universe, *rules, *secrets, *attributes):
             used.setdefault(type(model), set()).update(model.model_fields_set)
     kinds = [kind.syntax for kind in ATTRIBUTE_KINDS if kind is not WORDS]
+    common = set(AttributeKeys.model_fields)
     for model in (PolicySyntax, UniverseSyntax, RuleSyntax, SecretsSyntax, *kinds):
-        assert used[model] == set(model.model_fields), model.__name__
+        own = set(model.model_fields) - (common if model in kinds else set())
+        assert own <= used[model] <= set(model.model_fields), model.__name__
+    assert set().union(*(used[kind] & common for kind in kinds)) == common
+    stated = [
+        one.missing
+        for document in documents
+        for one in document.universe.attributes.values()
+        if hasattr(one, "missing")
+    ]
+    assert {type(one) for one in stated} == {type(None), str, MissingSyntax}
     assert any(isinstance(one, tuple) for document in documents for one in document.universe.attributes.values())
     chosen = {type(rule.individuals) for document in documents for rule in document.rules if rule.individuals}
     assert chosen == {dict, str}
@@ -346,6 +359,42 @@ def test_attributes_together_are_one_secret():
         return Fraction(1) * pair + if_other(one, other, quarter="0.5")
 
     assert obeys(example("tenants"), expected)
+
+
+def test_a_missing_value_is_its_epsilon_from_every_other_and_a_public_one_is_apart():
+    spots = {row["site"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("admissions/sites.csv")}
+
+    def expected(one: Record, other: Record) -> Exact:
+        insurances = {one["insurance"], other["insurance"]}
+        if "missing" in insurances and len(insurances) == 2:
+            return INFINITE
+        away = Fraction(great_circle(spots[one["place"]], spots[other["place"]])) / 20
+        return away + if_other(one, other, age="0.5", chapter="0.5", half="0.25", insurance="0.4")
+
+    universe = example("admissions").universe
+    assert obeys(example("admissions"), expected)
+    assert universe.attribute("age").labels == ("[0, 65)", "[65, 110]", "missing")
+    assert universe.attribute("chapter").labels == ("I", "J", "other")
+    assert universe.reading.columns == ("year", "born", "icd", "admitted", "longitude", "latitude", "insurance")
+
+
+def test_what_is_worked_out_row_by_row_is_what_python_makes_of_each_row():
+    universe = example("admissions").universe
+    spots = {row["site"]: (float(row["latitude"]), float(row["longitude"])) for row in cells("admissions/sites.csv")}
+    expected = np.zeros(universe.size, dtype=np.int64)
+    for row in cells("admissions/admissions.csv"):
+        here = (float(row["latitude"]), float(row["longitude"]))
+        clock = datetime.fromisoformat(row["admitted"].replace("Z", "+00:00")).astimezone(ZoneInfo("Europe/Berlin"))
+        record = {
+            "age": int(row["year"]) - int(row["born"]) if row["born"] else None,
+            "chapter": row["icd"][:1] if row["icd"][:1] in "IJ" else "other",
+            "half": (clock.month + 2) // 3,
+            "place": min(spots, key=lambda site: great_circle(here, spots[site])),
+            "insurance": row["insurance"],
+        }
+        expected[universe.index(record)] += 1
+    found = histogram_of_table(POLICIES / "admissions" / "admissions.csv", universe)
+    assert found.counts.tolist() == expected.tolist()
 
 
 def test_bins_are_epsilon_times_the_distance_of_their_middles():

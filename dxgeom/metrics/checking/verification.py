@@ -24,6 +24,7 @@ from dxgeom.metrics.checking.matrix_check import (
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
@@ -48,6 +49,7 @@ FAMILIES: Final[tuple[type[Metric], ...]] = (
     GroupedMetric,
     LineMetric,
     MaxMetric,
+    OneMoreMetric,
     PartitionMetric,
     PointsMetric,
     PresenceMetric,

@@ -13,6 +13,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
@@ -54,7 +55,9 @@ def smallest_distance(metric: Metric) -> float:
             return round_down(step)
         case ReorderedMetric(inner=inner):
             return smallest_distance(inner)
-        case PresenceMetric(inner=inner, epsilon=epsilon):
+        case OneMoreMetric(inner=inner, epsilon=None):
+            return smallest_distance(inner)
+        case PresenceMetric(inner=inner, epsilon=epsilon) | OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
             return min(smallest_distance(inner), round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf

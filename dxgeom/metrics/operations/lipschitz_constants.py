@@ -15,6 +15,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
@@ -76,7 +77,9 @@ def _along(metric: Metric, grid: NDArray[Any], tolerance: float) -> float:
         case CapMetric(inner=inner, epsilon=epsilon):
             ceiling = DiscreteMetric(inner.size, epsilon)
             return max(_along(inner, grid, tolerance), _along(ceiling, grid, tolerance))
-        case PresenceMetric(inner=inner, epsilon=epsilon):
+        case OneMoreMetric(inner=inner, epsilon=None):
+            return _along(inner, np.ascontiguousarray(grid[:, :-1]), tolerance)
+        case PresenceMetric(inner=inner, epsilon=epsilon) | OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
             present = np.ascontiguousarray(grid[:, :-1])
             gone = np.max(np.abs(present - grid[:, -1:]))
             return max(_along(inner, present, tolerance), _over_one(gone, epsilon))

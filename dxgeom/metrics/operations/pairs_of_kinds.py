@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.axis_pairs import axis_labels, pairs_within_sets
@@ -43,6 +44,11 @@ def pairs_of_kinds(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlo
                 yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
             kinds = _occurring(which[:-1])
             yield PairBlock(kinds, np.full_like(kinds, which[-1]), np.full(kinds.size, round_down(epsilon)))
+        case OneMoreMetric(inner=inner, epsilon=far):
+            yield from map(metric.nearer, pairs_of_kinds(inner, which[:-1]))
+            if far is not None:
+                kinds = _occurring(which[:-1])
+                yield PairBlock(kinds, np.full_like(kinds, which[-1]), np.full(kinds.size, round_down(far)))
         case SumMetric():
             for axis in range(len(metric.parts)):
                 yield from _along_axis(metric, axis, which)

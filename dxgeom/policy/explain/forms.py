@@ -9,6 +9,7 @@ from typing import Any, Final, final
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
@@ -17,6 +18,7 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.bounds.among_present import AmongPresent
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.reduction import shapes
 from dxgeom.policy.explain.sentences import listed
@@ -134,6 +136,8 @@ def _family(metric: Metric) -> str:
             return f"{_family(inner)}, capped"
         case PresenceMetric(inner=inner):
             return f"{_family(inner)}, and absence"
+        case OneMoreMetric(inner=inner):
+            return f"{_family(inner)}, or missing"
         case ReorderedMetric(inner=inner):
             return _family(inner)
         case MaxMetric():
@@ -153,6 +157,10 @@ def _why(metric: Metric, bounds: Sequence[Bound]) -> str:
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
             return f"{_why(inner, bounds)}; no pair is farther apart than the constant {plain(epsilon)}"
+        case OneMoreMetric(inner=inner, epsilon=epsilon):
+            there = [bound.inner for bound in bounds if isinstance(bound, AmongPresent)]
+            away = "whether it is missing is public" if epsilon is None else f"missing is {plain(epsilon)} from each"
+            return f"{_why(inner, there)}; {away}"
         case DiscreteMetric() if not bounds:
             return "every two values are bounded by the same epsilon"
         case GraphMetric(first=first) if first.size == 0:

@@ -12,6 +12,7 @@ from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
@@ -67,6 +68,8 @@ class Review:
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
     neighbours: str
+    missing: tuple[MissingReview, ...] = ()
+    read: tuple[str, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -112,6 +115,8 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
+            *(f"Read: {one}." for one in self.read),
+            *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
             *(f"Unprotected: {one}." for one in self.unprotected),
             *(f"Warning: {one}." for one in self.warnings),
@@ -140,6 +145,8 @@ class Review:
             "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
+            **({"read": list(self.read)} if self.read else {}),
+            **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
             "tightened": [one.as_dict() for one in self.tightened],
             "unprotected": list(self.unprotected),
             "warnings": list(self.warnings),
@@ -164,7 +171,6 @@ def review(
     else:
         found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
     examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
-    ceiling = _ceiling(policy.rules)
     return Review(
         file=file,
         name=policy.name,
@@ -178,7 +184,7 @@ def review(
                 rule.line,
                 rule.words,
                 sentence(rule, policy.budget),
-                belief(rule, placed, ceiling, policy.budget),
+                belief(rule, placed, _ceiling(policy.rules), policy.budget),
                 _idle(number, rule, examined),
                 _redundant(number, rule, policy.rules, examined),
             )
@@ -187,6 +193,8 @@ def review(
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
+        missing=missing_reviews(policy, tuple(parts)),
+        read=policy.universe.reading_in_words,
     )
 
 

@@ -57,6 +57,9 @@ def sentence(rule: ResolvedRule, budget: Fraction) -> str:
     if rule.everything is not None:
         return f"any two records {told} {odds(rule.everything * budget)}"
     names = list(syntax.change or ())
+    if rule.missing:
+        away = odds((syntax.epsilon or Fraction(0)) * budget)
+        return f"two records that differ only in {names[0]}, missing in one of them, {told} {away}"
     if syntax.together is not None or (syntax.secrets is not None and syntax.secrets.partition is not None):
         return _several(syntax, budget)
     if syntax.secrets is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, final
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
@@ -108,8 +110,8 @@ def examine(attribute: Attribute, metric: Metric, rules: Sequence[ResolvedRule])
     capped = CapMetric(metric, min(ceilings)) if ceilings else metric
     size = attribute.size
     kind = type(metric).__name__.removesuffix("Metric").lower()
-    if size > EXAMINED_SIZE or _work_of(capped) > EXAMINED_WORK:
-        diameter, smallest = _closed_form(capped)
+    if size > EXAMINED_SIZE or work_of(capped) > EXAMINED_WORK:
+        diameter, smallest = closed_form(capped)
         return AttributeExamination(attribute.name, size, kind, False, diameter, smallest)
     codes = np.arange(size)
     given = capped.distance(codes[:, None], codes[None, :])
@@ -127,7 +129,7 @@ def examine_listed(
     """
     size = universe.record_types
     sizes = tuple(AttributeExamination(one.name, one.size, "graph", examined=True) for one in universe.attributes)
-    if size > EXAMINED_SIZE or _work_of(metric) > EXAMINED_WORK:
+    if size > EXAMINED_SIZE or work_of(metric) > EXAMINED_WORK:
         return (AttributeExamination(LISTED, size, "graph", examined=False), *sizes)
     records = np.arange(size)
     given = metric.distance(records[:, None], records[None, :])
@@ -184,24 +186,31 @@ def _slack(stated: Matrix, given: Matrix) -> bool:
     return not np.any(bound & (stated <= given * (1 + _TOLERANCE) + np.finfo(float).tiny))
 
 
-def _work_of(metric: Metric) -> int:
+def work_of(metric: Metric) -> int:
     """How long it takes to look at all pairs: shortest paths cost about nodes times edges."""
     match metric:
-        case CapMetric(inner=inner) | PresenceMetric(inner=inner):
-            return _work_of(inner)
+        case CapMetric(inner=inner) | PresenceMetric(inner=inner) | OneMoreMetric(inner=inner):
+            return work_of(inner)
         case GraphMetric():
             return metric.size * metric.first.size
         case _:
             return 0
 
 
-def _closed_form(metric: Metric) -> tuple[float | None, float | None]:
+def closed_form(metric: Metric) -> tuple[float | None, float | None]:
+    """The largest distance and the smallest above 0, without looking at pairs; None where that is not known."""
     match metric:
         case CapMetric(inner=inner, epsilon=epsilon):
-            diameter, smallest = _closed_form(inner)
+            diameter, smallest = closed_form(inner)
             ceiling = round_down(epsilon)
             return (None if diameter is None else min(diameter, ceiling)), (
                 None if smallest is None else min(smallest, ceiling)
+            )
+        case OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
+            diameter, smallest = closed_form(inner)
+            away = round_down(epsilon)
+            return (None if diameter is None else max(away, min(diameter, 2 * away))), (
+                None if smallest is None else min(smallest, away)
             )
         case DiscreteMetric(epsilon=epsilon):
             return round_down(epsilon), round_down(epsilon)

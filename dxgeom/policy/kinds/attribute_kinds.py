@@ -14,13 +14,14 @@ from dxgeom.policy.kinds.kind import AnyKind, Misfit
 from dxgeom.policy.kinds.places import PlacesKind
 from dxgeom.policy.kinds.range import RangeKind
 from dxgeom.policy.kinds.regions import RegionsKind
-from dxgeom.policy.kinds.words import WordsKind
+from dxgeom.policy.kinds.words import ListedWordsKind, WordsKind
 from dxgeom.policy.source.lengths import Length
 from dxgeom.universe.attributes import Attribute
 
 WORDS: Final = WordsKind()
 ATTRIBUTE_KINDS: Final[tuple[AnyKind, ...]] = (
     WORDS,
+    ListedWordsKind(),
     RangeKind(),
     BinsKind(),
     DatesKind(),

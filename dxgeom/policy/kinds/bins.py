@@ -6,10 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, ClassVar, final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.line import LineAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, misfit_of_numbers, obeyed, written_as
 from dxgeom.policy.source.fields import Exact
 from dxgeom.policy.source.lengths import Length
@@ -20,7 +21,7 @@ _EDGES = Field(description="Every edge, the outer two included.", json_schema_ex
 
 
 @final
-class BinsSyntax(BaseModel):
+class BinsSyntax(AttributeKeys):
     """``{bins: [edges…]}``."""
 
     model_config = written_as("Bins", "intervals between increasing edges; in sums a bin counts as its midpoint.")

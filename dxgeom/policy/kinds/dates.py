@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, ClassVar, final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.line import LineAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, written_as, wrote
 from dxgeom.policy.source.fields import Day, WholeDays
 from dxgeom.policy.source.lengths import Length
@@ -17,7 +18,7 @@ from dxgeom.universe.wording import shown
 
 
 @final
-class DatesSyntax(BaseModel):
+class DatesSyntax(AttributeKeys):
     """``{dates: [from, to], step: days}``."""
 
     model_config = written_as("Dates", "days between two dates; raw dates are rounded down to them.")

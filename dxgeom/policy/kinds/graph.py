@@ -10,10 +10,11 @@ from typing import Annotated, ClassVar, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.paths import PathAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import METRES, AttributeKind, Declared, Misfit, written_as, wrote
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
 from dxgeom.policy.source.lengths import Length
@@ -29,7 +30,7 @@ _NODES = "A CSV file with a row for each node, named in its first column; its ot
 
 
 @final
-class GraphSyntax(BaseModel):
+class GraphSyntax(AttributeKeys):
     """``{graph: edges.csv}``, with ``length: column`` and its ``unit``, and ``nodes: file.csv``."""
 
     model_config = written_as("Graph", "nodes and the edges between them; distances are counted along the edges.")

@@ -11,18 +11,39 @@ from pydantic import BaseModel, Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.places import PlacesAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import METRES, AttributeKind, Declared, Misfit, written_as, wrote
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
+from dxgeom.policy.source.fields import LengthText
 from dxgeom.policy.source.lengths import Length
 from dxgeom.universe.places import PointsAttribute
+from dxgeom.universe.reading.nearest import Nearest
 from dxgeom.universe.wording import shown
 
+_NEAREST: Final = "Where data tables say in two columns where a row is: its value is the nearest place."
 _FARTHEST: Final = Fraction(10**12)
 """Plane coordinates are at most this large, so that float64 keeps them to better than a thousandth."""
 
 
 @final
-class PlacesSyntax(BaseModel):
+class NearestSyntax(BaseModel):
+    """``{longitude: …, latitude: …, at_most: 5 km}`` or ``{x: …, y: …, at_most: 500 m}``: columns of data tables."""
+
+    model_config = written_as("Nearest", "two columns of data tables that say where a row is, and how far at most.")
+
+    longitude: Annotated[str | None, Field(description="The column of data tables with longitudes in degrees.")] = None
+    latitude: Annotated[str | None, Field(description="The column of data tables with latitudes in degrees.")] = None
+    x: Annotated[str | None, Field(description="The column of data tables with eastings, in the places' own unit.")] = (
+        None
+    )
+    y: Annotated[
+        str | None, Field(description="The column of data tables with northings, in the places' own unit.")
+    ] = None
+    at_most: Annotated[LengthText, Field(description="Rows farther than that from every place are outside, as '5 km'.")]
+
+
+@final
+class PlacesSyntax(AttributeKeys):
     """``{points: file.csv, key: …, latitude: …, longitude: …}`` or ``{…, x: …, y: …, unit: m}``."""
 
     model_config = written_as("Places", "the rows of a CSV file beside the policy, on the globe or in a plane.")
@@ -34,6 +55,7 @@ class PlacesSyntax(BaseModel):
     x: Annotated[str | None, Field(description="The column of eastings in a plane.")] = None
     y: Annotated[str | None, Field(description="The column of northings in a plane.")] = None
     unit: Annotated[Literal["m", "km"] | None, Field(description="The unit of x and y.")] = None
+    nearest: Annotated[NearestSyntax | None, Field(description=_NEAREST)] = None
 
 
 @final
@@ -53,6 +75,8 @@ class PlacesKind(AttributeKind[PlacesSyntax, PointsAttribute]):
         problem = _coordinate_mistake(syntax)
         if problem is not None:
             declared.note("DX113", f": {problem}")
+            return None
+        if syntax.nearest is not None and not _nearest_is_sound(syntax, syntax.nearest, declared):
             return None
         file = syntax.points
         return declared.read(
@@ -93,7 +117,42 @@ def _places(name: str, syntax: PlacesSyntax, table: CsvTable) -> PointsAttribute
     further = tuple(column_of(table, header) for header in table.header if header != syntax.key)
     if any(column.name == name for column in further):
         raise WrongContent(f"{table.file} has a column named like the attribute, {shown(name)}; rename one of them")
-    return PointsAttribute(name, keys, geometry, coordinates, syntax.unit or "km", further)
+    return PointsAttribute(
+        name, keys, geometry, coordinates, syntax.unit or "km", further, _nearest(syntax, geometry, coordinates)
+    )
+
+
+def _nearest_is_sound(syntax: PlacesSyntax, nearest: NearestSyntax, declared: Declared) -> bool:
+    """Whether the columns of tables are of the same kind as the places' own; if not, that is noted."""
+    wanted = ("x", "y") if syntax.latitude is None else ("longitude", "latitude")
+    found = tuple(key for key in ("longitude", "latitude", "x", "y") if getattr(nearest, key) is not None)
+    if set(found) != set(wanted):
+        told = " and ".join(found) or "neither"
+        message = f": 'nearest' names two columns of the data, {wanted[0]} and {wanted[1]}, found {told}"
+        advice = f"write {{{wanted[0]}: column, {wanted[1]}: column, at_most: 5 km}}"
+        declared.note("DX164", message, advice, at=("nearest",))
+        return False
+    if getattr(nearest, wanted[0]) == getattr(nearest, wanted[1]):
+        message = f": 'nearest' names two columns of the data, found {shown(getattr(nearest, wanted[0]))} twice"
+        declared.note("DX164", message, "one column holds one coordinate", at=("nearest",))
+        return False
+    if nearest.at_most.unit not in METRES:
+        message = f": the places are m or km apart, found {wrote(nearest.at_most)}"
+        declared.note("DX164", message, "write 'at_most: 5 km'", at=("nearest", "at_most"))
+        return False
+    return True
+
+
+def _nearest(
+    syntax: PlacesSyntax, geometry: Literal["plane", "great circle"], coordinates: NDArray[np.float64]
+) -> Nearest | None:
+    stated = syntax.nearest
+    if stated is None:
+        return None
+    unit = syntax.unit or "km"
+    at_most = float(stated.at_most.amount * METRES[stated.at_most.unit] / METRES[unit])
+    columns = (stated.longitude or stated.x or "", stated.latitude or stated.y or "")
+    return Nearest(*columns, at_most, unit, geometry, coordinates)
 
 
 def _coordinates(table: CsvTable, one: str, two: str, largest: tuple[Fraction, Fraction]) -> NDArray[np.float64]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, ClassVar, final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.line import LineAxis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, misfit_of_numbers, written_as
 from dxgeom.policy.source.fields import Exact, Positive
 from dxgeom.policy.source.lengths import Length
@@ -17,7 +18,7 @@ from dxgeom.universe.columns import plain
 
 
 @final
-class RangeSyntax(BaseModel):
+class RangeSyntax(AttributeKeys):
     """``{range: [low, high], step: s}``."""
 
     model_config = written_as("Range", "evenly spaced numbers; raw numbers are rounded down to them.")

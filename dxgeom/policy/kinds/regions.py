@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from dxgeom.policy.axes.axis import Axis
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, written_as
 from dxgeom.policy.kinds.places import PlacesKind
 from dxgeom.policy.source.data_files import WrongContent
@@ -28,7 +29,7 @@ _LATITUDE = "The column of data tables with latitudes in degrees."
 
 
 @final
-class RegionsSyntax(BaseModel):
+class RegionsSyntax(AttributeKeys):
     """``{regions: file.geojson, key: …}``, with ``longitude: …, latitude: …`` where tables hold coordinates."""
 
     model_config = written_as(

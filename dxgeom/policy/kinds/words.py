@@ -1,10 +1,15 @@
-"""``[a, b, …]``: a list of words, which are no distance apart."""
+"""``[a, b, …]`` or ``{values: [a, b, …], …}``: a list of words, which are no distance apart."""
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
-from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
+from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, Step, written_as
+from dxgeom.policy.source.data_files import read_words
+from dxgeom.policy.source.fields import wrong_field
 from dxgeom.policy.source.lengths import Length
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.wording import shown
@@ -14,25 +19,100 @@ from dxgeom.universe.wording import shown
 class WordsKind(AttributeKind[tuple[str, ...], CategoricalAttribute]):
     """A list of words; the only kind that is no mapping, so that no key begins it."""
 
-    key: ClassVar[str] = "values"
+    key: ClassVar[str] = "listed"
     noun: ClassVar[str] = "a list of words"
     form: ClassVar[str] = "a list of values"
     syntax = tuple[str, ...]
     makes = CategoricalAttribute
 
     def resolve(self, syntax: tuple[str, ...], declared: Declared) -> CategoricalAttribute | None:
-        sound = declared.few_enough(len(syntax))
-        if not syntax:
-            declared.note("DX110", " has no values", "list at least one")
-        seen: set[str] = set()
-        for place, value in enumerate(syntax):
-            if value in seen:
-                message = f" lists the value {shown(value)} twice"
-                declared.note("DX110", message, "remove one of them", at=(place,))
-            seen.add(value)
-        return CategoricalAttribute(declared.name, syntax) if sound and 0 < len(seen) == len(syntax) else None
+        return words_of(syntax, declared, ())
 
     def measured(self, attribute: CategoricalAttribute, key: str, length: Length) -> Misfit:
         advice = "use 'epsilon' alone, or make the attribute a range, bins, dates, points or a graph"
         message = f"'{key}' needs distances, and {shown(attribute.name)} is a plain list of values"
         return Misfit(message, advice, "DX136")
+
+
+@final
+class WordFile(BaseModel):
+    """``{file: words.txt}``: a word on every line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str
+
+
+def _words(value: Any) -> tuple[str, ...] | WordFile:
+    if isinstance(value, WordFile):
+        return value
+    if isinstance(value, dict) and list(value) == ["file"] and isinstance(value["file"], str):
+        return WordFile(file=value["file"])
+    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+        return tuple(value)
+    raise wrong_field("DX108", "a list of words is expected here", "write [M, F], or {file: words.txt}")
+
+
+_WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
+_FILE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"file": {"type": "string"}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+Words: TypeAlias = Annotated[
+    tuple[str, ...] | WordFile,
+    PlainValidator(_words),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _WORD}, _FILE]}),
+]
+
+
+@final
+class ListedWordsSyntax(AttributeKeys):
+    """``{values: [a, b, …], …}``."""
+
+    model_config = written_as("Values", "words, with what else is said of them.")
+
+    values: Annotated[Words, Field(description="The words, or {file: words.txt}, which has one on every line.")]
+
+
+@final
+class ListedWordsKind(AttributeKind[ListedWordsSyntax, CategoricalAttribute]):
+    """The long form of a list of words, with keys of its own."""
+
+    key: ClassVar[str] = "values"
+    noun: ClassVar[str] = "words with more said of them"
+    form: ClassVar[str] = "{values}"
+    example: ClassVar[str] = "write {values: [M, F], unlisted: other}"
+    syntax = ListedWordsSyntax
+    makes = CategoricalAttribute
+
+    def resolve(self, syntax: ListedWordsSyntax, declared: Declared) -> CategoricalAttribute | None:
+        listed = syntax.values
+        if isinstance(listed, WordFile):
+            file = listed.file
+            found = declared.read("values", file, lambda: read_words(declared.folder, file), "list of words", "text")
+            if found is None:
+                return None
+            listed = found
+        attribute = words_of(listed, declared, ("values",))
+        if attribute is None or syntax.unlisted is None or syntax.unlisted in attribute.values:
+            return attribute
+        return CategoricalAttribute(declared.name, (*attribute.values, syntax.unlisted))
+
+    def measured(self, attribute: CategoricalAttribute, key: str, length: Length) -> Misfit:
+        return WordsKind().measured(attribute, key, length)
+
+
+def words_of(values: tuple[str, ...], declared: Declared, at: tuple[Step, ...]) -> CategoricalAttribute | None:
+    """The attribute of a list that stands ``at`` a place below it; None when that makes no sense, which is noted."""
+    sound = declared.few_enough(len(values))
+    if not values:
+        declared.note("DX110", " has no values", "list at least one", at=at)
+    seen: set[str] = set()
+    for place, value in enumerate(values):
+        if value in seen:
+            message = f" lists the value {shown(value)} twice"
+            declared.note("DX110", message, "remove one of them", at=(*at, place))
+        seen.add(value)
+    return CategoricalAttribute(declared.name, values) if sound and 0 < len(seen) == len(values) else None

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric
@@ -85,11 +86,15 @@ def unprotected(
 
 
 def unprotected_records(
-    description: MetricDescription, universe: Universe, edges: GraphMetric
+    description: MetricDescription, universe: Universe, edges: GraphMetric, public: frozenset[str] = frozenset()
 ) -> tuple[Unprotected, ...]:
-    """The same where a table lists the records; ``edges`` join those that rules about some attributes bound."""
+    """The same where a table lists the records; ``edges`` join those that rules about some attributes bound.
+
+    ``public``: the attributes of which it is not hidden whether they are missing; no rule joins records that differ in
+    that, so as many groups as there are such differences are meant.
+    """
     count, groups = edges.components()
-    if description.ceiling is not None or description.presence is not None or count == 1:
+    if description.ceiling is not None or description.presence is not None or count == _known_groups(universe, public):
         return ()
     components = _components(groups, lambda record: ", ".join(universe.record(record).values()))
     together = {name for bound in description.joint for name in bound.names}
@@ -98,7 +103,18 @@ def unprotected_records(
     return (Unprotected(None, no_rule=False, components=components, without_rule=alone),)
 
 
+def _known_groups(universe: Universe, public: frozenset[str]) -> int:
+    """How many groups of listed records differ in what is publicly missing."""
+    codes = zip(universe.attributes, universe.listed_codes, strict=True)
+    gone = [code == attribute.missing for attribute, code in codes if attribute.name in public]
+    return len(np.unique(np.stack(gone), axis=1).T) if gone else 1
+
+
 def _of_attribute(part: AttributeDescription, metric: Metric, splits: bool) -> Unprotected | None:
+    if isinstance(metric, OneMoreMetric):
+        if metric.epsilon is not None:
+            return None  # the missing value joins all others
+        metric = metric.inner
     if not isinstance(metric, GraphMetric | PartitionMetric) or metric.size == 1:
         return None
     count, groups = metric.components()

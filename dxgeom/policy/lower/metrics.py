@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
+from dxgeom.policy.bounds.among_present import AmongPresent
+from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound, closed
+from dxgeom.policy.bounds.constant import Constant
+from dxgeom.policy.bounds.missing_value import MissingValue
+from dxgeom.policy.bounds.reduction import reduced
 from dxgeom.policy.lower.blocks import joined
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 
@@ -21,12 +27,30 @@ def lower_attribute(part: AttributeDescription) -> Metric:
 
     Raises: TooLarge when an exact form would exceed a stated size.
     """
-    size = part.attribute.size
-    if not part.bounds:
-        return closed(size, ()) if part.ceiling is None else DiscreteMetric(size, part.ceiling)
-    forms = [bound.metric(size) for bound in part.bounds]
+    apart = [bound for bound in part.bounds if isinstance(bound, AmongPresent | MissingValue)]
+    if part.attribute.missing is not None and len(apart) == len(part.bounds):
+        return _with_missing_value(part)
+    return _closed(part.attribute.size, part.bounds, part.ceiling)
+
+
+def _closed(size: int, bounds: Sequence[Bound], ceiling: Fraction | None) -> Metric:
+    if not bounds:
+        return closed(size, ()) if ceiling is None else DiscreteMetric(size, ceiling)
+    forms = [bound.metric(size) for bound in bounds]
     inner = forms[0] if len(forms) == 1 else _union(size, forms)
-    return inner if part.ceiling is None else CapMetric(inner, part.ceiling)
+    return inner if ceiling is None else CapMetric(inner, ceiling)
+
+
+def _with_missing_value(part: AttributeDescription) -> Metric:
+    """Where no bound tells one value that is there from another by how far it is from the missing one."""
+    among = [bound.inner for bound in part.bounds if isinstance(bound, AmongPresent)]
+    bounds, least = reduced([*among, *([] if part.ceiling is None else [Constant(part.ceiling)])])
+    present = _closed(part.attribute.present.size, bounds, least)
+    away = [bound.epsilon for bound in part.bounds if isinstance(bound, MissingValue)]
+    away += [] if part.ceiling is None else [part.ceiling]
+    if isinstance(present, DiscreteMetric) and away and min(away) == present.epsilon:
+        return DiscreteMetric(part.attribute.size, present.epsilon)
+    return OneMoreMetric(present, min(away, default=None))
 
 
 def _union(size: int, forms: Sequence[Metric]) -> GraphMetric:

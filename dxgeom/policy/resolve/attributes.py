@@ -7,6 +7,7 @@ from typing import Final
 
 from dxgeom.policy.kinds.attribute_kinds import kind_of
 from dxgeom.policy.kinds.kind import Declared
+from dxgeom.policy.resolve.missing_values import with_missing_value
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.tree_places import node_at
 from dxgeom.policy.source.yaml_tree import Mapping
@@ -46,7 +47,10 @@ def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attri
             mistakes.add("DX117", tree.key_span("universe", "attributes", name), NAMES)
             continue
         kind = kind_of(syntax)
-        attribute = None if kind is None else kind.resolve(syntax, Declared(name, tree.root, mistakes))
+        declared = Declared(name, tree.root, mistakes)
+        attribute = None if kind is None else kind.resolve(syntax, declared)
+        if attribute is not None:
+            attribute = with_missing_value(attribute, syntax, declared)
         if attribute is not None:
             found[name] = attribute
     return found

@@ -11,6 +11,8 @@ from typing import final
 
 from dxgeom.policy.resolve.attributes import resolve_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table
+from dxgeom.policy.resolve.missing_values import check_missing_values, missing_rules, public_names
+from dxgeom.policy.resolve.readings import stated_reading
 from dxgeom.policy.resolve.rules import ResolvedRule, resolve_rules
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.tree_places import node_at
@@ -24,8 +26,9 @@ from dxgeom.universe.universe import Universe
 class ResolvedPolicy:
     """A policy whose every word has a meaning.
 
-    ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
-    policy as it was written.
+    ``rules``: those of the file, after those that attributes state about their missing values; ``public``: the
+    attributes of which it is not hidden whether they are missing. ``attribute_spans``: where each attribute's name
+    stands, ``universe_span``: where the universe is; ``document``: the policy as it was written.
     """
 
     name: str
@@ -37,10 +40,11 @@ class ResolvedPolicy:
     attribute_spans: tuple[Span, ...]
     universe_span: Span
     document: PolicySyntax
+    public: frozenset[str] = frozenset()
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the meaning: attributes, labels, coordinates, bounds and budget.
+        """SHA-256 of the meaning: attributes, labels, coordinates, how rows are read, bounds and budget.
 
         Comments, layout, the policy's name, and the order and repetition of rules do not change it.
         """
@@ -57,6 +61,10 @@ class ResolvedPolicy:
         }
         if self.universe.listed is not None:
             meaning["listed"] = self.universe.listed.tolist()
+        if self.public:
+            meaning["public"] = sorted(self.public)
+        if self.universe.stated_reading is not None:
+            meaning["reading"] = self.universe.reading.digest
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -73,7 +81,10 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     names = tree.document.universe.attributes if table is None else table.header
     # Of a table that could not be read nobody knows which attributes it has.
     known = None if stated and table is None else dict.fromkeys((*names, *sorted(tree.broken)))
-    rules = resolve_rules(tree, attributes, known, mistakes)
+    rules = missing_rules(tree, attributes, mistakes)
+    rules += resolve_rules(tree, attributes, known, public_names(tree), mistakes)
+    check_missing_values(tree, attributes, mistakes)
+    reading = stated_reading(tree, attributes, mistakes)
     if mistakes:
         return None
     document = tree.document
@@ -84,6 +95,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
             tuple(attributes.values()),
             presence=any(rule.presence is not None for rule in rules),
             listed=None if universe is None else universe.listed,
+            stated_reading=reading,
         ),
         rules=rules,
         budget=document.budget,
@@ -91,6 +103,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         attribute_spans=tuple(_span_of(tree, name) for name in attributes),
         universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
         document=document,
+        public=public_names(tree),
     )
 
 

@@ -9,11 +9,13 @@ from fractions import Fraction
 from typing import final
 
 from dxgeom.policy.axes.axis import Amount, Axis
+from dxgeom.policy.bounds.among_present import among_present
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.joint_bound import JointBound, Moves
 from dxgeom.policy.bounds.joint_constant import JointConstant
 from dxgeom.policy.bounds.largest_change import LargestChange
+from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
@@ -77,6 +79,11 @@ class ResolvedRule:
         return self.joint.names if self.joint is not None else tuple(name for name, _ in self.bounds)
 
     @property
+    def missing(self) -> bool:
+        """Whether an attribute states it about its missing value."""
+        return any(isinstance(bound, MissingValue) for _, bound in self.bounds)
+
+    @property
     def constant(self) -> Fraction | None:
         """Its ε when it is one for several attributes, or all, at once."""
         return self.everything if self.joint is None else self.joint.constant
@@ -93,18 +100,23 @@ def stated_alone(rules: Iterable[ResolvedRule], name: str) -> tuple[tuple[Resolv
 
 
 def resolve_rules(
-    tree: SyntaxTree, attributes: dict[str, Attribute], known: dict[str, None] | None, mistakes: Mistakes
+    tree: SyntaxTree,
+    attributes: dict[str, Attribute],
+    known: dict[str, None] | None,
+    public: frozenset[str],
+    mistakes: Mistakes,
 ) -> tuple[ResolvedRule, ...]:
     """Every rule that makes sense; mistakes noted for the others.
 
-    ``known``: the names of all attributes, also of those that make no sense; None when nobody knows them.
+    ``known``: the names of all attributes, also of those that make no sense; None when nobody knows them. ``public``:
+    those of which it is not hidden whether they are missing.
     """
     found = []
     for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
         before = len(mistakes.found)
         if mistakes.full:
             break
-        context = _Context(tree, number, rule, mistakes)
+        context = _Context(tree, number, rule, public, mistakes)
         names = rule.change or ()
         context.check_listed(names, dict.fromkeys(names) if known is None else known, ("change",))
         if broken:
@@ -142,6 +154,7 @@ class _Context:
     tree: SyntaxTree
     number: int
     rule: RuleSyntax
+    public: frozenset[str]
     mistakes: Mistakes
 
     def note(self, code: str, key: str | None, message: str, advice: str = "") -> None:
@@ -169,7 +182,10 @@ class _Context:
             return []
         for name in dict.fromkeys(self.rule.change or ()):
             if name in attributes:
-                bound = self._bound(attributes[name])
+                attribute = attributes[name]
+                bound = self._bound(attribute.present if name in self.public else attribute)
+                if bound is not None and name in self.public:
+                    bound = among_present(bound, attribute)
                 if bound is not None:
                     found.append((name, bound))
         return found
@@ -188,18 +204,17 @@ class _Context:
             return None
         if rule.per is not None:
             measured = self._measure(attribute, "per", rule.per)
-            return measured and PerDistance(measured[0], rule.epsilon / measured[1], Fraction(0))
+            growing = measured and PerDistance(measured[0], rule.epsilon / measured[1], Fraction(0))
+            return growing and among_present(growing, attribute)
         if rule.within is None:
             return Constant(rule.epsilon)
         measured = self._measure(attribute, "within", rule.within)
         if measured is None:
             return None
         axis, reach = measured
-        return (
-            PerDistance(axis, rule.epsilon / reach, rule.epsilon)
-            if rule.beyond
-            else Threshold(axis, rule.epsilon, reach)
-        )
+        if rule.beyond:
+            return among_present(PerDistance(axis, rule.epsilon / reach, rule.epsilon), attribute)
+        return among_present(Threshold(axis, rule.epsilon, reach), attribute)
 
     def joint(self, attributes: dict[str, Attribute], known: dict[str, None] | None) -> JointBound | None:
         """What the rule states about several attributes together; None for any other rule."""
@@ -244,7 +259,7 @@ class _Context:
             advice = did_you_mean(columns[0], further) or "further columns are those of an attribute's own file"
             self.mistakes.add("DX146", span, message, advice)
         else:
-            return Partition(block_numbers(further[columns[0]]), self.rule.epsilon)
+            return among_present(Partition(block_numbers(further[columns[0]]), self.rule.epsilon), attribute)
         return None
 
     def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
@@ -258,8 +273,8 @@ class _Context:
         )
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:
-        """The axis and the exact amount along it that a length means for this attribute."""
-        found = measured(attribute, key, length)
+        """The axis and the exact amount along it that a length means for values that this attribute has."""
+        found = measured(attribute.present, key, length)
         if isinstance(found, Misfit):
             self.note(found.code, key, found.message, found.advice)
             return None

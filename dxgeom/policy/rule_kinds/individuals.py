@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, final
 
 from pydantic import Discriminator, Tag
 
+from dxgeom.policy.bounds.among_present import among_present
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.by_individual import ByIndividual
 from dxgeom.policy.rule_kinds.rule_kind import RuleKind, StatedRule, Told
@@ -48,7 +49,7 @@ class IndividualsKind(RuleKind[Individuals]):
             listed = rule.listed(attribute, self.key, given)
             return None if listed is None else ByIndividual(listed)
         try:
-            return ByIndividual(_epsilons_in_column(attribute, given))
+            return among_present(ByIndividual(_epsilons_in_column(attribute, given)), attribute)
         except WrongContent as error:
             rule.note("DX147", str(error), at=(self.key,))
         return None

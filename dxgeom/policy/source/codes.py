@@ -45,6 +45,12 @@ CODES: Final[dict[str, str]] = {
     "DX150": "values that no rule protects: an attribute without a rule",
     "DX151": "values that no rule protects: the near pairs of a rule do not reach all values",
     "DX155": "listed records that no chain of rules joins",
+    # how tables are read
+    "DX160": "a missing value whose name is taken already, or that another rule does not go with",
+    "DX161": "a word for unlisted values on an attribute that can have none",
+    "DX162": "a derived column that cannot be worked out, or makes nothing that the attribute could be",
+    "DX163": "no time zone of that name",
+    "DX164": "columns or a reach of 'nearest' that do not fit the places",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
@@ -58,4 +64,5 @@ CODES: Final[dict[str, str]] = {
     "DX209": "an importance that is not a positive number",
     "DX210": "marginals of more ways than there are columns, or of none",
     "DX215": "a mean or a number of records, where the policy keeps that number private",
+    "DX218": "a mean of values that may be missing",
 }

@@ -113,6 +113,25 @@ def _table(name: str, rows: list[tuple[str, ...]], lines: list[int]) -> CsvTable
     return CsvTable(name, header, tuple(rows[1:]), tuple(lines[1:]))
 
 
+def read_words(folder: Path | None, name: str) -> tuple[str, ...]:
+    """The lines of a text file, by its name relative to ``folder``.
+
+    Raises: Unreadable when it may not or cannot be opened, WrongContent for an empty line, or the same word twice.
+    """
+    words = decoded(read_bytes(inside(folder, name), MAX_DATA_BYTES)).removesuffix("\n").split("\n")
+    words = [word.removesuffix("\r") for word in words]
+    if len(words) > MAX_ROWS:
+        raise WrongContent(f"{name} has more than {MAX_ROWS:,} lines")
+    first: dict[str, int] = {}
+    for line, word in enumerate(words, start=1):
+        if not word.strip():
+            raise WrongContent(f"{name}, line {line}: a word is expected here, found an empty line")
+        if word in first:
+            raise WrongContent(f"{name}, line {line}: the word {shown(word)} is already in line {first[word]}")
+        first[word] = line
+    return tuple(words)
+
+
 def check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
     """Names of values are distinct and not empty. Raises: WrongContent."""
     first: dict[str, int] = {}

@@ -40,6 +40,11 @@ def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
     return number
 
 
+def epsilon_of(value: Any) -> Fraction:
+    """An epsilon, exactly. Raises: PydanticCustomError for what is none."""
+    return _positive(value, _EPSILON)
+
+
 def _length(value: Any) -> Length:
     if isinstance(value, Length):
         return value
@@ -62,14 +67,22 @@ def _day(value: Any) -> date:
 
 
 def _whole_days(value: Any) -> int:
+    return _whole(value, "DX118", "the step is a whole number of days, at least 1")
+
+
+def whole_from_1(value: Any, what: str) -> int:
+    """A whole number of something, at least 1. Raises: PydanticCustomError for anything else."""
+    return _whole(value, "DX109", f"a whole number of {what}, at least 1, is expected here")
+
+
+def _whole(value: Any, code: str, message: str) -> int:
     try:
-        days = _number(value)
+        number = _number(value)
     except PydanticCustomError:
-        days = Fraction(0)
-    if days < 1 or days.denominator != 1:
-        advice = "write a whole number such as 1 or 7"
-        raise wrong_field("DX118", "the step is a whole number of days, at least 1", advice)
-    return int(days)
+        number = Fraction(0)
+    if number < 1 or number.denominator != 1:
+        raise wrong_field(code, message, "write a whole number such as 1 or 7")
+    return int(number)
 
 
 def _names(value: Any) -> tuple[str, ...] | None:
@@ -86,13 +99,19 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 _DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,12})?$"
 _NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": f"^[+-]?{_DIGITS}"})
-_POSITIVE_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": rf"^\+?{_DIGITS}", "exclusiveMinimum": 0})
+EPSILON_SCHEMA: Final[dict[str, Any]] = {
+    "type": ["number", "string"],
+    "pattern": rf"^\+?{_DIGITS}",
+    "exclusiveMinimum": 0,
+}
+"""How editors check an epsilon."""
+_POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
 _NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
-Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(lambda value: _positive(value, _EPSILON)), _POSITIVE_SCHEMA]
+Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]

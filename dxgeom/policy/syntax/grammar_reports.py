@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS, kind_by_key
 from dxgeom.policy.kinds.kind import AnyKind
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
@@ -82,6 +83,8 @@ def _expected(problem: str) -> str:
 def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
     """An example of the very thing that is wrong where there is one, else what may stand in its place."""
     match tagged:
+        case ("universe", "attributes", str(), _, str(key), *_) if key in AttributeKeys.model_fields:
+            return ""
         case ("universe", "attributes", str(), str(tag), _, *_):
             return _kind(tag).example or HERE["attribute"]
         case ("rules", int(), str(key), *_) if key in WRITTEN:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, final
 from pydantic import BaseModel
 
 from dxgeom.errors import Diagnostic
+from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.text import Paths, PolicyText
@@ -114,7 +115,7 @@ class _Writer:
     def _block(self, path: Path, data: Any, indent: str) -> None:
         """The value at a path, on lines of its own where the layout has them, else after what stands before it."""
         if isinstance(data, BaseModel):
-            data = {key: getattr(data, key) for key in type(data).model_fields if key in data.model_fields_set}
+            data = _stated(data)
         if path == ("rules",) and isinstance(data, list | tuple) and data:
             self._say("\n")
             for number, rule in enumerate(data):
@@ -143,7 +144,7 @@ class _Writer:
     def _flow(self, path: Path, data: Any) -> None:
         """The value at a path in brackets, on one line."""
         if isinstance(data, BaseModel):
-            data = {key: getattr(data, key) for key in type(data).model_fields if key in data.model_fields_set}
+            data = _stated(data)
         match data:
             case Mapping():
                 self._begin(path)
@@ -235,6 +236,13 @@ def _decimal(number: Fraction) -> str:
     if len(text) <= _LONGEST_NUMBER or not point:
         return text
     return f"{'-' if number < 0 else ''}{(whole + decimals).lstrip('-0')}e-{len(decimals)}"
+
+
+def _stated(model: BaseModel) -> dict[str, Any]:
+    """The keys that were stated: of an attribute its values first, then where these are from, then the others."""
+    last = [*AttributeKeys.model_fields] if isinstance(model, AttributeKeys) else []
+    known = [key for key in type(model).model_fields if key not in last] + sorted(last, key=lambda key: key != "from")
+    return {key: getattr(model, key) for key in known if key in model.model_fields_set}
 
 
 def _laid_out(path: Path) -> bool:

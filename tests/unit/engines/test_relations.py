@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute, RangeAttribute
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.universe import Universe
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -111,3 +115,29 @@ def test_categories_without_a_word_are_missing() -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.nulls(0))
     with pytest.raises(DataError, match="2 of 2 rows are outside"):
         histogram_of_table(pa.table({"a": column}), WORDS)
+
+
+NOTHING = pa.table({"a": pa.nulls(3), "n": pa.nulls(3), "d": pa.nulls(3)})
+
+
+def parquet_of_nothing(folder: Path) -> Path:
+    pq.write_table(NOTHING, folder / "nothing.parquet")
+    return folder / "nothing.parquet"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda _: NOTHING,
+        lambda _: duckdb.connect().sql("SELECT NULL AS a, NULL AS n, NULL AS d FROM range(3)"),
+        lambda _: duckdb.connect().from_arrow(NOTHING),
+        lambda _: ibis.memtable(NOTHING),
+        parquet_of_nothing,
+    ],
+)
+def test_a_column_that_never_held_a_value_is_missing_in_every_row(made: Any, tmp_path: Path) -> None:
+    days = DateAttribute("d", date(2024, 1, 1), date(2024, 1, 2), 1)
+    numbers = RangeAttribute("n", Fraction(0), Fraction(1), Fraction(1))
+    universe = Universe((*WORDS.attributes, numbers, days))
+    with pytest.raises(DataError, match=r"3 of 3 rows are outside .*\n.*a is missing.*n is missing.*d is missing"):
+        histogram_of_table(made(tmp_path), universe)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from reference.policy_closure import PlainRule, closure
+from reference.policy_closure import PlainAttribute, PlainRule, closure, decimal, optional
 from reference.random_policies import (
     PLACES,
     RELATIVE,
@@ -18,6 +18,7 @@ from reference.random_policies import (
     any_rule,
     compiled,
     crowded,
+    epsilons,
     joint,
     policies,
     same,
@@ -111,12 +112,59 @@ def doubled(rule: PlainRule) -> PlainRule:
 def test_twice_the_epsilons_give_twice_the_distances(folder, policy):
     attributes, rules = policy
     rules = [rule for rule in rules if rule.epsilon is not None or rule.values]
-    one, other = (compiled(attributes, some, folder) for some in (rules, list(map(doubled, rules))))
+    one = compiled(attributes, rules, folder)
+    other = compiled(list(map(twice_as_far_when_missing, attributes)), list(map(doubled, rules)), folder)
     assert same(2 * all_distances(one), all_distances(other))
 
 
+def twice_as_far_when_missing(attribute: PlainAttribute) -> PlainAttribute:
+    if not isinstance(attribute.missing, Fraction):
+        return attribute
+    once, twice = (decimal(factor * attribute.missing) for factor in (1, 2))
+    return replace(attribute, yaml=attribute.yaml.replace(once, twice), missing=2 * attribute.missing)
+
+
 @settings(lawful, max_examples=100)
-@given((policies() | crowded() | joint()).filter(lambda policy: PLACES not in policy[0]))
+@given(policies() | crowded() | joint(), epsilons | st.just("public"), st.data())
+def test_a_missing_value_never_raises_a_distance(folder, policy, missing, data):
+    """Nor does it lower one where it is public, or at half the diameter or more."""
+    attributes, rules = policy
+    plain = [place for place, attribute in enumerate(attributes) if attribute.missing is None]
+    assume(plain and not any(rule.joint for rule in rules))
+    assume(missing != "public" or all(rule.change is not None and not rule.presence for rule in rules))
+    place = data.draw(st.sampled_from(plain))
+    more = [*attributes[:place], optional(attributes[place], missing), *attributes[place + 1 :]]
+    before = all_distances(compiled(attributes, rules, folder))
+    policy_after = compiled(more, rules, folder)
+    after = all_distances(policy_after)
+    last = len(attributes[place].labels)
+    there = [k for k in range(policy_after.universe.record_types) if policy_after.universe.codes(k)[place] != last]
+    there += [policy_after.universe.record_types] * policy_after.universe.presence
+    kept = after[np.ix_(there, there)]
+    assert np.all(kept <= before * (1 + RELATIVE))
+    if missing == "public" or before.max() <= 2 * missing:
+        assert same(kept, before)
+
+
+@settings(lawful, max_examples=100)
+@given(policies() | joint())
+def test_where_it_is_public_whether_a_value_is_missing_nothing_hides_it(folder, policy):
+    found = compiled(*policy, folder)
+    gone = [
+        np.array([found.universe.codes(k)[place] == len(attribute.labels) - 1 for k in range(found.universe.size)])
+        for place, attribute in enumerate(policy[0])
+        if attribute.missing == "public"
+    ]
+    for lacking in gone:
+        assert np.all(np.isinf(all_distances(found)[np.ix_(lacking, ~lacking)]))
+
+
+def without_places(policy: tuple[list[PlainAttribute], list[PlainRule]]) -> bool:
+    return all(attribute.name != PLACES.name for attribute in policy[0])
+
+
+@settings(lawful, max_examples=100)
+@given((policies() | crowded() | joint()).filter(without_places))
 def test_the_triangle_inequality_checker_accepts_every_compiled_metric_without_places(folder, policy):
     """Distances of places are lowered by more than the checker allows for rounding."""
     assert verify_metric(all_distances(compiled(*policy, folder))).size

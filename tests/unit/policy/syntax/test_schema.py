@@ -14,6 +14,7 @@ from ruamel.yaml.error import YAMLError
 
 from dxgeom.errors import PolicyError
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
+from dxgeom.policy.kinds.places import NearestSyntax
 from dxgeom.policy.policy import parse_policy
 from dxgeom.policy.syntax import models as syntax_models
 from dxgeom.policy.syntax.schema import DESCRIPTIONS, policy_schema
@@ -112,6 +113,7 @@ def test_every_key_of_every_model_has_a_sentence_that_editors_show():
     }
     schema = policy_schema()
     kinds = {kind.syntax.__name__: kind.syntax.model_fields for kind in ATTRIBUTE_KINDS if kind is not WORDS}
+    kinds["NearestSyntax"] = NearestSyntax.model_fields
     assert all(field.description for fields in kinds.values() for field in fields.values())
     assert set(schema["$defs"]) | {"PolicySyntax"} == set(DESCRIPTIONS) | set(kinds)
     for part in (schema, *schema["$defs"].values()):

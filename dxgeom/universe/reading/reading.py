@@ -1,0 +1,89 @@
+"""How a row of a table says which record it is, attribute by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, final
+
+from dxgeom.universe.attributes import Attribute, CellType
+from dxgeom.universe.reading.expressions import Expression
+from dxgeom.universe.wording import cell_text
+
+
+@final
+@dataclass(frozen=True)
+class CellReading:
+    """How a row says which value of one attribute it has.
+
+    ``columns``: the columns of the table that say it; ``read_as``: what the attribute is handed; ``unlisted``: the code
+    of rows whose cells are there but name no value, None where these are outside the universe; ``expression``: what is
+    made of the columns first, None where the attribute is handed their cells.
+    """
+
+    columns: tuple[str, ...]
+    read_as: CellType
+    unlisted: int | None = None
+    expression: Expression | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells of a row the attribute is handed."""
+        return len(self.columns) if self.expression is None else 1
+
+    def outside(self, attribute: Attribute, cells: Sequence[str | None]) -> str:
+        """What is wrong with a row whose columns hold these cells, which name no value of the attribute."""
+        if self.expression is None:
+            return attribute.outside(cells)
+        what = " and ".join(f"{name} is {cell_text(cell)}" for name, cell in zip(self.columns, cells, strict=True))
+        made = f"{attribute.name} ({self.expression})"
+        return f"{made}, where {what}: {attribute.accepted(cells[0] or '')}"
+
+    def sentences(self, attribute: Attribute) -> tuple[str, ...]:
+        """What a reader should know of how the attribute is read, where it is not as it stands."""
+        made = () if self.expression is None else (f"'{attribute.name}' is {self.expression}, row by row",)
+        if self.unlisted is None:
+            return made
+        return (*made, f"words that '{attribute.name}' does not list count as '{attribute.labels[self.unlisted]}'")
+
+    @property
+    def digest(self) -> list[Any]:
+        """Ready for JSON; equal digests read every row alike."""
+        made = None if self.expression is None else self.expression.digest
+        return [list(self.columns), self.read_as, self.unlisted, made]
+
+
+@final
+@dataclass(frozen=True)
+class Reading:
+    """How each attribute of a universe is read, in their order; several may be read from one column."""
+
+    attributes: tuple[CellReading, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a table that are read, each once, in the order in which attributes first need them."""
+        return tuple(dict.fromkeys(column for one in self.attributes for column in one.columns))
+
+    @property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """For each attribute, which of the ``columns`` are its own."""
+        place_of = {column: place for place, column in enumerate(self.columns)}
+        return tuple(tuple(place_of[column] for column in one.columns) for one in self.attributes)
+
+    @property
+    def cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each attribute, the places of its cells among all that a row hands over, counted from 0."""
+        ends = list(accumulate((one.cells for one in self.attributes), initial=0))
+        return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
+
+    @property
+    def digest(self) -> list[Any]:
+        """Ready for JSON; equal digests read every table alike, over equal attributes."""
+        return [one.digest for one in self.attributes]
+
+
+def plain_reading(attribute: Attribute) -> CellReading:
+    """An attribute's value stands in its own columns as it is."""
+    return CellReading(attribute.raw_columns, attribute.read_as)
