@@ -28,8 +28,6 @@ def checked(account: Account) -> Account:
             storable(text, what)
     if data_set.budget is not None:
         amount(data_set.budget, "data set's budget")
-    if account.policy is not None:
-        storable(account.policy, "policy's text")
     return account
 
 
@@ -68,7 +66,8 @@ def missing_rows(book: Book, account: Account) -> Iterator[tuple[Table, tuple[Fi
         budget = str(account.budget)
         yield ACCOUNTS, (number, account.policy_name, account.policy_fingerprint, budget, account.currency)
     if account.policy is not None and number not in book.documents:
-        yield POLICIES, (number, account.policy)
+        document = account.policy if isinstance(account.policy, str) else account.policy()
+        yield POLICIES, (number, storable(document, "policy's text"))
 
 
 def _declaration(book: Book, declared: DataSet) -> tuple[Table, tuple[Field, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
@@ -23,7 +24,8 @@ class Account:
     """Whose budget it is: one policy, one budget, for good.
 
     ``currency``: in what spends are counted. ``data_set``: which data it is about. ``policy``: the policy itself as
-    canonical text, for those who ask later what was told; None where it is not at hand. Nothing here comes from data.
+    canonical text, or what gives it, for those who ask later what was told; None where it is not at hand. Nothing here
+    comes from data.
     """
 
     policy_name: str
@@ -31,7 +33,7 @@ class Account:
     budget: Fraction
     currency: str = PURE
     data_set: DataSet = UNNAMED
-    policy: str | None = None
+    policy: str | Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
 
 @final

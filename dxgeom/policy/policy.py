@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from dxgeom.errors import PolicyError, TooLarge
+from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.explain.review import Review, review
@@ -81,6 +82,11 @@ class Policy:
         return self.resolved.budget
 
     @property
+    def data_set(self) -> DataSet:
+        """Which data it is about, as far as it says."""
+        return self.resolved.data_set
+
+    @property
     def rules(self) -> tuple[ResolvedRule, ...]:
         """The rules, in the file's order; the order has no meaning."""
         return self.resolved.rules
@@ -121,7 +127,12 @@ class Policy:
     def compile(self) -> VerifiedMetric:
         """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
         return verify(
-            self.metric, title=self.name, fingerprint=self.fingerprint, budget=self.budget, universe=self.universe
+            self.metric,
+            title=self.name,
+            fingerprint=self.fingerprint,
+            budget=self.budget,
+            universe=self.universe,
+            data_set=self.data_set,
         )
 
     def review(self) -> Review:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from types import NoneType
 from typing import Final, final
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.metrics.checking.dense import DenseMetric
 from dxgeom.metrics.checking.matrix_check import (
     Progress,
@@ -68,7 +70,8 @@ class VerifiedMetric:
 
     ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
-    mean, None for a bare matrix.
+    mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said. ``stated``: gives the
+    text that it was compiled from; None where there is none.
     """
 
     metric: Metric
@@ -77,6 +80,8 @@ class VerifiedMetric:
     fingerprint: str
     budget: Fraction
     universe: Universe | None = None
+    data_set: DataSet = UNNAMED
+    stated: Callable[[], str] | None = field(default=None, repr=False)
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -121,14 +126,23 @@ def require_verified(metric: object) -> None:
 
 
 def verify(
-    metric: Metric, *, title: str, fingerprint: str, budget: Fraction, universe: Universe | None = None
+    metric: Metric,
+    *,
+    title: str,
+    fingerprint: str,
+    budget: Fraction,
+    universe: Universe | None = None,
+    data_set: DataSet = UNNAMED,
+    stated: Callable[[], str] | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
     _require_known(metric)
-    return VerifiedMetric(metric, metric.certificate(), title, fingerprint, budget, universe, _DOOR)
+    return VerifiedMetric(
+        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, door=_DOOR
+    )
 
 
 def _require_known(metric: Metric) -> None:
@@ -167,7 +181,7 @@ def verify_metric(
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
     return VerifiedMetric(
-        metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), universe, _DOOR
+        metric, certificate, title, fingerprint_of(entries, factor), Fraction(budget), universe, door=_DOOR
     )
 
 

@@ -77,6 +77,8 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             title=verified.title,
             fingerprint=verified.fingerprint,
             budget=verified.budget,
+            data_set=verified.data_set,
+            stated=verified.stated,
         )
         for inside in members
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
@@ -25,6 +26,7 @@ from dxgeom.policy.explain.tightening import (
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 
 ONLY_LISTED: Final = (
@@ -68,6 +70,7 @@ class Review:
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
     neighbours: str
+    data_set: str = ""
     missing: tuple[MissingReview, ...] = ()
     read: tuple[str, ...] = ()
 
@@ -115,6 +118,7 @@ class Review:
             self.neighbours,
             ONE_RECORD,
             OBSERVER,
+            *([self.data_set] if self.data_set else []),
             *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
@@ -145,6 +149,7 @@ class Review:
             "neighbours": self.neighbours,
             "assumed": ONE_RECORD,
             "observer": OBSERVER,
+            **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
             **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
             "tightened": [one.as_dict() for one in self.tightened],
@@ -179,22 +184,41 @@ def review(
         budget=plain(policy.budget),
         size=policy.universe.record_types,
         attributes=found,
-        rules=tuple(
-            RuleReview(
-                rule.line,
-                rule.words,
-                sentence(rule, policy.budget),
-                belief(rule, placed, _ceiling(policy.rules), policy.budget),
-                _idle(number, rule, examined),
-                _redundant(number, rule, policy.rules, examined),
-            )
-            for number, rule in enumerate(policy.rules)
-        ),
+        rules=_reviewed(policy, placed, examined),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
+        data_set=_about(policy.data_set),
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
+    )
+
+
+def _about(data_set: DataSet) -> str:
+    """Which data the policy is about, and what adds up with what."""
+    if data_set.name is None:
+        return ""
+    adds = "each edition has other people and the whole budget" if data_set.disjoint else "spends add over editions"
+    cap = "" if data_set.budget is None else f"; under all policies together at most {plain(data_set.budget)} is spent"
+    return f"About {data_set}: policies about it share a ledger, and {adds}{cap}."
+
+
+def _reviewed(
+    policy: ResolvedPolicy,
+    placed: Mapping[str, tuple[Attribute, Metric]],
+    examined: Mapping[str, AttributeExamination],
+) -> tuple[RuleReview, ...]:
+    ceiling = _ceiling(policy.rules)
+    return tuple(
+        RuleReview(
+            rule.line,
+            rule.words,
+            sentence(rule, policy.budget),
+            belief(rule, placed, ceiling, policy.budget),
+            _idle(number, rule, examined),
+            _redundant(number, rule, policy.rules, examined),
+        )
+        for number, rule in enumerate(policy.rules)
     )
 
 

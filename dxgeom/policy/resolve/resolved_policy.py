@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
+from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.policy.resolve.attributes import resolve_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table
 from dxgeom.policy.resolve.missing_values import check_missing_values, missing_rules, public_names
@@ -27,8 +28,9 @@ class ResolvedPolicy:
     """A policy whose every word has a meaning.
 
     ``rules``: those of the file, after those that attributes state about their missing values; ``public``: the
-    attributes of which it is not hidden whether they are missing. ``attribute_spans``: where each attribute's name
-    stands, ``universe_span``: where the universe is; ``document``: the policy as it was written.
+    attributes of which it is not hidden whether they are missing. ``data_set``: which data it is about.
+    ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
+    policy as it was written.
     """
 
     name: str
@@ -37,6 +39,7 @@ class ResolvedPolicy:
     rules: tuple[ResolvedRule, ...]
     budget: Fraction
     unconnected_allowed: bool
+    data_set: DataSet
     attribute_spans: tuple[Span, ...]
     universe_span: Span
     document: PolicySyntax
@@ -85,6 +88,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     rules += resolve_rules(tree, attributes, known, public_names(tree), mistakes)
     check_missing_values(tree, attributes, mistakes)
     reading = stated_reading(tree, attributes, mistakes)
+    data_set = _data_set(tree, mistakes)
     if mistakes:
         return None
     document = tree.document
@@ -100,11 +104,24 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         rules=rules,
         budget=document.budget,
         unconnected_allowed=document.unconnected == "allow",
+        data_set=data_set,
         attribute_spans=tuple(_span_of(tree, name) for name in attributes),
         universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
         document=document,
         public=public_names(tree),
     )
+
+
+def _data_set(tree: SyntaxTree, mistakes: Mistakes) -> DataSet:
+    """Which data the policy says that it is about. No part of the fingerprint: a new edition is no new policy."""
+    stated = tree.document.dataset
+    if stated is None:
+        return UNNAMED
+    if stated.people is not None and stated.edition is None:
+        advice = "name the edition, as in 'edition: 2026'; who is in it is in no other"
+        mistakes.add("DX107", tree.key_span("dataset", "people"), "people: disjoint needs an edition", advice)
+        return UNNAMED
+    return DataSet(stated.name, stated.edition, stated.people is not None, stated.budget)
 
 
 def _span_of(tree: SyntaxTree, name: str) -> Span:

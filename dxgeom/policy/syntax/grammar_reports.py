@@ -17,6 +17,7 @@ from dxgeom.policy.syntax.models import (
     HERE,
     LATER,
     WRITTEN,
+    DatasetSyntax,
     PolicySyntax,
     RuleSyntax,
     SecretsSyntax,
@@ -89,8 +90,8 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return _kind(tag).example or HERE["attribute"]
         case ("rules", int(), str(key), *_) if key in WRITTEN:
             return WRITTEN[key]
-        case ("universe",):
-            return HERE["universe"]
+        case (("universe" | "dataset") as part,):
+            return HERE[str(part)]
         case _:
             return HERE[_place(path)]
 
@@ -101,8 +102,8 @@ def _place(path: Path) -> str:
             return "rule"
         case ("universe", "attributes", str(), *_):
             return "attribute"
-        case ("universe", *_):
-            return "universe" if len(path) > 1 else "policy"
+        case (("universe" | "dataset") as part, _, *_):
+            return str(part)
         case _:
             return "policy"
 
@@ -114,6 +115,8 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
             model = _kind(tag).syntax
         case ("universe", _):
             model = UniverseSyntax
+        case ("dataset", _):
+            model = DatasetSyntax
         case ("rules", int(), "secrets", _):
             model = SecretsSyntax
         case ("rules", int(), *_):

@@ -97,6 +97,18 @@ else:
 
 
 @final
+class DatasetSyntax(BaseModel):
+    """Which data the policy is about; that disjoint people come with an edition is checked with its meaning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    edition: str | None = None
+    people: Literal["disjoint"] | None = None
+    budget: Positive | None = None
+
+
+@final
 class PolicySyntax(BaseModel):
     """A whole policy file."""
 
@@ -107,6 +119,7 @@ class PolicySyntax(BaseModel):
     universe: UniverseSyntax
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
+    dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
 
@@ -123,7 +136,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, universe, rules, budget, unconnected",
+    "policy": "a policy has: policy, about, universe, rules, budget, dataset, unconnected",
+    "dataset": "a dataset has: name, and perhaps edition, people: disjoint, budget",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",
     "rule": f"{SELECTS}; {BOUNDS}",

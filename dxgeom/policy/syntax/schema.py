@@ -26,7 +26,15 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
         "a rule more can only protect more.",
         "budget": "All releases together may spend this multiple of the metric.",
+        "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
+    },
+    "DatasetSyntax": {
+        "": "Dataset: which data the policy is about.",
+        "name": "The same for all policies and editions that are about the same people.",
+        "edition": "Which version of the data. Spends add up across editions.",
+        "people": "'disjoint': nobody is in two editions, so each has the whole budget.",
+        "budget": "All releases together, under whatever policies, may spend this much.",
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",

@@ -205,13 +205,20 @@ anything = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(leaves, inner, max_size=3), max_leaves=8
 )
 KEYS = ["policy", "about", "universe", "attributes", "rules", "change", "epsilon", "per", "values", "budget"]
+KEYS += ["dataset", "name", "edition", "people"]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), anything), st.sampled_from(KEYS[3:]), anything)
 def test_no_data_whatever_gives_another_error_than_its_mistakes(data, key, value):
     below = {"rules": [{"change": "native", "epsilon": 1, key: value}]}
-    for stated in (data, {**CLINIC, **data}, {**CLINIC, **below}, {**CLINIC, "universe": {"attributes": {"a": value}}}):
+    for stated in (
+        data,
+        {**CLINIC, **data},
+        {**CLINIC, **below},
+        {**CLINIC, "universe": {"attributes": {"a": value}}},
+        {**CLINIC, "dataset": {"name": "v", key: value}},
+    ):
         try:
             policy = dx.Policy.from_dict(stated)
         except PolicyError as error:

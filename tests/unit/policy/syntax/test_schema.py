@@ -55,6 +55,8 @@ def test_every_example_is_valid_whichever_yaml_the_editor_speaks(path, version):
         "policy: p\nabout: x\nuniverse: {attributes: {a: {bins: [0, 1, 2]}}}\n"
         "rules: [{change: a, values: {'[0, 1)': 1}}]\nunconnected: allow",
         "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{presence: true, epsilon: 1}]",
+        "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, epsilon: 1}]\n"
+        "dataset: {name: 7, edition: 2026, people: disjoint, budget: 0.5}",
         "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{presence: 'true', epsilon: 1}]",
         "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, individuals: {x: 1}, otherwise: '2'}]",
     ],
