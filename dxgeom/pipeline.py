@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.arguments import require
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.choose import plan
-from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import Release

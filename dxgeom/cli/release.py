@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from dxgeom.cli.agreeing import (
+    Agreement,
+    ConsistentOption,
+    IntegersOption,
+    NonnegativeOption,
+)
 from dxgeom.cli.planning import planned
 from dxgeom.cli.showing import kept_safe, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
@@ -30,7 +36,7 @@ from dxgeom.cli.terminal.options import (
 from dxgeom.cli.terminal.printing import json_lines, print_json
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
 
@@ -107,6 +113,9 @@ def release(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
+    consistent: ConsistentOption = False,
+    nonnegative: NonnegativeOption = False,
+    integers: IntegersOption = False,
     purpose: PurposeOption = "",
     key: IdOption = None,
     written: OutputOption = None,
@@ -127,40 +136,38 @@ def release(
         --ledger privacy.db --spend 0.25
     """
     queries, data, book = _files(data, queries, ledger, key, rehearse)
+    agreement = Agreement(consistent, nonnegative, integers)
     with refusals(output):
-        chosen = planned(
-            policy,
-            queries,
-            records,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-        )
+        options = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        chosen = planned(policy, queries, records, errors=errors_of(error), **options)
         amount = _amount(chosen, spend, level)
+        agreement.check(chosen)
         reading: dict[str, Any] = {"count_column": count_column, "outside": "drop" if drop_outside else "refuse"}
         with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
             if book is None:
                 released = chosen.rehearse(spend=amount, records=records)
             else:
                 released = chosen.release(str(data), ledger=str(book), spend=amount, purpose=purpose, id=key, **reading)
-            _show(released, level, output, write, publish)
+            _show(released, agreement, level, output, write, publish)
 
 
 def _show(
     released: Release[LinearAnswers],
+    agreement: Agreement,
     level: float,
     output: Format,
-    write: Callable[[str], None],
-    publish: Callable[[str], None],
+    write: Callable[[str], None] | None,
+    publish: Callable[[str], None] | None,
 ) -> None:
     with kept_safe(released):
-        write(json_lines(released.as_dict(level)))
-        publish(json_lines(released.public_dict(level)))
+        if write is not None:
+            write(json_lines({**released.as_dict(level), **agreement.as_document(released)}))
+        if publish is not None:
+            publish(json_lines({**released.public_dict(level), **agreement.as_document(released)}))
         if output is Format.json:
-            print_json(released.as_dict(level))
+            print_json({**released.as_dict(level), **agreement.as_document(released)})
         else:
-            print_release(released, level)
+            print_release(released, agreement, level)
 
 
 def _files(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dxgeom.cli.agreeing import Agreement
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_error, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.release import Release
 
 REHEARSAL = "REHEARSAL"
@@ -62,14 +63,16 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
         signal.signal(hangup, before)
 
 
-def print_release(released: Release[LinearAnswers], level: float) -> None:
+def print_release(released: Release[LinearAnswers], agreement: Agreement, level: float) -> None:
     """The release as text; of a rehearsal every line says so."""
     if not released.rehearsal:
         _print(released, level)
+        agreement.print(released)
         return
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
         _print(released, level)
+        agreement.print(released)
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
@@ -84,13 +87,15 @@ def _print(released: Release[LinearAnswers], level: float) -> None:
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    worst = int(released.biases.argmax())
-    bias = f"bias       at most {brief(released.biases[worst])} ('{released.names[worst]}'), within the error bars"
+    changed = released.answer.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
+            *(f"bias       {said}" for said in released.answer.bars.in_words()),
             *_account(released),
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe.attributes import OUTSIDE, Attribute, NumericAttribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown

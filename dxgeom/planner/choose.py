@@ -83,7 +83,7 @@ def plan(
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
-    return Plan(metric, queries, wanted, chosen, tuple(results), shared.lower_bound())
+    return Plan(metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:

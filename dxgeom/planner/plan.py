@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answer_once import checked_order, release_as
+from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
-from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.release import Release
@@ -37,6 +37,7 @@ class Plan:
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
+    ``records``: their public number, where it was stated.
     ``lower_bound``: of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the
     metric for every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1. Answers to changed queries,
     with a known bias, may have one: their loss is the worst over all data of the stated number of records, each
@@ -49,6 +50,7 @@ class Plan:
     mechanism: AdditiveMechanism
     candidates: tuple[CandidateResult, ...]
     lower_bound: float
+    records: int | None = None
 
     @property
     def predicted_mse(self) -> float:
@@ -69,8 +71,18 @@ class Plan:
 
     @property
     def biases(self) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise, at any spend; 0 unless queries were changed."""
-        return self.mechanism.biases
+        """(K,): how far each answer can be off apart from its noise, at any spend, by what values stand for and by
+        changed queries; infinite where that grows with a number of records that was not stated."""
+        return self.bars().biases
+
+    @property
+    def rounding_biases(self) -> NDArray[np.float64]:
+        """(K,): the part of :attr:`biases` that is there because values stand for many numbers."""
+        return self.bars().rounding
+
+    def bars(self, spend: Fraction = Fraction(1), records: int | None = None) -> ErrorBars:
+        """What is known of the answers' errors at a spend."""
+        return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
 
     @property
     def bound_in_words(self) -> str:
@@ -87,12 +99,18 @@ class Plan:
         """What is to be known about a bias, in one sentence; None without one."""
         if self.mechanism.change is None:
             return None
-        worst = int(np.argmax(self.biases))
+        biases = self.mechanism.biases
+        worst = int(np.argmax(biases))
         return (
             f"answers are to changed queries: with {self.mechanism.change.records:,} records none is further off than "
-            f"{self.biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
+            f"{biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
             "such data"
         )
+
+    @property
+    def biases_in_words(self) -> list[str]:
+        """What is to be known beside noise, in plain sentences."""
+        return [*([] if self.bias_in_words is None else [self.bias_in_words]), *self.bars().in_words()]
 
     @property
     def least_spend(self) -> Fraction:
@@ -100,7 +118,7 @@ class Plan:
 
         Raises: UnsupportedCombination when none were, or rounding to the lattice alone exceeds one.
         """
-        return self.objective.least_spend(self.mechanism)
+        return self.objective.least_spend(self.mechanism, self.bars().rounding)
 
     @property
     def ordinary(self) -> CandidateResult:
@@ -128,12 +146,14 @@ class Plan:
         return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where queries were changed."""
-        return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
+        """(K,): root mean squared error of each answer, at its worst over all data; what rounding of values adds for
+        each record is left out where their number was not stated."""
+        return self.bars(exact_amount(spend, "spend")).rmse
 
     def half_widths(self, level: float = 0.95, spend: Amount = 1, records: int | None = None) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``."""
-        return half_widths(self.mechanism, level, exact_amount(spend, "spend"), records)
+        """(K,): each answer's error is at most this with probability *at least* ``level``; infinite where rounding of
+        values moves an answer for each of a number of records that was not stated."""
+        return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
     def release(
         self,
@@ -225,7 +245,7 @@ class Plan:
                     "name": name,
                     "unit": measure,
                     "rmse": float(error),
-                    "bias": float(bias),
+                    "bias": bias,
                     "lattice_step": str(step),
                     "weight_error": str(weight_error),
                 }
@@ -233,13 +253,13 @@ class Plan:
                     queries.names,
                     self.queries.measures or (None,) * self.queries.count,
                     self.rmse(),
-                    self.biases,
+                    self.bars().bias_of_each(),
                     queries.steps,
                     queries.weight_errors,
                     strict=True,
                 )
             ],
-            "records": None if self.mechanism.change is None else self.mechanism.change.records,
+            "records": self.records,
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -260,7 +280,7 @@ class Plan:
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        return [head, *table, *([] if self.bias_in_words is None else [self.bias_in_words]), *foot]
+        return [head, *table, *self.biases_in_words, *foot]
 
     def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers
-from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 
@@ -67,16 +67,19 @@ class Release(Generic[Answer]):
 
     @property
     def biases(self: Release[LinearAnswers]) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
+        """(K,): how far each answer can be off apart from its noise: by what values stand for, and by changed queries;
+        infinite where that grows with a private number of records."""
         return self.answer.biases
 
-    def half_widths(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return self.answer.half_widths(level)
+    def half_widths(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` all are at once."""
+        return self.answer.half_widths(level, joint=joint)
 
-    def intervals(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        return self.answer.intervals(level)
+    def intervals(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
+        ``joint`` all do at once."""
+        return self.answer.intervals(level, joint=joint)
 
     def consistent(
         self: Release[LinearAnswers],

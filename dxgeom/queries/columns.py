@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -14,13 +14,38 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, plac
 from dxgeom.queries.weights import TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable, tabulated
+from dxgeom.universe.weight_table import WeightTable, products, tabulated
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
+
+EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
+"""Weight 1 for every record."""
+
+
+@final
+@dataclass(frozen=True)
+class SummedNumbers:
+    """A column's numbers as they are added up: integer weights over one unit.
+
+    ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
+    its numbers were clamped to ends that are not the true ones.
+    """
+
+    weights: WeightTable
+    unit: Fraction
+    spread: WeightTable
+    spread_unit: Fraction
+    clamped: tuple[str, ...]
+
+    def rounding(self, chosen: WeightTable) -> ValueRounding:
+        """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
+        _, most = products(self.spread, chosen).extremes
+        return ValueRounding(int(most[0]) * self.spread_unit, clamped=self.clamped)
 
 
 @final
@@ -51,7 +76,7 @@ class ColumnReader:
     def where(self, node: Mapping) -> WeightTable | None:
         """The query's own condition; weight 1 everywhere when it states none."""
         stated = node.entry("where")
-        return self.condition(stated[1]) if stated else tabulated((), np.ones(1, dtype=np.int64))
+        return self.condition(stated[1]) if stated else EVERYBODY
 
     def column(self, node: Node) -> tuple[int, Column] | None:
         """A column, and the place of the attribute that has it."""
@@ -67,8 +92,8 @@ class ColumnReader:
             self.note("DX201", node.span, error.message, error.advice)
             return None
 
-    def numbers(self, node: Node) -> tuple[WeightTable, Fraction] | None:
-        """A column's numbers as integer weights over one unit; a missing one adds nothing."""
+    def numbers(self, node: Node) -> SummedNumbers | None:
+        """A column's numbers as they are added up; a missing one adds nothing."""
         found = self.column(node)
         if found is None:
             return None
@@ -77,12 +102,16 @@ class ColumnReader:
             self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up")
             return None
         try:
-            integers, unit = integers_over_unit(column.numbers)
+            integers, unit = integers_over_unit(column.added_up)
+            spread, spread_unit = integers_over_unit(column.half_widths)
         except TooFine as error:
             self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
             return None
+        cells = column.stands_for
+        clamped = (column.name,) if cells is not None and cells.raw.clamped and cells.raw.true_ends is None else ()
         nothing = np.zeros(int(column.missing), dtype=np.int64)
-        return along(self.universe, axis, np.append(integers, nothing)[None]), unit
+        weights, spreads = (along(self.universe, axis, np.append(each, nothing)[None]) for each in (integers, spread))
+        return SummedNumbers(weights, unit, spreads, spread_unit, clamped)
 
     def may_be_missing(self, node: Node) -> bool:
         """Whether a column that exists may lack a value."""

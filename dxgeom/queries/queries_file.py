@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from types import NoneType
 from typing import Any, Final
 
@@ -15,14 +16,15 @@ from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
-from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.columns import EVERYBODY, ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import MOST_WEIGHTS
+from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable
 from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -111,7 +113,31 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
         None if alike else importance,
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
+        _rounding(workloads),
     )
+
+
+def _rounding(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
+    """What rounding of values does to each answer; a sum over some records is told which answer counts them, if any."""
+    counts: dict[tuple[object, ...], int] = {}
+    found: list[ValueRounding] = []
+    for workload in workloads:
+        (first, *others) = workload.tables
+        if workload.rounding is None and not others and len(first.queries) == 1 and workload.units[0] == 1:
+            counts.setdefault(_who_counts(first), len(found))
+        found += [workload.rounding or ValueRounding()] * len(workload.names)
+    at = 0
+    for workload in workloads:
+        if workload.counted is not None and found[at].per_record:
+            counting = counts.get(_who_counts(workload.counted), counts.get(_who_counts(EVERYBODY)))
+            found[at] = replace(found[at], counted_by=counting)
+        at += len(workload.names)
+    return tuple(found) if any(one != ValueRounding() for one in found) else ()
+
+
+def _who_counts(table: WeightTable) -> tuple[object, ...]:
+    """What two tables have in common that count the same records."""
+    return table.axes, *(one.tobytes() for one in table.classes), table.weights.tobytes()
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

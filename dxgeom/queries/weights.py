@@ -11,6 +11,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 
@@ -28,6 +29,8 @@ class AskedQueries:
     """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
 
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
+    ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer;
+    ``counted``: the table whose count is that of the records meant.
     """
 
     names: tuple[str, ...]
@@ -36,6 +39,8 @@ class AskedQueries:
     importance: Fraction = Fraction(1)
     measure: str = RECORDS
     error: Fraction | None = None
+    rounding: ValueRounding | None = None
+    counted: WeightTable | None = None
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

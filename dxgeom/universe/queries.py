@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
@@ -17,6 +17,7 @@ from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe import workloads
 from dxgeom.universe.decimals import exact_row
+from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
@@ -48,7 +49,8 @@ class LinearQueries:
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
-    may have, None where none was asked for.
+    may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
+    whose values were rounded; left out, none is.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class LinearQueries:
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
     measures: tuple[str, ...] = field(default=(), repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
+    rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):
@@ -79,6 +82,7 @@ class LinearQueries:
             _require(positive, "importance is one positive number per query")
         _require(len(self.measures) in (0, self.count), "every query has one measure, or none has")
         _require(len(self.errors) in (0, self.count), "every query has one wanted error or None, or none has")
+        _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
             require_nothing_for_absence(self.numerators, absent)
@@ -197,6 +201,7 @@ class LinearQueries:
             importance if any(part.importance for part in parts) else None,
             tuple(one for part in parts for one in part.measures or (RECORDS,) * part.count),
             tuple(one for part in parts for one in part.errors or (None,) * part.count),
+            stacked_rounding([part.each_rounding for part in parts]),
         )
 
     def only(self, places: Sequence[int]) -> LinearQueries:
@@ -209,6 +214,7 @@ class LinearQueries:
             self.universe,
             self.records,
             measures=tuple(self.measures[place] for place in kept) if self.measures else (),
+            rounding=tuple(replace(self.rounding[place], counted_by=None) for place in kept) if self.rounding else (),
         )
 
     @property
@@ -229,6 +235,11 @@ class LinearQueries:
     def tables(self) -> WeightTables:
         """The numerators as tables."""
         return tables_of_matrix(self.weights) if isinstance(self.weights, np.ndarray) else self.weights
+
+    @property
+    def each_rounding(self) -> tuple[ValueRounding, ...]:
+        """(K,): how far each answer can be from one about raw numbers."""
+        return self.rounding or (ValueRounding(),) * self.count
 
     @property
     def count(self) -> int:
@@ -267,6 +278,8 @@ class LinearQueries:
         digest.update(self.tables.digest.encode())
         if len(self.by_measure) > 1 or any(self.errors):
             digest.update(repr((self.measures, self.errors)).encode())
+        if any(one != ValueRounding() for one in self.rounding):
+            digest.update(repr(self.rounding).encode())
         return digest.hexdigest()
 
 

@@ -19,15 +19,15 @@ def check_new(target: Path) -> None:
 
 
 @contextmanager
-def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str], None]]:
+def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str], None] | None]:
     """A new file, begun at once and empty, so that what forbids writing it is found out before anything is paid for.
 
-    What is yielded writes it, once; without a target it writes nothing. A file that was not written whole is taken
+    What is yielded writes it, once; None without a target. A file that was not written whole is taken
     away. ``mode``: who may read and write it, as far as the umask allows.
     Raises: DataError when it cannot be begun; OSError from the writing.
     """
     if target is None:
-        yield lambda text: None
+        yield None
         return
     check_new(target)
     with file_errors(target, "written"):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 from dxgeom.ledger.history import read_answer, read_ledger
-from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 
 POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")
 ROWS = [f"{'MF'[k % 2]},{('Yes', 'No')[k % 3 == 0]},{('above', 'below')[k % 5 == 0]} 18" for k in range(60)]
