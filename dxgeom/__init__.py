@@ -13,6 +13,7 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom import (
         audit as audit,
+        disclosure as disclosure,
         errors as errors,
         geometry as geometry,
         ledger as ledger,

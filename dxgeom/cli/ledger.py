@@ -6,6 +6,7 @@ import typer
 
 from dxgeom.cli.ledgers.migrate import migrate
 from dxgeom.cli.ledgers.show import show
+from dxgeom.cli.ledgers.told import told
 from dxgeom.cli.ledgers.verify import verify
 
 ledger = typer.Typer(
@@ -20,4 +21,5 @@ def _ledgers() -> None:
 
 ledger.command()(show)
 ledger.command()(verify)
+ledger.command()(told)
 ledger.command()(migrate)

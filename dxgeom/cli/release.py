@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -15,7 +16,9 @@ from dxgeom.cli.agreeing import (
     NonnegativeOption,
 )
 from dxgeom.cli.planning import planned
+from dxgeom.cli.showing import kept_safe, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
@@ -26,14 +29,12 @@ from dxgeom.cli.terminal.options import (
     ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
-    QueriesFile,
     RecordsOption,
     data_set_of,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
-from dxgeom.universe.columns import plain
+from dxgeom.cli.terminal.printing import json_lines, print_json
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -48,10 +49,18 @@ def _ledger_file(text: str) -> Path:
 
 
 DataFile: TypeAlias = Annotated[
-    Path, typer.Argument(help="The table: .csv, .tsv (also .gz) or .parquet, one row per record.", metavar="DATA")
+    Path | None,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz) or .parquet, one row per record; left out when rehearsing.",
+        metavar="DATA",
+    ),
+]
+OptionalQueriesFile: TypeAlias = Annotated[
+    Path | None, typer.Argument(help="The queries file (YAML).", metavar="QUERIES")
 ]
 LedgerOption: TypeAlias = Annotated[
-    Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
+    Path | None,
+    typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none."),
 ]
 SpendOption: TypeAlias = Annotated[
     Fraction | None,
@@ -79,11 +88,32 @@ DropOutsideOption: TypeAlias = Annotated[
 ]
 
 
+IdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
+]
+OutputOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
+]
+PublicOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--public", metavar="FILE", help="Write it to this new file, too, without what only the curator may see."
+    ),
+]
+RehearseOption: TypeAlias = Annotated[
+    bool, typer.Option("--rehearse", help="Do all of it on made-up records: DATA and --ledger are left out.")
+]
+PurposeOption: TypeAlias = Annotated[
+    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
+]
+
+
 def release(
     policy: PolicyFile,
-    data: DataFile,
-    queries: QueriesFile,
-    ledger: LedgerOption,
+    data: DataFile = None,
+    queries: OptionalQueriesFile = None,
+    ledger: LedgerOption = None,
     spend: SpendOption = None,
     dataset: DatasetOption = None,
     count_column: CountColumnOption = None,
@@ -97,36 +127,79 @@ def release(
     consistent: ConsistentOption = False,
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
-    purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
+    purpose: PurposeOption = "",
+    key: IdOption = None,
+    written: OutputOption = None,
+    public: PublicOption = None,
+    rehearse: RehearseOption = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
     Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
-    budget does not allow changes nothing.
+    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: a full disk, a
+    closed pipe or a lost terminal costs nothing, 'dxgeom ledger show' shows them again.
 
     \b
     Example:
+      dxgeom release policies/adult/policy.yaml policies/adult/queries.yaml --rehearse --spend 0.25
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
     """
+    queries, data, book = _files(data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers)
     with refusals(output):
-        chosen = planned(
-            policy,
-            queries,
-            records,
-            dataset,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-        )
+        options = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        chosen = planned(policy, queries, records, dataset, errors=errors_of(error), **options)
         amount = _amount(chosen, spend, level)
         agreement.check(chosen)
         reading: dict[str, Any] = {"count_column": count_column, "outside": "drop" if drop_outside else "refuse"}
-        released = chosen.release(str(data), ledger=str(ledger), spend=amount, purpose=purpose, **reading)
-        _print(released, agreement, level, ledger, output)
+        with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
+            if book is None:
+                released = chosen.rehearse(spend=amount, records=records)
+            else:
+                released = chosen.release(str(data), ledger=str(book), spend=amount, purpose=purpose, id=key, **reading)
+            _show(released, agreement, level, output, write, publish)
+
+
+def _show(
+    released: Release[LinearAnswers],
+    agreement: Agreement,
+    level: float,
+    output: Format,
+    write: Callable[[str], None] | None,
+    publish: Callable[[str], None] | None,
+) -> None:
+    with kept_safe(released):
+        if write is not None:
+            write(json_lines({**released.as_dict(level), **agreement.as_document(released)}))
+        if publish is not None:
+            publish(json_lines({**released.public_dict(level), **agreement.as_document(released)}))
+        if output is Format.json:
+            print_json({**released.as_dict(level), **agreement.as_document(released)})
+        else:
+            print_release(released, agreement, level)
+
+
+def _files(
+    data: Path | None, queries: Path | None, ledger: Path | None, key: str | None, rehearse: bool
+) -> tuple[Path, Path | None, Path | None]:
+    """The queries file, the data, and the ledger; a rehearsal has no data and no ledger.
+
+    Raises: typer.BadParameter.
+    """
+    if rehearse:
+        if key is not None:
+            raise typer.BadParameter("a rehearsal is not kept, so it has no name; leave it out", param_hint="--id")
+        # Without data the queries file comes second.
+        asked = data if queries is None else queries
+        if asked is None:
+            raise typer.BadParameter("name the queries file", param_hint="QUERIES")
+        return asked, None, None
+    if data is None or queries is None or ledger is None:
+        missing = "DATA" if data is None else "QUERIES" if queries is None else "--ledger"
+        raise typer.BadParameter("is missing; only a rehearsal goes without data and ledger", param_hint=missing)
+    return queries, data, ledger
 
 
 def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
@@ -137,35 +210,3 @@ def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
     # A level that no error bar can be computed for must not come to light when the budget is already spent.
     plan.half_widths(level, amount)
     return amount
-
-
-def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:
-    if output is Format.json:
-        print_json({**released.as_dict(level), **agreement.as_document(released)})
-        return
-    dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
-    print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
-    widths = released.half_widths(level)
-    rows = [
-        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
-        for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
-    ]
-    print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    changed = released.answer.mechanism.biases
-    worst = int(changed.argmax())
-    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
-    print_lines(
-        [
-            "",
-            f"mechanism  {released.mechanism.name}",
-            *([] if released.answer.mechanism.change is None else [bias]),
-            *(f"bias       {said}" for said in released.answer.bars.in_words()),
-            f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
-            f"{plain(released.mechanism.account.budget)}",
-            f"ledger     {ledger}",
-            *(f"warning    {said}" for said in (released.booking and released.booking.warning,) if said),
-            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
-        ]
-    )
-    agreement.print(released)

@@ -200,7 +200,7 @@ def _released(plan: dx.Plan, name: str, prints: Record, key: str) -> Record:
         "entries": [entry.plan_fingerprint for entry in entries],
     }
     return {
-        "release": _without(release.as_dict(), "time", "plan_fingerprint"),
+        "release": _without(release.as_dict(), "time", "plan_fingerprint", "ledger"),
         "release at another spend": _without(small.as_dict(), "time", "plan_fingerprint"),
         "agreeing": _without(agreeing, "plan_fingerprint"),
         "ledger": {

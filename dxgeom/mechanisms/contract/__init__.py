@@ -21,10 +21,21 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
     from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism as HistogramMechanism
+    from dxgeom.mechanisms.contract.kept_answers import (
+        fraction_bytes as fraction_bytes,
+        kept_numbers as kept_numbers,
+        recalled_numbers as recalled_numbers,
+    )
     from dxgeom.mechanisms.contract.mechanism import (
         Mechanism as Mechanism,
         account_of as account_of,
         digest_of as digest_of,
+    )
+    from dxgeom.mechanisms.contract.parts import (
+        kept_by as kept_by,
+        recalled_by as recalled_by,
+        require_alike as require_alike,
+        require_fixed as require_fixed,
     )
     from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism as SecretMechanism
     from dxgeom.mechanisms.contract.shares import (

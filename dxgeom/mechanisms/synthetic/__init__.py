@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model as by_graphical_model
     from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable as NoisyTable, estimate as estimate
     from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
+    from dxgeom.mechanisms.synthetic.kept_histograms import (
+        histogram_bytes as histogram_bytes,
+        kept_histogram as kept_histogram,
+        recalled_histogram as recalled_histogram,
+    )
     from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once
     from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
     from dxgeom.mechanisms.synthetic.synthetic import (

@@ -74,7 +74,7 @@ class Review:
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
     neighbours: str
-    data_set: str
+    data_set: str = ""
     missing: tuple[MissingReview, ...] = ()
     read: tuple[str, ...] = ()
 
@@ -188,30 +188,13 @@ def review(
         budget=plain(policy.budget),
         size=policy.universe.record_types,
         attributes=found,
-        rules=tuple(_rule_review(number, policy, placed, examined) for number in range(len(policy.rules))),
+        rules=_reviewed(policy, placed, examined),
         certificate=verified.certificate,
         unprotected=tuple(map(str, unprotected)),
         neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
         data_set=_about(policy.data_set),
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
-    )
-
-
-def _rule_review(
-    number: int,
-    policy: ResolvedPolicy,
-    placed: Mapping[str, tuple[Attribute, Metric]],
-    examined: Mapping[str, AttributeExamination],
-) -> RuleReview:
-    rule = policy.rules[number]
-    return RuleReview(
-        rule.line,
-        rule.words,
-        sentence(rule, policy.budget),
-        belief(rule, placed, _ceiling(policy.rules), policy.budget),
-        _idle(number, rule, examined),
-        _redundant(number, rule, policy.rules, examined),
     )
 
 
@@ -222,6 +205,25 @@ def _about(data_set: DataSet) -> str:
     adds = "each edition has other people and the whole budget" if data_set.disjoint else "spends add over editions"
     cap = "" if data_set.budget is None else f"; under all policies together at most {plain(data_set.budget)} is spent"
     return f"About {data_set}: policies about it share a ledger, and {adds}{cap}."
+
+
+def _reviewed(
+    policy: ResolvedPolicy,
+    placed: Mapping[str, tuple[Attribute, Metric]],
+    examined: Mapping[str, AttributeExamination],
+) -> tuple[RuleReview, ...]:
+    ceiling = _ceiling(policy.rules)
+    return tuple(
+        RuleReview(
+            rule.line,
+            rule.words,
+            sentence(rule, policy.budget),
+            belief(rule, placed, ceiling, policy.budget),
+            _idle(number, rule, examined),
+            _redundant(number, rule, policy.rules, examined),
+        )
+        for number, rule in enumerate(policy.rules)
+    )
 
 
 def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:

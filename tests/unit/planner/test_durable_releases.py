@@ -93,6 +93,8 @@ def test_what_is_stored_is_what_is_shown(tmp_path, plan):
     stored = json.loads(read_answer(place, 1))
     assert stored.pop("kept") == [str(value) for value in released.exact_values]
     assert stored == {key: told for key, told in json.loads(released.to_json()).items() if key != "ledger"}
+    history = read_ledger(place)
+    assert history.answers[1].size <= history.entries[0].reserved < 5 * history.answers[1].size
 
 
 def test_the_public_form_has_nothing_that_only_the_curator_may_see(tmp_path):

@@ -1,0 +1,217 @@
+"""What all releases so far, under whatever policies, may have told about one policy's pairs of records.
+
+Definition: let b_k bin raw rows under release k's policy, s_k its spend and d_k its metric. About raw rows r and r' was
+told at most T(r, r') = Σ_k s_k·d_k(b_k r, b_k r'): the odds of all answers together change by at most e^T. About
+records i and j of the policy that is asked about: the supremum over raw rows r in i and r' in j; columns that it lacks
+are free. Rows are those that all these policies have in their universes, or count as absent: others were refused, or
+their number was told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from dxgeom.disclosure.contributions import Spread, contributions, spread
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.ledger.history import History
+from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.columns import plain
+from dxgeom.universe.wording import shown
+
+_DIGITS: Final = 4
+_ROUNDING: Final = 1e-9
+"""Relative: compiled distances are rounded down, by less than this in all."""
+
+
+@final
+@dataclass(frozen=True)
+class ToldOfAttribute:
+    """About records that the policy tells apart by one attribute only.
+
+    ``told``: *rounded up*; ∞ where it may have been told exactly. ``pair``: two values of which so much was told, None
+    where there are too many values to name the worst ones. ``allowed``: what the policy's whole budget would tell of
+    that pair. ``lines``: where the policy's rules stand that bound it, as a path.
+    """
+
+    name: str
+    told: float
+    pair: tuple[str, str] | None
+    allowed: float | None
+    lines: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Told:
+    """What a ledger's releases may have told about a policy's pairs.
+
+    ``spends``: what was spent under each policy, by name. ``exact``: all of them have the records of the policy that is
+    asked about, so that the figures are the suprema, up to rounding; else they are bounds from above, by attribute.
+    ``hidden``: what is in them because a record of the policy stands for many raw rows, which others tell apart.
+    ``of_any``: about any two records. ``of_presence``: about whether somebody has a record; None where the policy does
+    not hide that.
+    """
+
+    policy: str
+    spends: tuple[tuple[str, Fraction], ...]
+    exact: bool
+    attributes: tuple[ToldOfAttribute, ...]
+    hidden: float
+    of_any: float
+    of_presence: float | None
+
+    def lines(self) -> list[str]:
+        """For a reader."""
+        spends = [f"  {plain(spend)} under policy '{name}'" for name, spend in self.spends]
+        if not spends:
+            return [f"policy {self.policy}: nothing was released, nothing was told"]
+        how = "the largest that can be" if self.exact else "bounds from above: the policies read rows differently"
+        return [
+            f"policy {self.policy}: what all releases so far may have told",
+            "",
+            "spent",
+            *spends,
+            "",
+            f"records that differ in one attribute only ({how})",
+            *(f"  {_words(one)}" for one in self.attributes),
+            *([f"  {_HIDDEN.format(_odds(self.hidden))}"] if self.hidden else []),
+            "",
+            "any two records",
+            f"  {_odds(self.of_any)}",
+            *(
+                []
+                if self.of_presence is None
+                else ["", "whether somebody has a record", f"  {_odds(self.of_presence)}"]
+            ),
+            "",
+            *([] if self.exact else [_ROWS]),
+            "Odds are those of an observer who saw all these answers, and may know every other record.",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; infinite figures are written "inf"."""
+        return {
+            "policy": self.policy,
+            "spends": [{"policy": name, "spend": str(spend)} for name, spend in self.spends],
+            "exact": self.exact,
+            "attributes": [
+                {
+                    "name": one.name,
+                    "told": one.told,
+                    "pair": None if one.pair is None else list(one.pair),
+                    "allowed": one.allowed,
+                    "lines": list(one.lines),
+                }
+                for one in self.attributes
+            ],
+            "hidden": self.hidden,
+            "any_two_records": self.of_any,
+            "presence": self.of_presence,
+        }
+
+
+_ROWS: Final = (
+    "Rows are those that all these policies can read: others were refused, or how many were dropped was told."
+)
+_HIDDEN: Final = "included is what was told of rows that this policy does not tell apart: {}"
+
+
+def told(history: History, policy: Policy, others: Iterable[Policy] = (), edition: str | None = None) -> Told:
+    """What the ledger's releases may have told about the policy's pairs of records.
+
+    Args: ``others``: the policies of the ledger's further accounts. ``edition``: of the data, where the ledger counts
+    editions as having different people; left out, the one that the policy names.
+    Guarantee: *rounded up* to four digits, but for a relative 1e-9 by which compiled distances may be rounded down;
+    nothing in it depends on data. Each person has one record.
+    Raises: UnsupportedCombination when an account's policy is not given, lists its records in a table of its own, or
+    reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
+    """
+    known = {one.fingerprint: one for one in (policy, *others)}
+    spends = _spends(history, policy.data_set.edition if edition is None else edition)
+    missing = [
+        account for account in history.accounts if account.number in spends and account.policy_fingerprint not in known
+    ]
+    if missing:
+        raise UnsupportedCombination(
+            f"the policy '{missing[0].policy_name}' ({missing[0].policy_fingerprint[:12]}…), under which was released, "
+            "is not known here: give its file, too"
+        )
+    released = [
+        (known[account.policy_fingerprint], spends[account.number])
+        for account in history.accounts
+        if account.number in spends
+    ]
+    found = contributions(policy, released)
+    foreign = [spread(contribution) for contribution in found.foreign]
+    own = {name: spread(contribution) for name, contribution in found.own.items()}
+    free = math.fsum(one.within for one in foreign)
+    within = {name: one.within for name, one in own.items()}
+    attributes = [
+        _of_attribute(policy, name, one, free + math.fsum(within[other] for other in own if other != name))
+        for name, one in own.items()
+        if one.worst is not None
+    ]
+    widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
+    return Told(
+        policy.name,
+        tuple((one.name, spend) for one, spend in released),
+        found.exact,
+        tuple(attributes),
+        _up(free + math.fsum(within.values())),
+        _up(widest),
+        None if policy.universe.absent is None else _up(found.presence),
+    )
+
+
+def _spends(history: History, edition: str | None) -> dict[int, Fraction]:
+    """What was spent on the edition under each account, where anything was."""
+    if history.disjoint and edition is None:
+        raise UnsupportedCombination(
+            "this ledger's editions have different people: say which edition is asked about, --edition"
+        )
+    spends: dict[int, Fraction] = {}
+    for entry in history.entries:
+        if not history.disjoint or entry.edition in (None, edition):
+            spends[entry.account] = spends.get(entry.account, Fraction(0)) + entry.spend
+    return spends
+
+
+def _of_attribute(policy: Policy, name: str, found: Spread, more: float) -> ToldOfAttribute:
+    amount = _up((found.worst or 0.0) + more)
+    if found.pair is None:
+        return ToldOfAttribute(name, amount, None, None, ())
+    attribute = policy.universe.attribute(name)
+    values = tuple(attribute.labels[code] for code in found.pair)
+    first, second = ({name: value} for value in values)
+    explanation = policy.explain(first, second)
+    allowed = _up(float(explanation.distance) * float(policy.budget))
+    lines = tuple(dict.fromkeys(hop.line for hop in explanation.hops))
+    return ToldOfAttribute(name, amount, (values[0], values[1]), allowed, lines)
+
+
+def _words(one: ToldOfAttribute) -> str:
+    if one.pair is None:
+        return f"{one.name}: {_odds(one.told)}, whichever two of its values"
+    first, second = map(shown, one.pair)
+    allowed = "" if one.allowed is None else f"; the policy's budget allows {_odds(one.allowed)}"
+    rules = "" if not one.lines else f" (rule at line {', '.join(map(str, one.lines))})"
+    return f"{one.name}: between {first} and {second} {_odds(one.told)}{allowed}{rules}"
+
+
+def _odds(amount: float) -> str:
+    if amount == math.inf:
+        return "may have been told exactly"
+    return "nothing" if amount == 0 else f"{amount:g}, odds at most {odds(Fraction(amount))}"
+
+
+def _up(amount: float) -> float:
+    """Rounded up to four digits, but for the rounding of distances."""
+    if amount == 0 or not math.isfinite(amount):
+        return amount
+    place = 10.0 ** (math.floor(math.log10(amount)) - _DIGITS + 1)
+    return float(f"{math.ceil(amount / place * (1 - _ROUNDING)) * place:.12g}")
