@@ -33,10 +33,7 @@ ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
     "they would be if every combination of values existed."
 )
-UNNAMED_DATA: Final = (
-    "About data that it does not name: a ledger then serves this policy only; 'dataset' in the policy names them, or "
-    "'--dataset' at the release."
-)
+UNNAMED_DATA: Final = "About data without a name, so that a ledger serves this policy only; 'dataset' names them."
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
