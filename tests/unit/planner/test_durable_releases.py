@@ -109,7 +109,7 @@ def test_the_public_form_has_nothing_that_only_the_curator_may_see(tmp_path):
     )
     public = json.dumps(released.public_dict())
     assert not [word for word in ("secret", "dropped", released.time, str(tmp_path)) if word in public]
-    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.booking.seal, "warning": NEW_LEDGER}
+    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.booking.seal}
     assert released.public_dict()["answers"] == released.as_dict()["answers"]
 
 
