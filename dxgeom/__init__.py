@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,
+        plan_files as plan_files,
         report as report,
         universe as universe,
     )
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from dxgeom.metrics.operations.lipschitz_constants import lipschitz as lipschitz
     from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
+    from dxgeom.plan_files.loading import load_plan as load_plan
+    from dxgeom.plan_files.saving import save_plan as save_plan
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
     from dxgeom.planner.release import Release as Release, release as release

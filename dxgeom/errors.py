@@ -73,6 +73,10 @@ class QueryError(FileMistakes):
     """A query file is wrong, or does not fit the policy's universe."""
 
 
+class PlanError(FileMistakes):
+    """A plan file cannot be read, or does not keep what it says; nothing was drawn and nothing spent."""
+
+
 class PredicateError(DxgeomError):
     """A predicate cannot be read; ``offset`` counts characters from the start of its text."""
 

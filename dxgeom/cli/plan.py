@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
@@ -30,29 +32,42 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import CandidateResult, Plan
+    from dxgeom.policy.policy import Policy
+
+ShownSpendOption: TypeAlias = Annotated[
+    Fraction | None,
+    typer.Option(
+        "--spend",
+        parser=spend_of,
+        metavar="S",
+        help="Show errors at this spend, such as 1/4, and write it into the file; left out, at the least for wanted "
+        "errors, or at 1.",
+    ),
+]
+PublishedOption: TypeAlias = Annotated[
+    bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
+]
+TargetOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the plan to this new file, for 'release'.")
+]
+DiffOption: TypeAlias = Annotated[
+    bool, typer.Option("--diff", help="Take two plan files, old and new, and say in words what changed.")
+]
 
 
 def plan(
     policy: PolicyFile,
     queries: QueriesFile,
     records: RecordsOption = None,
-    spend: Annotated[
-        Fraction | None,
-        typer.Option(
-            "--spend",
-            parser=spend_of,
-            metavar="S",
-            help="Show errors at this spend, such as 1/4; left out, at the least for wanted errors, or at 1.",
-        ),
-    ] = None,
+    spend: ShownSpendOption = None,
     mechanism: MechanismOption = "auto",
     objective: ObjectiveOption = ObjectiveChoice.balanced,
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="List the literature's ways to scale Laplace noise, too.")
-    ] = False,
+    published: PublishedOption = False,
     level: LevelOption = 0.95,
+    target: TargetOption = None,
+    diff: DiffOption = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
@@ -62,10 +77,16 @@ def plan(
 
     \b
     Example:
-      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25
+      dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25 --output plan.json
+      dxgeom plan --diff plan.json newer.json
     """
     with refusals(output):
-        chosen = planned(
+        if diff:
+            _print_differences(policy, queries, output)
+            return
+        if target is not None:
+            check_new(target)
+        chosen, compiled = planned(
             policy,
             queries,
             records,
@@ -75,11 +96,31 @@ def plan(
             coarse_facets=coarse_facets,
             published=published,
         )
-        _show(chosen, spend, records, level, output)
+        _show(chosen, spend, records, level, output, {} if target is None else _kept(chosen, target, compiled, spend))
 
 
-def _show(plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format) -> None:
-    """The plan at the spend that was said, or the least for wanted errors, or 1."""
+def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:
+    """The name of the file that was written, and its digest."""
+    from dxgeom.plan_files.saving import save_plan
+
+    return {"file": str(target), "digest": save_plan(plan, target, policy=policy, spend=spend).digest}
+
+
+def _print_differences(old: Path, new: Path, output: Format) -> None:
+    from dxgeom.plan_files.diff import differences
+    from dxgeom.plan_files.loading import load_plan
+
+    found = differences(load_plan(old), load_plan(new))
+    if output is Format.json:
+        print_json({"old": str(old), "new": str(new), **found.as_dict()})
+    else:
+        print_lines(found.lines())
+
+
+def _show(
+    plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format, kept: dict[str, str]
+) -> None:
+    """The plan at the spend that was said, or the least for wanted errors, or 1; and the file that it was kept in."""
     least = plan.least_spend if plan.objective.wanted is not None else None
     shown = spend or least or Fraction(1)
     expected, useless = expectations(plan, shown, level), plan.useless_answers(shown, records)
@@ -91,6 +132,7 @@ def _show(plan: Plan, spend: Fraction | None, records: int | None, level: float,
                 "least_spend": None if least is None else str(least),
                 "expected": {"spend": str(shown), "level": level, "queries": expected},
                 "warnings": [one.as_dict() for one in useless],
+                **kept,
             }
         )
         return
@@ -99,6 +141,8 @@ def _show(plan: Plan, spend: Fraction | None, records: int | None, level: float,
         print_lines(["", f"spend   {plain(least)} is the least for the errors asked for"])
     if useless:
         print_lines(["", *(f"warning {one.in_words}" for one in useless)])
+    if kept:
+        print_lines(["", *(f"{name:<7} {said}" for name, said in kept.items())])
 
 
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from dxgeom.cli.terminal.options import ObjectiveChoice
+from dxgeom.errors import UnsupportedCombination
+
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
+    from dxgeom.policy.policy import Policy
+
+_DECIDED = {
+    "records": None,
+    "mechanism": "auto",
+    "objective": ObjectiveChoice.balanced.value,
+    "errors": None,
+    "coarse_facets": None,
+}
+"""The options that a plan file leaves no choice in, and what they are when they are left out."""
 
 
-def planned(policy: Path, queries: Path, records: int | None, **options: Any) -> Plan:
-    """The plan for a queries file under a policy file; ``options``: of :func:`dxgeom.plan`, None where left out.
+def planned(policy: Path, queries: Path, records: int | None, **options: Any) -> tuple[Plan, Policy]:
+    """The plan for a queries file under a policy file, and that policy.
+
+    Args: ``options``: of :func:`dxgeom.plan`, None where left out.
 
     Raises: PolicyError, QueryError, and what planning raises.
     """
@@ -20,11 +38,40 @@ def planned(policy: Path, queries: Path, records: int | None, **options: Any) ->
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
 
-    loaded = load_policy(policy)
-    asked = load_queries(queries, loaded, records)
+    policy_read = load_policy(policy)
+    asked = load_queries(queries, policy_read, records)
     stated = {name: option for name, option in options.items() if option is not None}
     with _told() as progress:
-        return plan(loaded.compile(), asked, progress=progress, **stated)
+        return plan(policy_read.compile(), asked, progress=progress, **stated), policy_read
+
+
+def plan_to_release(
+    policy: Path, queries: Path | None, spend: Fraction | None, records: int | None, **options: Any
+) -> tuple[Plan, Fraction]:
+    """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
+    all but perhaps the spend. ``options``: as :func:`planned`'s.
+
+    Raises: PlanError, UnsupportedCombination, and as :func:`planned`; typer.BadParameter where a file or the spend is
+    missing.
+    """
+    if queries is not None:
+        chosen, _ = planned(policy, queries, records, **options)
+        if spend is None and chosen.objective.wanted is None:
+            raise typer.BadParameter(
+                "say how much of the budget to use, --spend S, or which errors are wanted, --error"
+            )
+        return chosen, chosen.least_spend if spend is None else spend
+    if policy.suffix != ".json":
+        raise typer.BadParameter("name the queries file behind the data, or a plan file for the policy")
+    from dxgeom.plan_files.loading import load_plan
+
+    stated = [name for name, default in _DECIDED.items() if {**options, "records": records}.get(name) != default]
+    if stated:
+        raise UnsupportedCombination(
+            f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"
+        )
+    plan = load_plan(policy)
+    return plan.plan, plan.at_spend(spend)
 
 
 @contextmanager

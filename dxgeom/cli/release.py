@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from dxgeom.cli.planning import planned
+from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
@@ -19,8 +19,6 @@ from dxgeom.cli.terminal.options import (
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
-    PolicyFile,
-    QueriesFile,
     RecordsOption,
     errors_of,
     spend_of,
@@ -30,7 +28,6 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.linear_answers import LinearAnswers
-    from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
 
 
@@ -46,13 +43,20 @@ DataFile: TypeAlias = Annotated[
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
 ]
+PolicyOrPlanFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
+]
+OptionalQueriesFile: TypeAlias = Annotated[
+    Path | None, typer.Argument(help="The queries file (YAML); left out with a plan.", metavar="[QUERIES]")
+]
 SpendOption: TypeAlias = Annotated[
     Fraction | None,
     typer.Option(
         "--spend",
         parser=spend_of,
         metavar="S",
-        help="The part of the policy's metric that this uses up; left out where errors are wanted: the least.",
+        help="The part of the policy's metric that this uses up; left out where a plan file states it, or errors are "
+        "wanted: the least.",
     ),
 ]
 CountColumnOption: TypeAlias = Annotated[
@@ -64,10 +68,10 @@ DropOutsideOption: TypeAlias = Annotated[
 
 
 def release(
-    policy: PolicyFile,
+    policy: PolicyOrPlanFile,
     data: DataFile,
-    queries: QueriesFile,
     ledger: LedgerOption,
+    queries: OptionalQueriesFile = None,
     spend: SpendOption = None,
     count_column: CountColumnOption = None,
     drop_outside: DropOutsideOption = False,
@@ -89,18 +93,19 @@ def release(
     Example:
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
+      dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
     """
     with refusals(output):
-        chosen = planned(
+        chosen, amount = plan_to_release(
             policy,
             queries,
+            spend,
             records,
             mechanism=mechanism,
             objective=objective.value,
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        amount = _amount(chosen, spend)
         # A level that no error bar can be computed for must not come to light when the budget is already spent.
         chosen.half_widths(level, amount)
         released = chosen.release(
@@ -114,18 +119,11 @@ def release(
         _print(released, level, ledger, output)
 
 
-def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
-    """What to spend: what was said, or the least for the errors that are wanted."""
-    if spend is not None:
-        return spend
-    if plan.objective.wanted is None:
-        raise typer.BadParameter("say how much of the budget to use, --spend S, or which errors are wanted, --error")
-    return plan.least_spend
-
-
 def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:
+    from dxgeom.planner.release import FORMAT
+
     if output is Format.json:
-        print_json({**released.as_dict(level), "ledger": str(ledger)})
+        print_json({"format": FORMAT, **released.as_dict(level), "ledger": str(ledger)})
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"

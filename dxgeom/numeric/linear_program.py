@@ -6,12 +6,10 @@ Kernel: SciPy's HiGHS.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix
 
 from dxgeom.errors import CertificateRefused
 
@@ -39,6 +37,8 @@ def minimise_linear(
     has to check it.
     Raises: CertificateRefused when no optimum was found.
     """
+    from scipy.optimize import linprog  # not before a programme is solved: loading a plan solves none
+
     result = linprog(
         costs,
         A_ub=_matrix(below_zero, len(costs)) if below_zero.count else None,
@@ -54,5 +54,7 @@ def minimise_linear(
     return np.asarray(result.x, dtype=np.float64)
 
 
-def _matrix(rows: ConstraintRows, columns: int) -> csr_matrix:
+def _matrix(rows: ConstraintRows, columns: int) -> Any:
+    from scipy.sparse import csr_matrix
+
     return csr_matrix((rows.values, (rows.rows, rows.columns)), shape=(rows.count, columns))

@@ -11,7 +11,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from dxgeom.errors import TooLarge
 
@@ -48,6 +47,8 @@ def float_hull(points: NDArray[np.float64]) -> FloatHull:
     if points.shape[1] == 1:
         ends = np.array([[points[:, 0].argmin()], [points[:, 0].argmax()]], dtype=np.int64)
         return FloatHull(ends, 1 / points[ends[:, 0]])
+    from scipy.spatial import ConvexHull, QhullError  # half a second that loading a finished hull can do without
+
     rounded, frame = made_round(points)
     try:
         hull = ConvexHull(rounded, qhull_options="Qt Q12" if points.shape[1] <= 4 else "Qt Qx Q12")

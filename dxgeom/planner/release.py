@@ -26,6 +26,8 @@ from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.reading import read
 
 New = TypeVar("New")
+FORMAT = "dxgeom release 1"
+"""The name and the number of the format that releases are written in."""
 
 
 @final
@@ -146,8 +148,8 @@ class Release(Generic[Answer]):
         }
 
     def to_json(self, level: float = 0.95) -> str:
-        """The release as JSON text."""
-        return json.dumps(self.as_dict(level), indent=2, ensure_ascii=False)
+        """The release as JSON text, as a file of it begins: with its format."""
+        return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)
 
 
 def release(

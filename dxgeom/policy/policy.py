@@ -28,7 +28,7 @@ from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.text import MAX_BYTES, PolicyText
+from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import text_of_data, write_policy
@@ -51,7 +51,7 @@ class Policy:
     """What records exist, which differences between them stay hidden, and how strongly.
 
     Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
-    metric, none where a table lists the records.
+    metric, none where a table lists the records. ``text``: what it was read from, with the data files it names.
     """
 
     file: str
@@ -60,6 +60,7 @@ class Policy:
     parts: tuple[Metric, ...] = field(repr=False)
     metric: Metric = field(repr=False)
     unprotected: tuple[Unprotected, ...]
+    text: PolicyText | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -98,7 +99,11 @@ class Policy:
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], *, file: str = "policy", folder: str | os.PathLike[str] | None = None
+        cls,
+        data: Mapping[str, Any],
+        *,
+        file: str = "policy",
+        folder: str | os.PathLike[str] | Folder | None = None,
     ) -> Policy:
         """The policy that Python data states: the mappings, lists, words and numbers that a policy file would hold.
 
@@ -167,7 +172,9 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     return _policy_of(_POLICIES.read(path))
 
 
-def parse_policy(content: str, *, file: str = "policy", folder: str | os.PathLike[str] | None = None) -> Policy:
+def parse_policy(
+    content: str, *, file: str = "policy", folder: str | os.PathLike[str] | Folder | None = None
+) -> Policy:
     """The policy of a text; data files are read from ``folder`` only, and without one not at all.
 
     Raises: PolicyError.
@@ -189,7 +196,7 @@ def _policy_of(text: PolicyText) -> Policy:
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
-    return Policy(text.file, resolved, description, parts, lowered(), apart)
+    return Policy(text.file, resolved, description, parts, lowered(), apart, text)
 
 
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:

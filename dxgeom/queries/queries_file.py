@@ -12,7 +12,7 @@ from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import PolicyText
+from dxgeom.policy.source.text import Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
@@ -46,7 +46,7 @@ def parse_queries(
     records: int | None = None,
     *,
     file: str = "queries",
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | Folder | None = None,
 ) -> LinearQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
@@ -61,7 +61,7 @@ def queries_from_dict(
     records: int | None = None,
     *,
     file: str = "queries",
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | Folder | None = None,
 ) -> LinearQueries:
     """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
 
@@ -93,10 +93,10 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
-    return _stacked([workload for _, workload in made], universe, records)
+    return _stacked([workload for _, workload in made], universe, records, text)
 
 
-def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None) -> LinearQueries:
+def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | None, text: PolicyText) -> LinearQueries:
     names = tuple(name for workload in workloads for name in workload.names)
     units = tuple(unit for workload in workloads for unit in workload.units)
     tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
@@ -111,6 +111,7 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
         None if alike else importance,
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
+        source=text,
     )
 
 

@@ -48,7 +48,8 @@ class LinearQueries:
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
-    may have, None where none was asked for.
+    may have, None where none was asked for. ``source``: the text that they were read from, as whoever read it keeps it;
+    None for queries made in Python. It is no part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -59,6 +60,7 @@ class LinearQueries:
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
     measures: tuple[str, ...] = field(default=(), repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
+    source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):

@@ -19,7 +19,7 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *("bodies", "checking", "ledger", "mechanisms", "noise", "policies", "quantiles", "queries", "secrets"),
+    *("bodies", "checking", "ledger", "mechanisms", "noise", "plans", "policies", "quantiles", "queries", "secrets"),
     "selection",
 ]
 CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
@@ -164,6 +164,15 @@ def test_the_document_on_queries_plans_what_it_shows(capsys):
     shown = next(text for text in blocks(GUIDE / "queries.md", "text") if text.startswith("changed-queries"))
     exec(compile(code, "queries.md", "exec"), {})
     assert capsys.readouterr().out == shown
+
+
+def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy, capsys):
+    (code,), (shown, _) = (blocks(GUIDE / "plans.md", kind) for kind in ("python", "text"))
+    exec(compile(code, "plans.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+    for line in blocks(GUIDE / "plans.md", "sh")[0].splitlines():
+        result = CliRunner().invoke(app, line.split()[1:])
+        assert result.exit_code == 0, result.output
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):

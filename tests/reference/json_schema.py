@@ -11,6 +11,7 @@ KINDS = {
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
 }
 NOTES = {"$schema", "$defs", "title", "description", "default"}
 
@@ -36,6 +37,10 @@ def holds(keyword, value, schema, root):
             return not isinstance(value, str) or re.search(stated, value) is not None
         case "format":
             return not isinstance(value, str) or FORMATS[stated](value) is not None
+        case "minimum":
+            return not KINDS["number"](value) or value >= stated
+        case "maximum":
+            return not KINDS["number"](value) or value <= stated
         case "exclusiveMinimum":
             return not KINDS["number"](value) or value > stated
         case "anyOf":

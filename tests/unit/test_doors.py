@@ -14,7 +14,7 @@ from reference.project import ROOT
 
 import dxgeom as dx
 
-MOST_FLAT_NAMES = 40
+MOST_FLAT_NAMES = 42
 PACKAGE = ROOT / "dxgeom"
 
 

@@ -12,7 +12,11 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import biased as biased, shapes as shapes
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
-    from dxgeom.mechanisms.linear.containment import hiding as hiding, largest_load as largest_load
+    from dxgeom.mechanisms.linear.containment import (
+        hiding as hiding,
+        largest_load as largest_load,
+        require_hiding as require_hiding,
+    )
     from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing
     from dxgeom.mechanisms.linear.intervals import half_widths as half_widths
     from dxgeom.mechanisms.linear.laplace import (

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.numeric.rounding import quotient_round_up
+from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 
 _ENTRIES_PER_BLOCK = 4_000_000
 _MARGINS = (1e-13, 1e-10, 1e-7)
 """By how much more than the load noise is enlarged, each tried when the one before was not enough."""
+_NEAR = 1e-9
+"""Relative: loads so near to 1 are told apart in exact numbers."""
+_TOO_NARROW = "it is too narrow for some difference"
 
 
 def hiding(
@@ -47,3 +62,93 @@ def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[
         # What overflows is not a number, which this keeps and no comparison accepts.
         largest = float(np.maximum(largest, quotient_round_up(gauges, bounds[start : start + rows]).max()))
     return largest
+
+
+def require_hiding(mechanism: AdditiveMechanism) -> None:
+    """The proof once more, of a finished mechanism wherever it came from: its noise hides every generating difference.
+
+    For each of them some whole shift w of the noise's coordinates takes the answers as far as the difference does,
+    exactly, and ‖w‖ ≤ b_e in the norm up to which the law hides shifts. Nothing that was known when the mechanism was
+    made is used: only its numbers, and the sensitivity that metric and queries have.
+    Raises: CertificateRefused.
+    """
+    sensitivity, law = mechanism.sensitivity, mechanism.law
+    carried = (
+        mechanism.mixing.coordinates.size if isinstance(mechanism.mixing, DiagonalMixing) else mechanism.mixing.shape[1]
+    )
+    _require(law is None or law.dimension == carried, "its coordinates are not those that the answers take")
+    noisy = sensitivity.of_each_query > 0
+    if law is None:
+        _require(not np.any(noisy), "some answers need noise and get none")
+    elif isinstance(mechanism.mixing, DiagonalMixing):
+        _require(not np.any(noisy & ~mechanism.mixing.noisy), "some answers need noise and get none")
+        if law.laplace_scales is not None:
+            _require_wide_scales(sensitivity, mechanism.mixing, law.laplace_scales)
+        elif np.any(noisy):
+            _require_long(law, sensitivity.differences[:, mechanism.mixing.noisy], sensitivity.bounds)
+    elif np.any(noisy):
+        _require_long(law, _shifts(sensitivity.differences, mechanism.mixing), sensitivity.bounds)
+
+
+def _require_wide_scales(sensitivity: Sensitivity, mixing: DiagonalMixing, scales: NDArray[np.float64]) -> None:
+    """Σ_k |Δ_e,k|/c_k ≤ b_e. A rate is rounded once and a summand of a load K + 4 times, which the factor makes up for;
+    where that does not tell, the differences in question are summed in rationals."""
+    rates = np.zeros(len(mixing.noisy))
+    rates[mixing.coordinates] = 1 / scales
+    load = float(sensitivity.changes.heaviest(rates, 1).loads.max(initial=0.0)) * (1 + (len(rates) + 8) * UNIT_ROUNDOFF)
+    if not load <= 1:
+        _require(load <= 1 + _NEAR and isinstance(sensitivity.changes, ListedChanges), _TOO_NARROW)
+        differences = np.ascontiguousarray(sensitivity.differences[:, mixing.noisy])
+        loads = (np.abs(differences) / scales).sum(axis=1) / sensitivity.bounds
+        _require_exactly(CrossPolytope(scales), differences, sensitivity.bounds, loads > 1 - _NEAR)
+
+
+def _require_long(law: NoiseLaw, shifts: NDArray[np.int64], bounds: NDArray[np.float64]) -> None:
+    """‖w_e‖ ≤ b_e as the law bounds it; where that does not tell, as its body's exact gauge does."""
+    shifts = np.ascontiguousarray(shifts)
+    load = largest_load(law, shifts, bounds)
+    if not load <= 1:
+        _require(load <= 1 + _NEAR and law.body is not None, _TOO_NARROW)
+        loads = [
+            largest_load(law, shifts[place : place + 1], bounds[place : place + 1]) for place in range(len(bounds))
+        ]
+        _require_exactly(law.known_body, shifts, bounds, ~(np.array(loads) <= 1))
+
+
+def _require_exactly(
+    body: ConvexBody, shifts: NDArray[np.int64], bounds: NDArray[np.float64], open_still: NDArray[np.bool_]
+) -> None:
+    for place in np.flatnonzero(open_still).tolist():
+        shift, bound = [fmpq(int(step)) for step in shifts[place]], rational(float(bounds[place]))
+        _require(at_most_one(partial(_exact_load, body, shift, bound)) is True, _TOO_NARROW)
+
+
+def _exact_load(body: ConvexBody, shift: Sequence[fmpq], bound: fmpq) -> ExactNumber:
+    return body.exact_gauge(shift) / bound
+
+
+def _shifts(differences: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64]:
+    """(E, m): the shift of the noise that makes each difference: that of the answers that carry a coordinate each.
+
+    The others have to follow from these, exactly.
+    """
+    carriers = []
+    for place in range(mixing.shape[1]):
+        unit = [Fraction(int(place == column)) for column in range(mixing.shape[1])]
+        own = [row for row, shares in enumerate(mixing.tolist()) if shares == unit]
+        _require(bool(own), "some coordinate of the noise belongs to no answer")
+        carriers.append(own[0])
+    shifts = differences[:, carriers]
+    for row, shares in enumerate(mixing.tolist()):
+        common = math.lcm(*(share.denominator for share in shares))
+        parts = [int(share * common) for share in shares]
+        reach = max(common, sum(map(abs, parts))) * max(int(np.abs(differences).max(initial=0)), 1)
+        kind: Any = np.int64 if reach < 2**62 else object
+        follows = shifts.astype(kind) @ np.array(parts, dtype=kind) == differences[:, row].astype(kind) * common
+        _require(bool(np.all(follows)), "an answer does not change as its noise says that it follows from others")
+    return shifts
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise CertificateRefused(f"the noise does not hide what the metric protects: {what}")

@@ -11,7 +11,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from dxgeom.numeric.rounding import quotient_round_up
 
@@ -50,17 +49,21 @@ class SparseRows:
 
     def with_columns_times(self, factors: NDArray[np.float64]) -> SparseRows:
         """Every column times its factor; exact while the products stay below 2⁵³."""
-        return SparseRows(csr_array(self.matrix * factors[None, :]))
+        return SparseRows(type(self.matrix)(self.matrix * factors[None, :]))
 
 
 def sparse_rows(matrix: NDArray[np.int64]) -> SparseRows:
     """A dense matrix of integers below 2⁵³ in magnitude."""
+    from scipy.sparse import csr_array  # only workloads too large to be listed need it, and it loads slowly
+
     places = np.nonzero(matrix)
     return SparseRows(csr_array((matrix[places].astype(np.float64), places), shape=matrix.shape))
 
 
 def change_sizes(rows: SparseRows, pairs: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> SparseRows:
     """|rows[first] − rows[second]| for blocks of pairs, one below the other; exact for integers below 2⁵²."""
+    from scipy.sparse import vstack
+
     blocks = []
     for first, second in pairs:
         changed = abs(rows.matrix[first] - rows.matrix[second])

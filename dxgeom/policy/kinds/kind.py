@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, final
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -15,6 +14,7 @@ from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.source.data_files import read_or_note
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import Folder
 from dxgeom.policy.source.tree_places import span_at
 from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.universe.attributes import Attribute
@@ -59,7 +59,7 @@ class Declared:
     mistakes: Mistakes
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> Folder | None:
         """Where the policy's files are."""
         return self.mistakes.text.folder
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 from dxgeom.policy.bounds.edges import Edges
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv
+from dxgeom.policy.source.text import Folder
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import did_you_mean, shown
 
 
 def secret_edges(
-    attribute: Attribute, folder: Path | None, file: str, epsilon: Fraction | None, weight: str | None
+    attribute: Attribute, folder: Folder | None, file: str, epsilon: Fraction | None, weight: str | None
 ) -> Edges:
     """The edges of a file whose first two columns hold values of the attribute; the smallest bound of each pair.
 

@@ -6,12 +6,11 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Final, TypeVar, final
 
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.text import Unreadable, decoded, read_bytes
+from dxgeom.policy.source.text import Folder, Unreadable, decoded, read_beside
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
@@ -79,13 +78,12 @@ class CsvTable:
         return tuple(found)
 
 
-def read_csv(folder: Path | None, name: str) -> CsvTable:
+def read_csv(folder: Folder | None, name: str) -> CsvTable:
     """Read a CSV file by its name relative to ``folder``.
 
     Raises: Unreadable when it may not or cannot be opened, WrongContent when it is no table.
     """
-    path = inside(folder, name)
-    text = decoded(read_bytes(path, MAX_DATA_BYTES))
+    text = decoded(read_beside(folder, name, MAX_DATA_BYTES))
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     try:
@@ -113,12 +111,12 @@ def _table(name: str, rows: list[tuple[str, ...]], lines: list[int]) -> CsvTable
     return CsvTable(name, header, tuple(rows[1:]), tuple(lines[1:]))
 
 
-def read_words(folder: Path | None, name: str) -> tuple[str, ...]:
+def read_words(folder: Folder | None, name: str) -> tuple[str, ...]:
     """The lines of a text file, by its name relative to ``folder``.
 
     Raises: Unreadable when it may not or cannot be opened, WrongContent for an empty line, or the same word twice.
     """
-    words = decoded(read_bytes(inside(folder, name), MAX_DATA_BYTES)).removesuffix("\n").split("\n")
+    words = decoded(read_beside(folder, name, MAX_DATA_BYTES)).removesuffix("\n").split("\n")
     words = [word.removesuffix("\r") for word in words]
     if len(words) > MAX_ROWS:
         raise WrongContent(f"{name} has more than {MAX_ROWS:,} lines")
@@ -149,24 +147,3 @@ def column_of(table: CsvTable, name: str) -> Column:
         return NumberColumn(name, table.numbers(name))
     except WrongContent:
         return TextColumn(name, table.column(name))
-
-
-def inside(folder: Path | None, name: str) -> Path:
-    """The real path of a file that must lie in the folder, links followed.
-
-    Raises: Unreadable.
-    """
-    if folder is None:
-        raise Unreadable("a policy given as text has no folder to read files from")
-    if Path(name).is_absolute() or "\\" in name or "\0" in name:
-        raise Unreadable("files are named relative to the policy's folder, with /")
-    try:
-        home = folder.resolve(strict=True)
-        path = (home / name).resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        # RuntimeError: how Python before 3.13 reports a loop of links.
-        reason = getattr(error, "strerror", None) or "its links run in a circle"
-        raise Unreadable(f"the file cannot be opened: {reason}") from error
-    if not path.is_relative_to(home):
-        raise Unreadable("this path leaves the policy's folder")
-    return path

@@ -6,14 +6,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.policy.source.data_files import WrongContent, inside
-from dxgeom.policy.source.text import decoded, read_bytes
+from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.text import Folder, decoded, read_beside
 from dxgeom.universe.wording import shown
 
 MAX_BYTES: Final = 16 << 20
@@ -41,12 +40,12 @@ class Feature:
     polygons: tuple[tuple[NDArray[np.float64], ...], ...]
 
 
-def read_geojson(folder: Path | None, name: str) -> tuple[Feature, ...]:
+def read_geojson(folder: Folder | None, name: str) -> tuple[Feature, ...]:
     """The features of a GeoJSON file by its name relative to ``folder``, in the file's order.
 
     Raises: Unreadable when it may not or cannot be opened, WrongContent when it is no collection of polygons.
     """
-    document = _json(name, decoded(read_bytes(inside(folder, name), MAX_BYTES)))
+    document = _json(name, decoded(read_beside(folder, name, MAX_BYTES)))
     if not isinstance(document, dict) or document.get("type") != "FeatureCollection":
         raise WrongContent(f"{name} is not a GeoJSON FeatureCollection")
     _check_reference(name, document.get("crs"))

@@ -10,7 +10,18 @@ from typing import final
 
 from dxgeom.arguments import require
 from dxgeom.errors import Diagnostic, FileMistakes
-from dxgeom.policy.source.text import MAX_BYTES, Paths, PolicyText, Unreadable, decoded, plain_lines, read_bytes
+from dxgeom.policy.source.text import (
+    MAX_BYTES,
+    Folder,
+    FolderOnDisk,
+    Paths,
+    PolicyText,
+    Unreadable,
+    decoded,
+    folder_of,
+    plain_lines,
+    read_bytes,
+)
 
 
 @final
@@ -33,22 +44,22 @@ class Language:
         require(path, (str, os.PathLike), "path", f"name a file; {otherwise}")
         place = Path(path)
         try:
-            return PolicyText(str(place), decoded(read_bytes(place, MAX_BYTES)), place.parent)
+            return PolicyText(str(place), decoded(read_bytes(place, MAX_BYTES)), FolderOnDisk(place.parent))
         except Unreadable as error:
             raise self._unreadable(os.fspath(path), str(error)) from error
 
     def given(
-        self, content: str, file: str, folder: str | os.PathLike[str] | None, paths: Paths | None = None
+        self, content: str, file: str, folder: str | os.PathLike[str] | Folder | None, paths: Paths | None = None
     ) -> PolicyText:
         """A text as if it had been read from ``file``. Raises: ``refused`` when it is longer than a file may be."""
         otherwise = f"dx.load_{self.name} takes a file, {self.from_data} a dict"
         require(content, str, "content", f"give a text; {otherwise}")
         require(file, str, "file", "give the name that messages call the text by")
         advice = f"name the folder of the {self.beside} files, or leave it out"
-        require(folder, (str, os.PathLike, NoneType), "folder", advice)
+        require(folder, (str, os.PathLike, Folder, NoneType), "folder", advice)
         if len(content) > MAX_BYTES:
             raise self._unreadable(file, f"the text has {len(content):,} characters; at most {MAX_BYTES:,} are read")
-        return PolicyText(file, plain_lines(content), None if folder is None else Path(folder), paths)
+        return PolicyText(file, plain_lines(content), folder_of(folder), paths)
 
     def _unreadable(self, file: str, reason: str) -> FileMistakes:
         return self.refused([Diagnostic(file, 1, 1, "DX100", reason)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -56,7 +57,7 @@ class PolicyText:
 
     file: str
     content: str
-    folder: Path | None
+    folder: Folder | None
     paths: Paths | None = None
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -130,3 +131,87 @@ def decoded(content: bytes) -> str:
 def plain_lines(text: str) -> str:
     """The text with newlines as \\n and without a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Folder(ABC):
+    """Where the data files of a text lie; no others are ever read."""
+
+    @property
+    @abstractmethod
+    def taken(self) -> Mapping[str, bytes]:
+        """What has been read, by name, as it was then."""
+
+    @abstractmethod
+    def content(self, name: str, limit: int) -> bytes:
+        """The content of the file of that name, of at most ``limit`` bytes.
+
+        Raises: Unreadable.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class FolderOnDisk(Folder):
+    """A folder and what lies below it, links followed."""
+
+    path: Path
+    _taken: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def taken(self) -> Mapping[str, bytes]:
+        return self._taken
+
+    def content(self, name: str, limit: int) -> bytes:
+        self._taken[name] = read_bytes(self._inside(name), limit)
+        return self._taken[name]
+
+    def _inside(self, name: str) -> Path:
+        """The real path of a file that must lie in the folder."""
+        if Path(name).is_absolute() or "\\" in name or "\0" in name:
+            raise Unreadable("files are named relative to the policy's folder, with /")
+        try:
+            home = self.path.resolve(strict=True)
+            path = (home / name).resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            # RuntimeError: how Python before 3.13 reports a loop of links.
+            reason = getattr(error, "strerror", None) or "its links run in a circle"
+            raise Unreadable(f"the file cannot be opened: {reason}") from error
+        if not path.is_relative_to(home):
+            raise Unreadable("this path leaves the policy's folder")
+        return path
+
+
+@final
+@dataclass(frozen=True)
+class FolderInMemory(Folder):
+    """Files that were handed over with the text; the disk is not looked at."""
+
+    contents: Mapping[str, bytes] = field(repr=False)
+    _taken: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def taken(self) -> Mapping[str, bytes]:
+        return self._taken
+
+    def content(self, name: str, limit: int) -> bytes:
+        if name not in self.contents:
+            raise Unreadable("the file is not among those that came with the text")
+        if len(self.contents[name]) > limit:
+            raise Unreadable(f"the file has {len(self.contents[name]):,} bytes; at most {limit:,} are read")
+        self._taken[name] = self.contents[name]
+        return self.contents[name]
+
+
+def folder_of(place: str | os.PathLike[str] | Folder | None) -> Folder | None:
+    """The folder at a path; None for none."""
+    return place if isinstance(place, Folder | None) else FolderOnDisk(Path(place))
+
+
+def read_beside(folder: Folder | None, name: str, limit: int) -> bytes:
+    """The content of a data file by its name in the folder.
+
+    Raises: Unreadable when it may not or cannot be opened.
+    """
+    if folder is None:
+        raise Unreadable("a policy given as text has no folder to read files from")
+    return folder.content(name, limit)

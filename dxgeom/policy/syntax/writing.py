@@ -18,7 +18,7 @@ from dxgeom.errors import Diagnostic
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.lengths import Length
-from dxgeom.policy.source.text import Paths, PolicyText
+from dxgeom.policy.source.text import Folder, Paths, PolicyText
 from dxgeom.policy.source.yaml_tree import MAX_DEPTH, MAX_NODES
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, UniverseSyntax
 from dxgeom.universe.columns import plain
@@ -63,7 +63,9 @@ def write_policy(data: Any) -> WrittenPolicy:
     return WrittenPolicy("".join(writer.pieces), writer.paths(), tuple(writer.unwritable))
 
 
-def text_of_data(data: Any, language: Language, file: str, folder: str | os.PathLike[str] | None) -> PolicyText:
+def text_of_data(
+    data: Any, language: Language, file: str, folder: str | os.PathLike[str] | Folder | None
+) -> PolicyText:
     """Python data as a text of its language, whose mistakes are told by their paths in the data.
 
     Raises: the language's own refusal, of data that no such text can hold.

@@ -195,6 +195,7 @@ def test_a_release_of_a_plan_is_a_release_whose_answer_knows_its_errors():
     assert np.array_equal(planned.rmse, planned.answer.rmse)
     written = json.loads(planned.to_json(0.9))
     assert list(written) == [
+        "format",
         "answers",
         "level",
         "warnings",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from dxgeom.mechanisms.linear.shapes.strategy_program import heaviest_points, loads_of, spread_of
 
@@ -66,6 +65,8 @@ def _descended(points: NDArray[np.float64], rows: NDArray[np.float64], sharpness
         pull = -2 * np.sum(heavy @ (moved @ inverse) * heavy, axis=1) / spread
         push = 2 * weights * ((powers / loads) @ sizes) / total
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), pull + push
+
+    from scipy.optimize import minimize  # not before a search is run: loading a plan is none
 
     found = minimize(
         height,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 _SHARPNESS = (50.0, 200.0, 800.0)
 """Powers in which the loads are averaged instead of taking the largest: first smooth, then near the truth."""
@@ -100,6 +99,8 @@ def _quasi_newton(
 
     With G = HᵀH the spread is tr(G⁻¹N), N = (TTᵀ)⁻¹, and its gradient −2·H·G⁻¹NG⁻¹.
     """
+    from scipy.optimize import minimize  # not before a search is run: loading a plan is none
+
     count, size = strategy.shape
     columns, triangle = np.linalg.qr(strategy)
     back = np.linalg.inv(triangle)

@@ -1,0 +1,116 @@
+"""The mechanism of a plan file: its law from its numbers, its sensitivity from metric and queries, its proof anew."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.containment import require_hiding
+from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.lattice import LatticeQueries
+from dxgeom.mechanisms.linear.query_changes import QueryChange
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.plan_files.asked import weighed, weights_data
+from dxgeom.plan_files.document import ChangePart, MechanismPart
+from dxgeom.plan_files.exact_text import rationals_of
+from dxgeom.plan_files.laws import law_data, law_of
+from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.planner.candidates import names
+from dxgeom.planner.changed_queries import public_records
+from dxgeom.universe.queries import LinearQueries
+
+
+def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
+    """The mechanism as a file holds it.
+
+    Raises: UnsupportedCombination, TooLarge for what no file can hold.
+    """
+    mixing, change = mechanism.mixing, mechanism.change
+    diagonal = isinstance(mixing, DiagonalMixing)
+    return {
+        "name": mechanism.name,
+        "steps": [*map(str, mechanism.sensitivity.queries.steps)],
+        "law": None if mechanism.law is None else law_data(mechanism.law),
+        "without_noise": np.flatnonzero(~mixing.noisy).tolist() if isinstance(mixing, DiagonalMixing) else None,
+        "mixing": None if diagonal else [[*map(str, row)] for row in mechanism.mixing_matrix.tolist()],
+        "change": None if change is None else _change_data(mechanism.sensitivity.queries, change),
+        "fingerprint": mechanism.fingerprint,
+    }
+
+
+def _change_data(answered: LatticeQueries, change: QueryChange) -> dict[str, Any]:
+    queries = LinearQueries(answered.names, answered.tables, answered.steps)
+    return {"records": change.records, "weights": weights_data(queries), "shifts": [*map(str, change.shifts)]}
+
+
+def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanism:
+    """The mechanism that a file holds, proved to hide every difference that metric and queries have.
+
+    Raises: Wrong.
+    """
+    if part.name not in names():
+        raise Wrong("DX305", "mechanism.name", f"there is no such mechanism; known are {', '.join(names())}")
+    with refused_as("DX304", "queries"):
+        asked = sensitivity_of(metric, queries)
+    sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
+    if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
+        raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
+    law = None if part.law is None else law_of(part.law, "mechanism.law")
+    mixing = _mixing(part, queries.count)
+    with refused_as("DX306", "mechanism.law"):
+        mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)
+        require_hiding(mechanism)
+    if mechanism.fingerprint != part.fingerprint:
+        raise Wrong("DX307", "mechanism.fingerprint", f"this mechanism's fingerprint is {mechanism.fingerprint}")
+    return mechanism
+
+
+def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:
+    if (part.without_noise is None) == (part.mixing is None):
+        raise Wrong("DX302", "mechanism", "answers carry coordinates of their own, or the field 'mixing' says how many")
+    if part.without_noise is not None:
+        noisy = np.ones(count, dtype=bool)
+        if part.without_noise != sorted({*part.without_noise} & {*range(count)}):
+            raise Wrong("DX302", "mechanism.without_noise", f"these are places of the {count:,} answers, rising")
+        noisy[part.without_noise] = False
+        return DiagonalMixing(noisy)
+    rows = part.mixing or []
+    width = len(rows[0]) if rows else 0
+    if len(rows) != count or width == 0 or any(len(row) != width for row in rows):
+        raise Wrong("DX302", "mechanism.mixing", "there is a row for each answer, and in it a share of each coordinate")
+    mixing = np.empty((count, width), dtype=object)
+    for number, row in enumerate(rows):
+        mixing[number] = rationals_of(row, f"mechanism.mixing[{number}]")
+    return mixing
+
+
+def _changed(part: ChangePart, asked: Sensitivity, queries: LinearQueries) -> tuple[Sensitivity, QueryChange]:
+    """The sensitivity of the queries that are answered, and how far they are from those asked; *exact*."""
+    place, metric = "mechanism.change", asked.metric
+    universe = metric.universe
+    if universe is None or part.weights.names != list(queries.names) or part.weights.of_universe:
+        raise Wrong("DX302", f"{place}.weights", "changed queries have the names of those asked, and bare weights")
+    with refused_as("DX305", place):
+        number = public_records(metric, queries, part.records)
+        answered = sensitivity_of(metric, weighed(part.weights, universe, None, f"{place}.weights"))
+    if any(answered.queries.weight_errors):
+        raise Wrong("DX305", f"{place}.weights", "the changed weights are too fine for the lattice of their noise")
+    shifts = tuple(_shifts(asked.queries, answered.queries))
+    if rationals_of(part.shifts, f"{place}.shifts") != shifts or number is None:
+        raise Wrong("DX307", f"{place}.shifts", "the changed queries are not as far from those asked as this says")
+    return answered, QueryChange(asked.queries, number, shifts)
+
+
+def _shifts(asked: LatticeQueries, answered: LatticeQueries) -> list[Fraction]:
+    """(K,): the largest distance of two weights of a record type, and what rounding had moved those asked before."""
+    found = []
+    for place, (before, after) in enumerate(zip(asked.numerators, answered.numerators, strict=True)):
+        step, unit = asked.steps[place], answered.steps[place]
+        pairs = {*zip(before.tolist(), after.tolist(), strict=True)}
+        found.append(max(abs(old * step - new * unit) for old, new in pairs) + asked.weight_errors[place])
+    return found

@@ -1,0 +1,157 @@
+"""The queries of a plan file: read anew as a queries file says them, or weight by weight where Python made them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any, Final
+
+import numpy as np
+
+from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.plan_files.document import QueriesPart, TablePart, WeightsPart
+from dxgeom.plan_files.exact_text import rational_of, rationals_of
+from dxgeom.plan_files.sources import files, folder_with, require_all_read, written
+from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.policy.policy import Policy
+from dxgeom.policy.source.text import PolicyText
+from dxgeom.queries.queries_file import queries_from_dict
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.weight_tables import WeightTables
+
+MOST_NUMBERS: Final = 1_000_000
+"""Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
+_WRITTEN: Final = {"names", "weights", "units", "universe", "records", "importance", "measures", "errors", "source"}
+
+
+def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
+    """The queries as a file holds them: as they were written, where that is known and means the same.
+
+    Raises: TooLarge for weights beyond a million.
+    """
+    common = {"records": queries.records, "fingerprint": queries.fingerprint}
+    text = queries.source
+    if isinstance(text, PolicyText):
+        said = {"written": written(text), "files": files(text), "weights": None, **common}
+        if _reads_the_same(said, queries, policy):
+            return said
+    return {"written": None, "files": {}, "weights": weights_data(queries), **common}
+
+
+def _reads_the_same(said: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
+    try:
+        again = queries_from_dict(said["written"], policy, queries.records, folder=folder_with(said["files"]))
+    except DxgeomError:
+        return False
+    return again.fingerprint == queries.fingerprint
+
+
+def queries_of(part: QueriesPart, policy: Policy) -> LinearQueries:
+    """The queries that a file holds.
+
+    Raises: Wrong.
+    """
+    if (part.written is None) == (part.weights is None) or (part.files and part.written is None):
+        raise Wrong("DX302", "queries", "queries are written in words, with the files they name, or as weights")
+    if part.weights is not None:
+        queries = weighed(part.weights, policy.universe, part.records, "queries.weights")
+    else:
+        folder = folder_with(part.files)
+        with refused_as("DX304", "queries.written"):
+            queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
+        require_all_read(folder, "queries.files", "DX304")
+    if queries.fingerprint != part.fingerprint or queries.records != part.records:
+        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    return queries
+
+
+def weights_data(queries: LinearQueries) -> dict[str, Any]:
+    """Names, units and weights, exactly.
+
+    Raises: TooLarge.
+    """
+    unknown = [name for name, value in _defaults().items() if name not in _WRITTEN and getattr(queries, name) != value]
+    if unknown:
+        raise UnsupportedCombination(
+            f"a plan file cannot hold the {unknown[0]} of queries made in Python: write them as a queries file"
+        )
+    tables = queries.tables
+    entries = sum((0 if one.stated is None else one.stated.size) + sum(map(len, one.classes)) for one in tables.tables)
+    if entries + queries.count > MOST_NUMBERS:
+        raise TooLarge(
+            f"these queries have {entries:,} weights, a plan file holds {MOST_NUMBERS:,}: write them as a queries file "
+            "(dx.load_queries), which is kept as it is, or release from the plan itself"
+        )
+    return {
+        "names": list(queries.names),
+        "units": [*map(str, queries.units)],
+        "shape": list(tables.shape),
+        "tables": [
+            {
+                "queries": one.queries.tolist(),
+                "axes": list(one.axes),
+                "classes": [own.tolist() for own in one.classes],
+                "weights": None if one.stated is None else one.stated.ravel().tolist(),
+                "counted": None if one.counted is None else one.counted.tolist(),
+            }
+            for one in tables.tables
+        ],
+        "importance": None if queries.importance is None else [*map(str, queries.importance)],
+        "measures": list(queries.measures),
+        "errors": [None if error is None else str(error) for error in queries.errors],
+        "of_universe": queries.universe is not None,
+    }
+
+
+def _defaults() -> dict[str, Any]:
+    """What every field of queries is when it is left out."""
+    return {one.name: one.default for one in fields(LinearQueries)}
+
+
+def weighed(part: WeightsPart, universe: Universe, records: int | None, place: str) -> LinearQueries:
+    """The queries with these weights.
+
+    Raises: Wrong.
+    """
+    units = rationals_of(part.units, f"{place}.units")
+    importance = None if part.importance is None else rationals_of(part.importance, f"{place}.importance")
+    wanted = tuple(
+        None if error is None else rational_of(error, f"{place}.errors[{number}]")
+        for number, error in enumerate(part.errors)
+    )
+    shape, known = tuple(part.shape), universe if part.of_universe else None
+    if not shape or math.prod(shape) != universe.size or not part.tables:
+        raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} record types")
+    tables = tuple(_table(one, shape, f"{place}.tables[{number}]") for number, one in enumerate(part.tables))
+    every = sorted(query for one in part.tables for query in one.queries)
+    if every != list(range(len(part.names))):
+        raise Wrong("DX304", f"{place}.tables", "every query stands in exactly one table")
+    with refused_as("DX304", place):
+        weights = WeightTables(shape, tables)
+        return LinearQueries(
+            tuple(part.names), weights, units, known, records, importance, tuple(part.measures), wanted
+        )
+
+
+def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:
+    rising = part.axes == sorted(set(part.axes)) and all(axis < len(shape) for axis in part.axes)
+    if not (part.queries and rising and len(part.classes) == len(part.axes)):
+        raise Wrong("DX304", place, "a table has queries, and the classes of each attribute that it looks at")
+    for axis, classes in zip(part.axes, part.classes, strict=True):
+        if len(classes) != shape[axis] or sorted(set(classes)) != list(range(max(classes, default=-1) + 1)):
+            raise Wrong("DX304", f"{place}.classes", "each value has a class, and no class is left out")
+    counts = [max(classes) + 1 for classes in part.classes]
+    cells, queries = math.prod(counts), len(part.queries)
+    if (part.weights is None) == (part.counted is None):
+        raise Wrong("DX304", place, "a table has weights, or the cells that its queries count")
+    own = (np.array(part.queries), tuple(part.axes), tuple(np.array(classes) for classes in part.classes))
+    if part.counted is not None:
+        if len(part.counted) != queries or max(part.counted) >= cells:
+            raise Wrong("DX304", f"{place}.counted", f"each query counts one of {cells:,} cells")
+        return WeightTable(*own, None, np.array(part.counted))
+    weights = part.weights or []
+    if len(weights) != queries * cells or any(abs(weight) >= LARGEST_NUMERATOR for weight in weights):
+        raise Wrong("DX304", f"{place}.weights", f"each query has {cells:,} weights below 2**52")
+    return WeightTable(*own, np.array(weights, dtype=np.int64).reshape(queries, *counts))

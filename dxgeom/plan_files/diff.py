@@ -1,0 +1,157 @@
+"""What changed from one plan to another, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+from dxgeom.plan_files.document import path_text
+from dxgeom.plan_files.loading import LoadedPlan
+
+_LONGEST = 60
+_SAME = 1e-9
+
+
+class ErrorChange(NamedTuple):
+    """An answer's root mean squared error before and after; None where it is not asked."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+
+@final
+@dataclass(frozen=True)
+class PlanDifferences:
+    """What differs between two plans. ``errors``: of the answers whose error changed, each at its own plan's spend."""
+
+    policy: tuple[str, ...]
+    queries: tuple[str, ...]
+    mechanism: tuple[str, ...]
+    errors: tuple[ErrorChange, ...]
+
+    def lines(self) -> list[str]:
+        """All of it, a sentence each; one that says so where nothing differs."""
+        told = [*self.policy, *self.queries, *self.mechanism, *map(_error_in_words, self.errors)]
+        return told or ["the two plans are the same"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same ready for JSON."""
+        return {
+            "policy": list(self.policy),
+            "queries": list(self.queries),
+            "mechanism": list(self.mechanism),
+            "errors": [change._asdict() for change in self.errors],
+        }
+
+
+def differences(old: LoadedPlan, new: LoadedPlan) -> PlanDifferences:
+    """What differs between two plans: what their policies and queries say, the mechanism, the spend, each error."""
+    return PlanDifferences(
+        tuple(_of_policies(old, new)),
+        tuple(_of_queries(old, new)),
+        tuple(_of_mechanisms(old, new)),
+        tuple(_of_errors(old, new)),
+    )
+
+
+def _of_policies(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+    before, after = old.document.policy, new.document.policy
+    changed = [*_changes(before.written, after.written, ()), *_of_files(before.files, after.files)]
+    if old.policy.fingerprint != new.policy.fingerprint:
+        yield "the policy means something else: releases of the two are charged to different ledgers"
+    elif changed:
+        yield "the policy is written otherwise and means the same"
+    yield from (f"policy: {change}" for change in changed)
+
+
+def _of_queries(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+    before, after = old.document.queries, new.document.queries
+    asked, then = old.plan.queries.names, new.plan.queries.names
+    yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in then)
+    yield from (f"queries: '{name}' is asked" for name in then if name not in asked)
+    changed = list(_of_files(before.files, after.files))
+    if before.written is not None and after.written is not None:
+        changed += _changes(before.written, after.written, ())
+    elif before.fingerprint != after.fingerprint:
+        changed.append("the weights are others")
+    if before.records != after.records:
+        changed.append(f"the public number of records was {_told(before.records)} and is {_told(after.records)}")
+    yield from (f"queries: {change}" for change in changed)
+
+
+def _of_mechanisms(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+    before, after = old.plan, new.plan
+    if before.mechanism.name != after.mechanism.name:
+        yield f"mechanism: was {before.mechanism.name} and is {after.mechanism.name}"
+    elif before.mechanism.fingerprint != after.mechanism.fingerprint:
+        yield f"mechanism: {after.mechanism.name} as before, with other numbers"
+    yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
+    if old.spend != new.spend:
+        yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
+
+
+def _of_errors(old: LoadedPlan, new: LoadedPlan) -> Iterator[ErrorChange]:
+    before, after = _errors(old), _errors(new)
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if was is None or now is None or abs(was - now) > _SAME * max(was, now):
+            yield ErrorChange(name, was, now)
+
+
+def _errors(plan: LoadedPlan) -> dict[str, float]:
+    errors = plan.plan.rmse(plan.spend or Fraction(1)).tolist()
+    return dict(zip(plan.plan.queries.names, errors, strict=True))
+
+
+def _error_in_words(change: ErrorChange) -> str:
+    match change:
+        case ErrorChange(name, before, None):
+            return f"error: '{name}' had {before:.4g}"
+        case ErrorChange(name, None, after):
+            return f"error: '{name}' has {after:.4g}"
+    before, after = change.before or 0.0, change.after or 0.0
+    times = f", {after / before:.3g} times as much" if before > 0 and after > 0 else ""
+    return f"error: '{change.name}' had {before:.4g} and has {after:.4g}{times}"
+
+
+def _of_files(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            what = "is new" if name not in before else "is gone" if name not in after else "has another content"
+            yield f"the file '{name}' {what}"
+
+
+def _changes(before: Any, after: Any, place: tuple[str | int, ...]) -> Iterator[str]:
+    """Every word that differs, with its place; of lists of other lengths what was added or taken away at the end."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _one_of_two(before, after, key, key in before, key in after, place)
+        if before == after and list(before) != list(after):
+            yield f"{path_text(place) or 'top level'} is in another order"
+    elif isinstance(before, list) and isinstance(after, list):
+        for number in range(max(len(before), len(after))):
+            yield from _one_of_two(before, after, number, number < len(before), number < len(after), place)
+    elif before != after:
+        yield f"{path_text(place)} was {_told(before)} and is {_told(after)}"
+
+
+def _one_of_two(
+    before: Any, after: Any, step: str | int, was: bool, has: bool, place: tuple[str | int, ...]
+) -> Iterator[str]:
+    here = (*place, step)
+    if was and has:
+        yield from _changes(before[step], after[step], here)
+    elif was:
+        yield f"{path_text(here)} is gone, it was {_told(before[step])}"
+    else:
+        yield f"{path_text(here)} is new: {_told(after[step])}"
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "left open"
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

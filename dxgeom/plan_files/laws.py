@@ -1,0 +1,204 @@
+"""Laws, and the bodies that they are made of, from and to what a file says: by the fields of their own classes.
+
+A law that is new is read and written as soon as it is one of :data:`dxgeom.noise.laws.k_norm.LAWS`. Every class refuses
+numbers that are no body's or no law's itself; a polytope's boundary is proved anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.bodies.power_ball import PowerBall
+from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.facets.fan import Fan, certify_fan
+from dxgeom.noise.laws.k_norm import LAWS
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.plan_files.exact_text import (
+    array_data,
+    float_of,
+    float_text,
+    floats_of,
+    keys_of,
+    list_of,
+    wholes_of,
+)
+from dxgeom.plan_files.wrong import Wrong, refused_as
+
+BODIES: Final[tuple[type[Any], ...]] = (
+    Box,
+    CrossPolytope,
+    Ellipsoid,
+    PowerBall,
+    CartesianProduct,
+    FreeSum,
+    LinearImage,
+    HalfspacePolytope,
+    SymmetricPolytope,
+)
+"""The bodies that a file can hold: those whose own classes refuse what is no body."""
+KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES)}
+_MOST_NESTED = 20
+_LONGEST_VERTEX = 2**40
+_LARGEST_POWER = 500
+_UNTOLD: Final = {"moved"}
+"""How far a polytope's vertices once were moved is told by nothing, and nothing rests on it."""
+
+
+def law_data(law: NoiseLaw) -> dict[str, Any]:
+    """The law as a file holds it.
+
+    Raises: UnsupportedCombination for a law, or a body, of a class that no file can hold.
+    """
+    data: dict[str, Any] = _data(law)
+    return data
+
+
+def law_of(data: Any, place: str) -> NoiseLaw:
+    """The law that a file holds.
+
+    Raises: Wrong.
+    """
+    law: NoiseLaw = _thing(data, NoiseLaw, place, 0)
+    return law
+
+
+def fields_of(kind: type[Any]) -> dict[str, Any]:
+    """What a file says of a thing of this kind, each with the type that it has."""
+    hints = get_type_hints(kind)
+    return {one.name: hints[one.name] for one in fields(kind) if one.name not in _UNTOLD}
+
+
+def _data(value: Any) -> Any:
+    match value:
+        case Fan():
+            return {"vertices": array_data(value.vertices), "simplices": array_data(value.simplices)}
+        case np.ndarray():
+            return array_data(value)
+        case float():
+            return float_text(value)
+        case tuple():
+            return [_data(part) for part in value]
+        case _ if KINDS.get(type(value).__name__) is type(value):
+            return {"kind": type(value).__name__} | {
+                name: _data(getattr(value, name)) for name in fields_of(type(value))
+            }
+    raise UnsupportedCombination(
+        f"a plan file holds the laws and bodies of dxgeom only, this plan's noise is made of a {type(value).__name__}: "
+        "plan with one of dxgeom.geometry, or release from the plan itself"
+    )
+
+
+def _read(hint: Any, data: Any, place: str, depth: int) -> Any:
+    if hint is Fan:
+        return _fan(data, place)
+    if hint is float:
+        return float_of(data, place, infinite=True)
+    if get_origin(hint) is np.ndarray:
+        return floats_of(data, place)
+    if get_origin(hint) is tuple:
+        parts = enumerate(list_of(data, place))
+        return tuple(_read(get_args(hint)[0], part, f"{place}[{number}]", depth) for number, part in parts)
+    return _thing(data, hint, place, depth)
+
+
+def _thing(data: Any, wanted: type[Any], place: str, depth: int) -> Any:
+    if depth > _MOST_NESTED:
+        raise Wrong("DX302", place, f"laws and bodies are made of others at most {_MOST_NESTED} times over")
+    name = data.get("kind") if isinstance(data, dict) else None
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None or not issubclass(kind, wanted):
+        known = [name for name, kind in KINDS.items() if issubclass(kind, wanted)]
+        raise Wrong("DX305", place, f"the 'kind' of this is one of {', '.join(known)}")
+    hints = fields_of(kind)
+    keys_of(data, ("kind", *hints), place)
+    parts = {name: _read(hint, data[name], f"{place}.{name}", depth + 1) for name, hint in hints.items()}
+    with refused_as("DX305", place):
+        if kind is SymmetricPolytope:
+            return _polytope(**parts)
+        return kind(**parts)
+
+
+def _fan(data: Any, place: str) -> Fan:
+    """The boundary, proved closed and convex in exact integers."""
+    keys_of(data, ("vertices", "simplices"), place)
+    vertices = wholes_of(data["vertices"], f"{place}.vertices", -_LONGEST_VERTEX, _LONGEST_VERTEX)
+    simplices = wholes_of(data["simplices"], f"{place}.simplices", 0, len(vertices) - 1)
+    if vertices.ndim != 2 or simplices.ndim != 2 or vertices.shape[1] != simplices.shape[1]:
+        raise Wrong("DX305", place, "vertices and simplices are matrices of as many columns as there are dimensions")
+    with refused_as("DX305", place):
+        return certify_fan(vertices, simplices)
+
+
+def _polytope(fan: Fan, units: NDArray[np.float64], inflation: float) -> SymmetricPolytope:
+    """Raises: ValueError for units that are no powers of two, for which vertices would not be exact."""
+    exponents = [math.frexp(unit) for unit in units.tolist()]
+    exact = all(part == 0.5 and abs(power) <= _LARGEST_POWER for part, power in exponents)
+    if units.shape != (fan.simplices.shape[1],) or not exact:
+        raise ValueError("a polytope has a unit for each coordinate, a power of two that float64 has room around")
+    if not 2.0**-_LARGEST_POWER <= inflation <= 2.0**_LARGEST_POWER:
+        raise ValueError("a polytope's inflation is a positive number that float64 has room around")
+    return SymmetricPolytope(fan, units, inflation, math.nan)
+
+
+def laws_schema() -> dict[str, Any]:
+    """A JSON Schema for each kind, by its name."""
+    return {name: _schema_of(kind) for name, kind in KINDS.items()} | dict(_arrays())
+
+
+def _schema_of(kind: type[Any]) -> dict[str, Any]:
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is no dataclass")
+    properties = {name: _form(hint) for name, hint in fields_of(kind).items()}
+    return {
+        "type": "object",
+        "properties": {"kind": {"const": kind.__name__}, **properties},
+        "required": ["kind", *properties],
+        "additionalProperties": False,
+    }
+
+
+def _form(hint: Any) -> dict[str, Any]:
+    if hint is Fan:
+        return {"$ref": "#/$defs/Boundary"}
+    if hint is float:
+        return {"$ref": "#/$defs/Float"}
+    if get_origin(hint) is np.ndarray:
+        return {"$ref": "#/$defs/Floats"}
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _form(get_args(hint)[0]), "minItems": 1}
+    return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name, kind in KINDS.items() if issubclass(kind, hint)]}
+
+
+def _arrays() -> Iterator[tuple[str, dict[str, Any]]]:
+    from dxgeom.plan_files.exact_text import FLOAT
+
+    floats = {"type": "string", "pattern": f"{FLOAT}|^-?0x0\\.0p\\+0$|^inf$"}
+    yield "Float", floats
+    for name, key, entry in (("Floats", "floats", {"$ref": "#/$defs/Float"}), ("Whole", "whole", {"type": "integer"})):
+        yield (
+            name,
+            {
+                "type": "object",
+                "properties": {
+                    "shape": {"type": "array", "items": {"type": "integer"}},
+                    key: {"type": "array", "items": entry},
+                },
+                "required": ["shape", key],
+                "additionalProperties": False,
+            },
+        )
+    parts = {"vertices": {"$ref": "#/$defs/Whole"}, "simplices": {"$ref": "#/$defs/Whole"}}
+    yield (
+        "Boundary",
+        {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False},
+    )

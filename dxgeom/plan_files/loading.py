@@ -1,0 +1,169 @@
+"""From a plan file to a plan that releases: nothing that the file says is believed, all of it is made anew."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.plan_files.aims import objective_of
+from dxgeom.plan_files.answering import mechanism_of
+from dxgeom.plan_files.asked import queries_of
+from dxgeom.plan_files.document import ErrorPart, PlanDocument, parsed
+from dxgeom.plan_files.exact_text import rational_of
+from dxgeom.plan_files.json_text import digest_of, document_text, read_document
+from dxgeom.plan_files.sources import policy_of
+from dxgeom.plan_files.wrong import Wrong, told_as
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.release import Release
+from dxgeom.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+
+_SAME = 1e-9
+"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LoadedPlan:
+    """A plan that was read from a file: the law that was planned, proved again.
+
+    ``plan``: the same mechanism and fingerprint as when it was planned; what else was tried then is not in files, so it
+    lists no candidates, and its lower bound is 0. ``spend``: what the file states, None where it leaves that open.
+    ``digest``: of the whole file; whoever signs a plan signs this.
+    """
+
+    policy: Policy
+    plan: Plan
+    spend: Fraction | None
+    digest: str
+    document: PlanDocument = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """What ledgers remember its releases by: that of the plan that was written."""
+        return self.plan.fingerprint
+
+    def at_spend(self, spend: Amount | None) -> Fraction:
+        """The spend of a release: that of the file, or, where it states none, the one given, or the least for the
+        errors that were asked for.
+
+        Raises: UnsupportedCombination for none at all, or another than the file's.
+        """
+        given = None if spend is None else exact_amount(spend, "spend")
+        if given is not None and self.spend is not None and given != self.spend:
+            raise UnsupportedCombination(
+                f"this plan was made for the spend {self.spend}, found {given}: leave it out, or plan anew"
+            )
+        amount = self.spend if given is None else given
+        if amount is None and self.plan.objective.wanted is not None:
+            return self.plan.least_spend
+        if amount is None:
+            raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
+        return amount
+
+    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each answer, at its worst where queries were changed."""
+        return self.plan.rmse(self.at_spend(spend))
+
+    def half_widths(self, level: float = 0.95, spend: Amount | None = None) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``."""
+        return self.plan.half_widths(level, self.at_spend(spend))
+
+    def release(
+        self,
+        table: Any,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount | None = None,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Release[LinearAnswers]:
+        """Charge the ledger, then answer the queries once, as :meth:`dxgeom.Plan.release` does.
+
+        Args: ``spend``: left out where the file states it. The others are those of :func:`dxgeom.release`.
+        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
+        """
+        return self.plan.release(
+            table,
+            ledger=ledger,
+            spend=self.at_spend(spend),
+            purpose=purpose,
+            outside=outside,
+            count_column=count_column,
+            insecure_test_seed=insecure_test_seed,
+        )
+
+    def to_json(self) -> str:
+        """The text of the file."""
+        return document_text(self.document.model_dump())
+
+
+def load_plan(path: str | os.PathLike[str]) -> LoadedPlan:
+    """Read a plan file, whoever wrote it.
+
+    The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
+    those of these two, and the law has the file's numbers. It stands when its noise is proved to hide every difference,
+    and everything that the file states is what was found: fingerprints, steps, biases, and errors up to 1e-9 of
+    themselves. No search for a better law is run.
+
+    Guarantee: a plan that loads keeps the promise of the policy in the file, as one that was planned just now.
+    Raises: PlanError with a code, the place in the file, and what to do.
+    """
+    require(path, (str, os.PathLike), "path", "name a file of 'dxgeom plan --output' or dx.save_plan")
+    with told_as(os.fspath(path)):
+        return loaded(read_document(Path(path)))
+
+
+def loaded(document: dict[str, Any]) -> LoadedPlan:
+    """The plan of a document. Raises: Wrong."""
+    part = parsed(document)
+    if part.digest != digest_of(document):
+        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    policy = policy_of(part.policy)
+    queries = queries_of(part.queries, policy)
+    metric = policy.compile()
+    mechanism = mechanism_of(part.mechanism, metric, queries)
+    objective = objective_of(part.objective, queries.count)
+    plan = Plan(metric, queries, objective, mechanism, (), 0.0)
+    if plan.fingerprint != part.fingerprint:
+        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    _check_errors(part.errors, plan)
+    return LoadedPlan(policy, plan, _spend(part.spend, policy), part.digest, part)
+
+
+def _check_errors(stated: list[ErrorPart], plan: Plan) -> None:
+    if [one.name for one in stated] != list(plan.queries.names):
+        raise Wrong("DX307", "errors", "there is one for each query, in their order")
+    for number, (one, rmse, bias) in enumerate(zip(stated, plan.rmse(), plan.biases, strict=True)):
+        for name, said, found in (("rmse", one.rmse, rmse), ("bias", one.bias, bias)):
+            if not abs(float(said) - found) <= _SAME * found:
+                raise Wrong("DX307", f"errors[{number}].{name}", f"this is {found!r}, the file says {said}")
+
+
+def _spend(text: str | None, policy: Policy) -> Fraction | None:
+    if text is None:
+        return None
+    spend = rational_of(text, "spend")
+    try:
+        exact_amount(spend, "spend")
+    except UnsupportedCombination as error:
+        raise Wrong("DX308", "spend", str(error), "plan with another spend") from error
+    if spend > policy.budget:
+        raise Wrong(
+            "DX308", "spend", f"the policy's budget is {policy.budget}, this is {spend}", "plan with a smaller one"
+        )
+    return spend

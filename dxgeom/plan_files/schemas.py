@@ -1,0 +1,144 @@
+"""The files that dxgeom writes, as JSON Schema: plans, releases, certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal, final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dxgeom.plan_files.document import PlanDocument
+from dxgeom.plan_files.laws import laws_schema
+from dxgeom.policy.syntax.schema import DIALECT
+
+_STRICT: Final = ConfigDict(extra="forbid")
+_OPEN: Final = ConfigDict(extra="allow")
+
+
+@final
+class ProofForm(BaseModel):
+    """Why the axioms hold of one form, and of the forms that it is made of."""
+
+    model_config = _STRICT
+
+    form: str
+    size: int
+    reason: str
+    pairs: int
+    triples: int
+    verdict: Literal["holds", "within rounding"]
+    excess: float
+    tolerance: float
+    parts: list[ProofForm]
+
+
+@final
+class CertificateForm(BaseModel):
+    """What ``check`` or ``verify`` found of a metric, for ``audit``."""
+
+    model_config = _STRICT
+
+    format: Literal["dxgeom certificate 1"]
+    kind: Literal["policy", "matrix", "edges"]
+    title: str
+    fingerprint: str
+    size: int
+    budget: str
+    proof: ProofForm
+    distances: list[list[int | float | Literal["inf"]]] = Field(
+        description="[record, record, distance] for some pairs."
+    )
+
+
+@final
+class AnswerForm(BaseModel):
+    """One answer; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    value: float
+    exact: str = Field(description="The very number that was released, as a rational.")
+    rmse: float
+    bias: float
+    interval: list[float]
+
+
+@final
+class ReleasedPolicyForm(BaseModel):
+    """The policy that a release was charged under."""
+
+    model_config = _OPEN
+
+    title: str
+    fingerprint: str
+
+
+@final
+class ReleaseForm(BaseModel):
+    """A release of answers to queries; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    format: Literal["dxgeom release 1"]
+    answers: list[AnswerForm]
+    level: float
+    spent: str
+    remaining: str
+    records: int | None
+    dropped_rows: int | None
+    mechanism: str
+    time: str
+    secure_randomness: bool
+    policy: ReleasedPolicyForm
+    queries_fingerprint: str
+    plan_fingerprint: str
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of plan files.
+
+    Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
+    """
+    schema = _schema_of(PlanDocument, "dxgeom plan")
+    laws = laws_schema()
+    schema["$defs"] |= laws
+    law = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise")] + [{"type": "null"}]}
+    schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
+    return schema
+
+
+def release_schema() -> dict[str, Any]:
+    """The JSON Schema of releases of answers to queries."""
+    return _schema_of(ReleaseForm, "dxgeom release")
+
+
+def certificate_schema() -> dict[str, Any]:
+    """The JSON Schema of certificates."""
+    return _schema_of(CertificateForm, "dxgeom certificate")
+
+
+FILES: Final[dict[str, Callable[[], dict[str, Any]]]] = {
+    "plan": plan_schema,
+    "release": release_schema,
+    "certificate": certificate_schema,
+}
+"""The schema of each kind of file that is written."""
+
+
+def _schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
+    structure: dict[str, Any] = _only_what_is_asked(model.model_json_schema())
+    return {"$schema": DIALECT, **structure, "title": title}
+
+
+def _only_what_is_asked(form: Any) -> Any:
+    """The same without saying that anything else may be there, too."""
+    if isinstance(form, list):
+        return [_only_what_is_asked(one) for one in form]
+    if not isinstance(form, dict):
+        return form
+    return {
+        word: _only_what_is_asked(part)
+        for word, part in form.items()
+        if not (word == "additionalProperties" and part is True)
+    }
