@@ -71,7 +71,7 @@ class VerifiedMetric:
     ``fingerprint``: names the meaning it came from (a policy, a matrix), so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said. ``stated``: gives the
-    text that it was compiled from; None where there is none.
+    text that it was compiled from, or None; None where there is none.
     """
 
     metric: Metric
@@ -81,7 +81,7 @@ class VerifiedMetric:
     budget: Fraction
     universe: Universe | None = None
     data_set: DataSet = UNNAMED
-    stated: Callable[[], str] | None = field(default=None, repr=False)
+    stated: Callable[[], str | None] | None = field(default=None, repr=False)
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -133,7 +133,7 @@ def verify(
     budget: Fraction,
     universe: Universe | None = None,
     data_set: DataSet = UNNAMED,
-    stated: Callable[[], str] | None = None,
+    stated: Callable[[], str | None] | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.disclosure.all_releases import Told, told
 from dxgeom.errors import UnsupportedCombination
@@ -289,10 +290,37 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path) -> None:
     words = ["ledger", "told", str(path), "--policy", str(files["p"])]
     refused = CliRunner().invoke(app, words)
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "the policy 'q'" in refused.stderr
+    assert "the policy 'q'" in refused.stderr and "is not in the ledger" in refused.stderr
     said = CliRunner().invoke(app, [*words, "--with", str(files["q"])])
     assert (said.exit_code, said.stderr) == (0, "")
     for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 : 1", "budget allows 0.5"):
         assert part in said.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--with", str(files["q"]), "--format", "json"]).stdout)
     assert [one["told"] for one in document["attributes"]] == [1, 1.25]
+
+
+def test_policies_are_kept_in_the_ledger_with_their_files(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("from,to,epsilon\nx,y,1\ny,z,2\n", encoding="utf-8")
+    text = (
+        "policy: kept\nuniverse: {attributes: {a: [x, y, z], b: [u, v]}}\ndataset: {name: v}\n"
+        "rules:\n  - {change: a, secrets: {edges: edges.csv}, weight: epsilon}\n  - {change: b, epsilon: 4}\n"
+    )
+    kept = parse_policy(text, folder=folder)
+    histogram = np.arange(kept.universe.size)
+    path = tmp_path / "a.db"
+    plan = dx.plan(kept.compile(), dx.queries_from_dict({"queries": [{"count": "b == 'u'"}]}, kept))
+    plan.release(histogram, ledger=path, spend="1/4")
+    (folder / "edges.csv").unlink()
+    history = read_ledger(path)
+    assert Policy.from_stated(history.documents[1]).fingerprint == kept.fingerprint
+    target = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, epsilon: 0.5")
+    assert [one.told for one in told(history, target).attributes] == [0.75, 1]
+    assert json.loads(history.documents[1])["files"] == {"edges.csv": "from,to,epsilon\nx,y,1\ny,z,2\n"}
+
+
+@pytest.mark.parametrize("text", ["", "1", "{}", "[]", '{"written": 1, "files": {}}', '{"written": {}, "files": 1}'])
+def test_a_kept_policy_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(dx.DxgeomError):
+        Policy.from_stated(text)
