@@ -192,10 +192,13 @@ def _of_attribute(policy: Policy, name: str, found: Spread, more: float) -> Told
     amount = _up((found.worst or 0.0) + more)
     if found.pair is None:
         return ToldOfAttribute(name, amount, None, None, ())
-    attribute = policy.universe.attribute(name)
-    values = tuple(attribute.labels[code] for code in found.pair)
-    first, second = ({name: value} for value in values)
-    explanation = policy.explain(first, second)
+    if policy.universe.listed is None:
+        labels = policy.universe.attribute(name).labels
+        values = tuple(labels[code] for code in found.pair)
+        explanation = policy.explain(*({name: value} for value in values))
+    else:
+        values = tuple(", ".join(policy.universe.record(index).values()) for index in found.pair)
+        explanation = policy.explain(*found.pair)
     allowed = _up(float(explanation.distance) * float(policy.budget))
     lines = tuple(dict.fromkeys(hop.line for hop in explanation.hops))
     return ToldOfAttribute(name, amount, (values[0], values[1]), allowed, lines)

@@ -140,6 +140,17 @@ def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path: Path) -> N
         told(read_ledger(path), WORDS)
 
 
+def test_records_that_a_table_lists_are_compared_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "records.csv").write_text("a,b\nx,u\ny,v\ny,u\n")
+    head = "universe: {table: records.csv}\nrules:\n  - {between: everything, epsilon: 2}\n"
+    one = parse_policy(f"policy: one\n{head}", folder=tmp_path)
+    two = parse_policy(f"policy: two\n{head}  - {{change: a, epsilon: 0.5}}\n", folder=tmp_path)
+    found = told_by(tmp_path, one, [(one, Fraction(1, 2)), (two, Fraction(1, 4))])
+    (records,) = found.attributes
+    assert (found.exact, records.name, records.told, records.allowed) == (True, "records", 1.5, 2)
+    assert records.pair in {("x, u", "y, v"), ("y, v", "y, u")}
+
+
 def test_policies_that_read_a_free_column_differently_add_up_one_by_one(tmp_path: Path) -> None:
     numbers = policy("c: {range: [0, 9], step: 1}", "change: c, epsilon: 1")
     words = policy("c: [u, v]", "change: c, epsilon: 3")
