@@ -29,7 +29,7 @@ from dxgeom.cli.terminal.options import (
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import json_lines, print_json
+from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -177,6 +177,8 @@ def _show(
     from dxgeom.planner.release import FORMAT
 
     with kept_safe(released):
+        for advice in released.advice:
+            print_error(f"advice: {advice}")
         agreeing = agreement.as_document(released)
         curators = {"format": FORMAT, **released.as_dict(level), **agreeing}
         if write is not None:

@@ -73,9 +73,9 @@ class VerifiedMetric:
     indices mean, so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
-    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is none.
-    ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric of its
-    own.
+    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
+    none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
+    of its own.
     """
 
     metric: Metric
