@@ -53,17 +53,29 @@ for number in range(5):
     plan.release([30, 12], ledger=path + ".first", spend="1/10", id=str(number))
     took = time.perf_counter() - began
 os.unlink(path + ".first")
+hear, tell = os.pipe()
 for turn in range(times):
     def work():
         for number in range(10**6):
             try:
                 release(f"{turn}-{number}", spend)
             except dx.BudgetExceeded:
+                os.write(tell, b".")
                 time.sleep(60)
+            os.write(tell, b".")
     child = forked(work)
+    if turn % 2:
+        # Half of the kills come after a release was shown, however slow the machine.
+        os.read(hear, 4096)
     time.sleep(chance.uniform(0.0, 4 * took))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.set_blocking(hear, False)
+    try:
+        os.read(hear, 65536)
+    except BlockingIOError:
+        pass
+    os.set_blocking(hear, True)
 """
 )
 
