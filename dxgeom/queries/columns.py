@@ -20,7 +20,7 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
+from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
 
 
 @final

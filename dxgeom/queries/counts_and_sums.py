@@ -9,24 +9,26 @@ from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
 
 
 @final
 class CountSyntax(QuerySyntax):
-    """``{count: condition}``."""
+    """``{count: condition, by: [columns…]}``."""
 
     count: Word = Field(description="How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.")
+    by: By = None
 
 
 @final
 class SumSyntax(QuerySyntax):
-    """``{sum: column, where: condition}``."""
+    """``{sum: column, where: condition, by: [columns…]}``."""
 
     sum: Word = Field(description="The sum of a numeric attribute or column.")
     where: Where = None
+    by: By = None
 
 
 @final
@@ -47,7 +49,8 @@ class Count(QueryKind):
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen = columns.condition(value)
-        return None if chosen is None else AskedQueries((one_line(value),), (Fraction(1),), (chosen,))
+        name = "count" if node.entry("by") and one_line(value) == "true" else one_line(value)
+        return None if chosen is None else AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen)
 
 
 @final
@@ -63,7 +66,7 @@ class Sum(QueryKind):
             return None
         numbers, unit = found
         name = f"sum of {one_line(value)}{condition_words(node)}"
-        return AskedQueries((name,), (unit,), (products(numbers, chosen),), measure=one_line(value))
+        return AskedQueries((name,), (unit,), (products(numbers, chosen),), measure=one_line(value), counted=chosen)
 
 
 @final
@@ -77,7 +80,12 @@ class Mean(QueryKind):
             "DX204",
             "a mean is over all records: how many records satisfy a condition is itself private",
             "ask for the sum and the count with the same condition, and divide the answers",
-        )
+        ),
+        "by": (
+            "DX204",
+            "a mean is over all records: how many records a group has is itself private",
+            "ask for the sum and for 'count: true' with the same 'by', and divide the answers",
+        ),
     }
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:

@@ -12,10 +12,12 @@ from dxgeom.errors import TooLarge
 from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax
+from dxgeom.queries.grouping import by_groups
+from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _UNIMPORTANT = "DX209"
 """A wrong importance does not hide what else is wrong with its query."""
@@ -50,10 +52,14 @@ class QueryReader:
             return None
         if made is None or syntax is None or len(self.columns.mistakes.found) > before:
             return None
+        named, by = _named(made, syntax.name, kind, value), node.entry("by")
+        grouped = named if by is None else by_groups(named, by[1], self.columns)
+        if grouped is None:
+            return None
         return replace(
-            _named(made, syntax.name, kind),
+            grouped,
             importance=syntax.importance or Fraction(1),
-            measure=syntax.unit or made.measure,
+            measure=syntax.unit or grouped.measure,
             error=syntax.error,
         )
 
@@ -108,10 +114,14 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
     return "DX200", f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}", ""
 
 
-def _named(made: AskedQueries, name: str | None, kind: QueryKind) -> AskedQueries:
+def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -> AskedQueries:
+    """The answers with their names; without one, a query is called what it asks."""
     if name is None:
-        return made
-    return replace(made, names=tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,))
+        called = f"{kind.word} of {one_line(value)}" if kind.several else made.names[0]
+        return replace(made, origins=made.origins or (AnswerOrigin(called),) * len(made.names))
+    names = tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,)
+    groups = [origin.group for origin in made.origins] or [()] * len(names)
+    return replace(made, names=names, origins=tuple(AnswerOrigin(name, group) for group in groups))
 
 
 def _is_empty(node: Node) -> bool:

@@ -111,6 +111,7 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
         None if alike else importance,
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
+        tuple(origin for workload in workloads for origin in workload.origins),
     )
 
 

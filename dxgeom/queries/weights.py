@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Row: TypeAlias = NDArray[np.int64]
 
@@ -28,6 +29,8 @@ class AskedQueries:
     """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
 
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
+    ``counted``: of a query with one answer, the records that it is about, 1 for each and 0 elsewhere. ``origins``: what
+    each answer is about, where that is more than the query's name.
     """
 
     names: tuple[str, ...]
@@ -36,6 +39,8 @@ class AskedQueries:
     importance: Fraction = Fraction(1)
     measure: str = RECORDS
     error: Fraction | None = None
+    counted: WeightTable | None = None
+    origins: tuple[AnswerOrigin, ...] = ()
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:
