@@ -13,8 +13,6 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
-    Format,
-    FormatOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
@@ -22,10 +20,12 @@ from dxgeom.cli.terminal.options import (
     PolicyFile,
     QueriesFile,
     RecordsOption,
+    TableFormat,
+    TableFormatOption,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_json, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def release(
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
-    output: FormatOption = Format.text,
+    output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
@@ -123,9 +123,17 @@ def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
     return plan.least_spend
 
 
-def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: Format) -> None:
-    if output is Format.json:
+def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: TableFormat) -> None:
+    if output is TableFormat.json:
         print_json({**released.as_dict(level), "ledger": str(ledger)})
+        return
+    if output is TableFormat.csv:
+        from dxgeom.planner.answers.answer_table import answer_columns
+
+        columns = answer_columns(released.answer, level)
+        print_csv(tuple(columns), zip(*columns.values(), strict=True))
+        for useless in released.answer.useless:
+            print_error(f"warning: {useless.in_words}")
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"

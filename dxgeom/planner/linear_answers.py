@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.intervals import half_widths
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, answers_by_name
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 
@@ -64,6 +66,11 @@ class LinearAnswers:
     def useless(self) -> tuple[UselessAnswer, ...]:
         """The answers whose expected error exceeds all that they can be, and what spend would have helped."""
         return useless_answers(self.queries, self.mechanism, self.spent, self.records)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, ReleasedAnswer]:
+        """Every answer by its name, with its interval at 95 %."""
+        return answers_by_name(self)
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""

@@ -21,6 +21,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
 from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.reading import read
@@ -81,6 +82,34 @@ class Release(Generic[Answer]):
     def intervals(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
         return self.answer.intervals(level)
+
+    def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer:
+        """The answer of that name, with its interval at 95 %.
+
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        return the_answer(self.answer.by_name, name)
+
+    def to_arrow(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pyarrow.Table``, a row for each.
+
+        Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals.
+        Returns: the columns query, name, those that answers are grouped by, value, low, high, rmse, bias and unit. A
+        column of the policy that is named like one of these is called ``by …``.
+        Raises: UnsupportedCombination for an unknown query.
+        """
+        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+
+        return arrow_table(answer_columns(self.answer, level, query))
+
+    def to_pandas(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
+
+        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
+        """
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(answer_columns(self.answer, level, query))
 
     def consistent(
         self: Release[LinearAnswers],
