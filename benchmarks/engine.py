@@ -35,7 +35,8 @@ def make(path: Path, rows: int) -> None:
 
 def by_engine(path: Path, number: str) -> np.ndarray:
     from dxgeom.engines.histogram import histogram_of_table
-    from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute
+    from dxgeom.universe.attributes import CategoricalAttribute
+    from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute
     from dxgeom.universe.universe import Universe
 
     decades = BinnedAttribute(number, tuple(Fraction(edge) for edge in range(0, 101, 10)))

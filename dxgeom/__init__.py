@@ -50,9 +50,10 @@ if TYPE_CHECKING:
     from dxgeom.metrics.operations.lipschitz_constants import lipschitz as lipschitz
     from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
+    from dxgeom.planner.answer_once import release as release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
-    from dxgeom.planner.release import Release as Release, release as release
+    from dxgeom.planner.release import Release as Release
     from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
     from dxgeom.queries.queries_file import (
         load_queries as load_queries,

@@ -135,6 +135,17 @@ class BudgetExceeded(LedgerError):
     """The release would spend more than the policy's budget; nothing was spent."""
 
 
+class AlreadyCharged(LedgerError):
+    """Something failed after the charge, which counts as spent; the message says where the answer is, if it is stored.
+
+    ``entry``: the ledger's entry. Drawing again would need a charge of its own.
+    """
+
+    def __init__(self, message: str, entry: int) -> None:
+        self.entry = entry
+        super().__init__(message)
+
+
 @contextmanager
 def file_errors(path: object, done: str) -> Iterator[None]:
     """Raises: DataError where the system refuses that a file is ``done``, that is read or written."""

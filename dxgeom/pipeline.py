@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.arguments import require
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.choose import plan
-from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import Release
@@ -33,6 +33,7 @@ def compile_and_release(
     count_column: str | None = None,
     purpose: str = "",
     records: int | None = None,
+    id: str | None = None,
 ) -> Release[LinearAnswers]:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
@@ -48,5 +49,5 @@ def compile_and_release(
     workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
     chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)
     return chosen.release(
-        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose
+        table, ledger=ledger, spend=spend, outside=outside, count_column=count_column, purpose=purpose, id=id
     )

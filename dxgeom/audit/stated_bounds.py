@@ -25,8 +25,9 @@ from dxgeom.policy.bounds.missing_value import MissingValue
 from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
-from dxgeom.universe.attributes import Attribute, numbers_of
+from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.numeric_attributes import numbers_of
 from dxgeom.universe.places import GraphAttribute, PointsAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]

@@ -29,7 +29,8 @@ from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import CandidateResult, Plan
+    from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.plan import Plan
 
 
 def plan(
@@ -133,7 +134,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             *ordinary,
             f"bound   {plan.bound_in_words}",
             *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
-            *([] if plan.bias_in_words is None else [f"bias    {plan.bias_in_words}"]),
+            *(f"bias    {said}" for said in plan.biases_in_words),
             "",
             f"each answer, at spend {plain(spend)}",
         ]

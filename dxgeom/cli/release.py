@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dxgeom.cli.agreeing import (
+    Agreement,
+    ConsistentOption,
+    IntegersOption,
+    NonnegativeOption,
+)
 from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
@@ -29,7 +35,7 @@ from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_js
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
 
@@ -77,6 +83,9 @@ def release(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
+    consistent: ConsistentOption = False,
+    nonnegative: NonnegativeOption = False,
+    integers: IntegersOption = False,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: TableFormatOption = TableFormat.text,
 ) -> None:
@@ -100,32 +109,42 @@ def release(
             errors=errors_of(error),
             coarse_facets=coarse_facets,
         )
-        amount = _amount(chosen, spend)
-        # A level that no error bar can be computed for must not come to light when the budget is already spent.
-        chosen.half_widths(level, amount)
+        agreement = _agreement(chosen, output, consistent, nonnegative, integers)
         released = chosen.release(
             str(data),
             ledger=str(ledger),
-            spend=amount,
+            spend=_amount(chosen, spend, level),
             purpose=purpose,
             outside="drop" if drop_outside else "refuse",
             count_column=count_column,
         )
-        _print(released, level, ledger, output)
+        _print(released, agreement, level, ledger, output)
 
 
-def _amount(plan: Plan, spend: Fraction | None) -> Fraction:
+def _agreement(plan: Plan, output: TableFormat, consistent: bool, nonnegative: bool, integers: bool) -> Agreement:
+    """What is asked of answers that agree, where that can be done."""
+    if consistent and output is TableFormat.csv:
+        raise typer.BadParameter("answers that agree are told as text or JSON, beside the released ones; not as CSV")
+    agreement = Agreement(consistent, nonnegative, integers)
+    agreement.check(plan)
+    return agreement
+
+
+def _amount(plan: Plan, spend: Fraction | None, level: float) -> Fraction:
     """What to spend: what was said, or the least for the errors that are wanted."""
-    if spend is not None:
-        return spend
-    if plan.objective.wanted is None:
+    if spend is None and plan.objective.wanted is None:
         raise typer.BadParameter("say how much of the budget to use, --spend S, or which errors are wanted, --error")
-    return plan.least_spend
+    amount = plan.least_spend if spend is None else spend
+    # A level that no error bar can be computed for must not come to light when the budget is already spent.
+    plan.half_widths(level, amount)
+    return amount
 
 
-def _print(released: Release[LinearAnswers], level: float, ledger: Path, output: TableFormat) -> None:
+def _print(
+    released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: TableFormat
+) -> None:
     if output is TableFormat.json:
-        print_json({**released.as_dict(level), "ledger": str(ledger)})
+        print_json({**released.as_dict(level), **agreement.as_document(released), "ledger": str(ledger)})
         return
     if output is TableFormat.csv:
         from dxgeom.planner.answers.answer_table import answer_columns
@@ -144,16 +163,19 @@ def _print(released: Release[LinearAnswers], level: float, ledger: Path, output:
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
     print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    worst = int(released.biases.argmax())
-    bias = f"bias       at most {brief(released.biases[worst])} ('{released.names[worst]}'), within the error bars"
+    changed = released.answer.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
+            *(f"bias       {said}" for said in released.answer.bars.in_words()),
             f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
             f"{plain(released.mechanism.account.budget)}",
             f"ledger     {ledger}",
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
     )
+    agreement.print(released)

@@ -32,11 +32,12 @@ class Found:
     """An earlier release of the same key: its entry, and its answer as it was shown.
 
     ``answer``: None when the process ended between charge and answer, or has not come to the answer yet. The entry
-    counts as spent either way, and must not be drawn again.
+    counts as spent either way, and must not be drawn again. ``seal``: the ledger's once the answer was stored.
     """
 
     entry: Entry
     answer: bytes | None
+    seal: str
 
 
 @final
@@ -101,6 +102,11 @@ class Ledger:
         """Whose budget this is: the policy's name, its fingerprint, its budget, and the data set."""
         return self._account
 
+    @property
+    def file(self) -> str | None:
+        """Where it is kept, None for a ledger in memory."""
+        return self._chronicle.store.path
+
     def charge(
         self,
         spend: Fraction,
@@ -156,7 +162,9 @@ class Ledger:
             if entry is None:
                 return None
             self._check_same(book, entry, plan_fingerprint, spend)
-            return Found(entry, answer_in(self._chronicle.store.files, book, session, entry))
+            kept = book.answers.get(entry.number)
+            answer = answer_in(self._chronicle.store.files, book, session, entry)
+            return Found(entry, answer, entry.seal if kept is None else kept.seal)
 
     def answer_of(self, entry: Entry | int) -> bytes | None:
         """The answer that an entry paid for, None when it was charged and not answered. Costs nothing.

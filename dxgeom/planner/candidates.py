@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, final
+from typing import Any, Final, final
+
+import numpy as np
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -115,3 +117,40 @@ def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
     Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
     """
     return next(candidate for candidate in CANDIDATES if candidate.name == name).build(shared)
+
+
+@final
+@dataclass(frozen=True)
+class CandidateResult:
+    """What became of one candidate.
+
+    ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
+    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``build_cost``:
+    the size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part
+    of the plan's JSON.
+    """
+
+    name: str
+    predicted_mse: float | None
+    per_query: tuple[float, ...] = field(default=(), repr=False)
+    reason: str = ""
+    loss: float | None = None
+    build_cost: str = ""
+    seconds: float | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def worst_query(self) -> int | None:
+        """The place of the query with the largest mean squared error, None when nothing was built."""
+        return int(np.argmax(self.per_query)) if self.per_query else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The candidate ready for JSON."""
+        return {
+            "name": self.name,
+            "predicted_mse": self.predicted_mse,
+            "worst_query": self.worst_query,
+            "per_query": list(self.per_query),
+            "loss": self.loss,
+            "set_up": self.build_cost,
+            "reason": self.reason,
+        }

@@ -20,11 +20,11 @@ from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import Kind, build, names, require_known
+from dxgeom.planner.candidates import CandidateResult, Kind, build, names, require_known
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require_something_to_save
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
-from dxgeom.planner.plan import CandidateResult, Plan
+from dxgeom.planner.plan import Plan
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -83,7 +83,7 @@ def plan(
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
-    return Plan(metric, queries, wanted, chosen, tuple(results), shared.lower_bound())
+    return Plan(metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -14,56 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.candidates import Kind, names
+from dxgeom.planner.answer_once import checked_order, release_as
+from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
-from dxgeom.planner.linear_answers import LinearAnswers
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.release import Release, release
+from dxgeom.planner.release import Release
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
-
-
-@final
-@dataclass(frozen=True)
-class CandidateResult:
-    """What became of one candidate.
-
-    ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``
-    says why not. ``per_query`` (K,): the same for each answer. ``loss``: the plan's objective there. ``build_cost``:
-    the size of what had to be built, the same on every machine; ``seconds``: how long that took on this one, not part
-    of the plan's JSON.
-    """
-
-    name: str
-    predicted_mse: float | None
-    per_query: tuple[float, ...] = field(default=(), repr=False)
-    reason: str = ""
-    loss: float | None = None
-    build_cost: str = ""
-    seconds: float | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def worst_query(self) -> int | None:
-        """The place of the query with the largest mean squared error, None when nothing was built."""
-        return int(np.argmax(self.per_query)) if self.per_query else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The candidate ready for JSON."""
-        return {
-            "name": self.name,
-            "predicted_mse": self.predicted_mse,
-            "worst_query": self.worst_query,
-            "per_query": list(self.per_query),
-            "loss": self.loss,
-            "set_up": self.build_cost,
-            "reason": self.reason,
-        }
 
 
 @final
@@ -72,6 +37,7 @@ class Plan:
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
+    ``records``: their public number, where it was stated.
     ``lower_bound``: of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the
     metric for every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1. Answers to changed queries,
     with a known bias, may have one: their loss is the worst over all data of the stated number of records, each
@@ -84,6 +50,7 @@ class Plan:
     mechanism: AdditiveMechanism
     candidates: tuple[CandidateResult, ...]
     lower_bound: float
+    records: int | None = None
 
     @property
     def predicted_mse(self) -> float:
@@ -104,8 +71,18 @@ class Plan:
 
     @property
     def biases(self) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise, at any spend; 0 unless queries were changed."""
-        return self.mechanism.biases
+        """(K,): how far each answer can be off apart from its noise, at any spend, by what values stand for and by
+        changed queries; infinite where that grows with a number of records that was not stated."""
+        return self.bars().biases
+
+    @property
+    def rounding_biases(self) -> NDArray[np.float64]:
+        """(K,): the part of :attr:`biases` that is there because values stand for many numbers."""
+        return self.bars().rounding
+
+    def bars(self, spend: Fraction = Fraction(1), records: int | None = None) -> ErrorBars:
+        """What is known of the answers' errors at a spend."""
+        return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
 
     @property
     def bound_in_words(self) -> str:
@@ -122,12 +99,18 @@ class Plan:
         """What is to be known about a bias, in one sentence; None without one."""
         if self.mechanism.change is None:
             return None
-        worst = int(np.argmax(self.biases))
+        biases = self.mechanism.biases
+        worst = int(np.argmax(biases))
         return (
             f"answers are to changed queries: with {self.mechanism.change.records:,} records none is further off than "
-            f"{self.biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
+            f"{biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
             "such data"
         )
+
+    @property
+    def biases_in_words(self) -> list[str]:
+        """What is to be known beside noise, in plain sentences."""
+        return [*([] if self.bias_in_words is None else [self.bias_in_words]), *self.bars().in_words()]
 
     @property
     def least_spend(self) -> Fraction:
@@ -135,7 +118,7 @@ class Plan:
 
         Raises: UnsupportedCombination when none were, or rounding to the lattice alone exceeds one.
         """
-        return self.objective.least_spend(self.mechanism)
+        return self.objective.least_spend(self.mechanism, self.bars().rounding)
 
     @property
     def ordinary(self) -> CandidateResult:
@@ -163,12 +146,14 @@ class Plan:
         return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where queries were changed."""
-        return np.asarray(np.sqrt(self.mechanism.variances(exact_amount(spend, "spend"))))
+        """(K,): root mean squared error of each answer, at its worst over all data; what rounding of values adds for
+        each record is left out where their number was not stated."""
+        return self.bars(exact_amount(spend, "spend")).rmse
 
     def half_widths(self, level: float = 0.95, spend: Amount = 1, records: int | None = None) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``."""
-        return half_widths(self.mechanism, level, exact_amount(spend, "spend"), records)
+        """(K,): each answer's error is at most this with probability *at least* ``level``; infinite where rounding of
+        values moves an answer for each of a number of records that was not stated."""
+        return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
     def release(
         self,
@@ -179,6 +164,7 @@ class Plan:
         purpose: str = "",
         outside: Literal["refuse", "drop"] = "refuse",
         count_column: str | None = None,
+        id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -187,20 +173,30 @@ class Plan:
         :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
-        released = release(
+        order = checked_order(
             self.mechanism,
-            table,
-            ledger=ledger,
-            spend=spend,
+            spend,
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
-            outside=outside,
-            count_column=count_column,
-            insecure_test_seed=insecure_test_seed,
             plan_fingerprint=self.fingerprint,
+            id=id,
         )
-        return released.with_answer(
-            LinearAnswers(self.queries, self.mechanism, released.answer, released.spent, released.records)
-        )
+        reading = {"outside": outside, "count_column": count_column}
+        blank = (Fraction(0),) * self.queries.count
+        return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
+
+    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[LinearAnswers]:
+        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
+
+        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
+        Raises: as :meth:`release`, for a spend beyond the whole budget too.
+        """
+        change = self.mechanism.change
+        number = records or self.queries.records or (RECORDS if change is None else change.records)
+        made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
+        return replace(made_up, rehearsal=True)
+
+    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
+        return LinearAnswers(self.queries, self.mechanism, values, spend, records)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -249,7 +245,7 @@ class Plan:
                     "name": name,
                     "unit": measure,
                     "rmse": float(error),
-                    "bias": float(bias),
+                    "bias": bias,
                     "lattice_step": str(step),
                     "weight_error": str(weight_error),
                 }
@@ -257,13 +253,13 @@ class Plan:
                     queries.names,
                     self.queries.measures or (None,) * self.queries.count,
                     self.rmse(),
-                    self.biases,
+                    self.bars().bias_of_each(),
                     queries.steps,
                     queries.weight_errors,
                     strict=True,
                 )
             ],
-            "records": None if self.mechanism.change is None else self.mechanism.change.records,
+            "records": self.records,
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -284,7 +280,7 @@ class Plan:
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        return [head, *table, *([] if self.bias_in_words is None else [self.bias_in_words]), *foot]
+        return [head, *table, *self.biases_in_words, *foot]
 
     def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query

@@ -1,32 +1,23 @@
-"""The release: the ledger is charged, on disk, and only then randomness is read and an answer drawn, once."""
+"""A release: what was answered, what it cost, and where it is written down."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from fractions import Fraction
-from pathlib import Path
-from types import NoneType
-from typing import Any, Generic, Literal, TypeVar, final
+from typing import Any, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import WHOLE, require
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.ledger.charge import charge
-from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
-from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
-from dxgeom.planner.consistency import ConsistentAnswers, consistent_answers
-from dxgeom.planner.linear_answers import LinearAnswers
-from dxgeom.planner.reading import read
-
-New = TypeVar("New")
+from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
+from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.releases.booking import Booking
+from dxgeom.planner.releases.stored_form import plain_answer
 
 
 @final
@@ -38,6 +29,8 @@ class Release(Generic[Answer]):
     another, and whoever drops rows declares it public too how many lie outside the universe. Both are None where
     records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
     ledger remembers the release by. A plan's answers are :class:`LinearAnswers`, whose figures can be read here, too.
+    ``booking``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
+    key, as it was then. ``rehearsal``: of made-up records, and worth nothing.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -49,6 +42,9 @@ class Release(Generic[Answer]):
     time: str
     secure: bool
     plan_fingerprint: str = field(repr=False)
+    booking: Booking | None = None
+    repeated: bool = False
+    rehearsal: bool = False
 
     @property
     def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -72,16 +68,19 @@ class Release(Generic[Answer]):
 
     @property
     def biases(self: Release[LinearAnswers]) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
+        """(K,): how far each answer can be off apart from its noise: by what values stand for, and by changed queries;
+        infinite where that grows with a private number of records."""
         return self.answer.biases
 
-    def half_widths(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return self.answer.half_widths(level)
+    def half_widths(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` all are at once."""
+        return self.answer.half_widths(level, joint=joint)
 
-    def intervals(self: Release[LinearAnswers], level: float = 0.95) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        return self.answer.intervals(level)
+    def intervals(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
+        ``joint`` all do at once."""
+        return self.answer.intervals(level, joint=joint)
 
     def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer:
         """The answer of that name, with its interval at 95 %.
@@ -134,27 +133,13 @@ class Release(Generic[Answer]):
             self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
         )
 
-    def with_answer(self, answer: New) -> Release[New]:
-        """The same release with its answer said otherwise."""
-        return Release(
-            self.mechanism,
-            answer,
-            self.spent,
-            self.remaining,
-            self.records,
-            self.dropped,
-            self.time,
-            self.secure,
-            self.plan_fingerprint,
-        )
-
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries."""
         account = self.mechanism.account
         linear = self.answer if isinstance(self.answer, LinearAnswers) else None
         return {
             **(
-                {"answer": _plain(self.answer)}
+                {"answer": plain_answer(self.answer)}
                 if linear is None
                 else {
                     "answers": linear.as_dicts(level),
@@ -172,95 +157,21 @@ class Release(Generic[Answer]):
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
             **({} if linear is None else {"queries_fingerprint": linear.queries.fingerprint}),
             "plan_fingerprint": self.plan_fingerprint,
+            **({} if self.booking is None else {"ledger": self.booking.as_dict()}),
+            **({"repeated": True} if self.repeated else {}),
+            **({"rehearsal": True} if self.rehearsal else {}),
         }
+
+    def public_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """The same without what only the curator may see: dropped rows, the time, and where the ledger is.
+
+        The entry's number and seal stay, so that an auditor can ask for the entry.
+        """
+        document = self.as_dict(level)
+        for curators in ("dropped_rows", "time", "repeated"):
+            document.pop(curators, None)
+        return {**document, **({} if self.booking is None else {"ledger": self.booking.public_dict()})}
 
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text."""
         return json.dumps(self.as_dict(level), indent=2, ensure_ascii=False)
-
-
-def release(
-    mechanism: Mechanism[Data, Answer],
-    data: Any,
-    *,
-    ledger: str | Path | Ledger,
-    spend: Amount | None = None,
-    purpose: str = "",
-    outside: Literal["refuse", "drop"] = "refuse",
-    count_column: str | None = None,
-    insecure_test_seed: int | None = None,
-    plan_fingerprint: str | None = None,
-) -> Release[Answer]:
-    """Charge the ledger with the whole spend, then answer once, in as many rounds as the mechanism takes.
-
-    Args: ``data``: for a mechanism on histograms, and for sequences and functions of such, the path of a CSV or Parquet
-    file, a DataFrame, an Arrow table, or an array of counts; else what the mechanism reads: a secret, a series, a table
-    of bounded numbers. ``ledger``: path (created when new), ``":memory:"``, or an open Ledger. ``spend``: the multiple
-    of the metric that this release uses up, 0.1 means exactly 1/10; left out for a mechanism that was made for one
-    spend. ``outside``: "refuse" rows outside the universe, or "drop" them; that anybody lies outside is then not
-    hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
-    stands for. ``plan_fingerprint``: what the ledger is to remember it by; left out, the mechanism's own.
-    Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
-    anything charged. No refusal begins a new ledger.
-    """
-    _check_kinds(mechanism, ledger, purpose, insecure_test_seed)
-    amount = _amount(mechanism, spend)
-    found = read(mechanism, data, outside, count_column)
-    mechanism.check(found.data, amount)
-    randomness = SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)
-    charged_for = mechanism.fingerprint if plan_fingerprint is None else plan_fingerprint
-    entry = charge(
-        ledger,
-        mechanism.account,
-        amount,
-        purpose=purpose or f"one answer by {mechanism.name}",
-        plan_fingerprint=charged_for,
-    )
-    return Release(
-        mechanism=mechanism,
-        answer=mechanism.draw(found.data, amount, randomness),
-        spent=amount,
-        remaining=entry.remaining,
-        records=found.records,
-        dropped=found.dropped,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
-        secure=insecure_test_seed is None,
-        plan_fingerprint=charged_for,
-    )
-
-
-def _check_kinds(mechanism: object, ledger: object, purpose: object, seed: object) -> None:
-    require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
-    require(
-        ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', in which spends are written down"
-    )
-    require(purpose, (str, NoneType), "purpose", "say in words what the answers are for")
-    if seed is not None:
-        require(seed, WHOLE, "insecure_test_seed", "leave it out, for answers that nobody can predict")
-
-
-def _amount(mechanism: Mechanism[Any, Any], spend: Amount | None) -> Fraction:
-    if spend is not None:
-        return exact_amount(spend, "spend")
-    if mechanism.only_spend is None:
-        raise UnsupportedCombination(f"{mechanism.name} serves any spend: say how much of the budget to use, spend=...")
-    return mechanism.only_spend
-
-
-def _plain(answer: Any) -> Any:
-    """Numbers, text, lists of them and what has names, as JSON has them; exact rationals as text beside their float."""
-    match answer:
-        case None | bool() | int() | float() | str():
-            return answer
-        case Fraction():
-            return {"value": float(answer), "exact": str(answer)}
-        case tuple() | list():
-            return [_plain(part) for part in answer]
-        case dict():
-            return {str(name): _plain(part) for name, part in answer.items()}
-        case np.ndarray() | np.generic():
-            return answer.tolist()
-        case _ if hasattr(answer, "as_dict"):
-            return answer.as_dict()
-        case _:
-            raise UnsupportedCombination(f"an answer of type {type(answer).__name__} has no form in JSON")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
 from dxgeom.errors import PredicateError
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
-from dxgeom.queries.weights import TooFine, integers_over_unit
+from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
@@ -21,6 +20,9 @@ from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
+
+EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
+"""Weight 1 for every record."""
 
 
 @final
@@ -51,7 +53,7 @@ class ColumnReader:
     def where(self, node: Mapping) -> WeightTable | None:
         """The query's own condition; weight 1 everywhere when it states none."""
         stated = node.entry("where")
-        return self.condition(stated[1]) if stated else tabulated((), np.ones(1, dtype=np.int64))
+        return self.condition(stated[1]) if stated else EVERYBODY
 
     def column(self, node: Node) -> tuple[int, Column] | None:
         """A column, and the place of the attribute that has it."""
@@ -67,8 +69,8 @@ class ColumnReader:
             self.note("DX201", node.span, error.message, error.advice)
             return None
 
-    def numbers(self, node: Node) -> tuple[WeightTable, Fraction] | None:
-        """A column's numbers as integer weights over one unit; a missing one adds nothing."""
+    def numbers(self, node: Node) -> SummedNumbers | None:
+        """A column's numbers as they are added up; a missing one adds nothing."""
         found = self.column(node)
         if found is None:
             return None
@@ -77,12 +79,16 @@ class ColumnReader:
             self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up")
             return None
         try:
-            integers, unit = integers_over_unit(column.numbers)
+            integers, unit = integers_over_unit(column.added_up)
+            spread, spread_unit = integers_over_unit(column.half_widths)
         except TooFine as error:
             self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
             return None
+        cells = column.stands_for
+        clamped = (column.name,) if cells is not None and cells.raw.clamped and cells.raw.true_ends is None else ()
         nothing = np.zeros(int(column.missing), dtype=np.int64)
-        return along(self.universe, axis, np.append(integers, nothing)[None]), unit
+        weights, spreads = (along(self.universe, axis, np.append(each, nothing)[None]) for each in (integers, spread))
+        return SummedNumbers(weights, unit, spreads, spread_unit, clamped)
 
     def may_be_missing(self, node: Node) -> bool:
         """Whether a column that exists may lack a value."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, final
 
 from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
-from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.columns import EVERYBODY, ColumnReader
 from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
@@ -64,9 +65,17 @@ class Sum(QueryKind):
         chosen, found = columns.where(node), columns.numbers(value)
         if found is None or chosen is None:
             return None
-        numbers, unit = found
         name = f"sum of {one_line(value)}{condition_words(node)}"
-        return AskedQueries((name,), (unit,), (products(numbers, chosen),), measure=one_line(value), counted=chosen)
+        summed = products(found.weights, chosen)
+        return AskedQueries(
+            (name,),
+            (found.unit,),
+            (summed,),
+            measure=one_line(value),
+            rounding=found.rounding(chosen),
+            counted=chosen,
+            numbers=found,
+        )
 
 
 @final
@@ -105,6 +114,6 @@ class Mean(QueryKind):
             columns.note("DX204", place, "a mean needs the number of records", advice)
         if found is None or records is None:
             return None
-        numbers, unit = found
-        name = f"mean {one_line(value)}"
-        return AskedQueries((name,), (unit / records,), (numbers,), measure=name)
+        whole, name = found.rounding(EVERYBODY), f"mean {one_line(value)}"
+        rounding = replace(whole, per_record=whole.per_record / records)
+        return AskedQueries((name,), (found.unit / records,), (found.weights,), measure=name, rounding=rounding)

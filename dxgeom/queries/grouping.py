@@ -13,7 +13,7 @@ from dxgeom.policy.source.mistakes import Span
 from dxgeom.policy.source.yaml_tree import Node, Sequence
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.weights import AskedQueries
-from dxgeom.universe.weight_table import WeightTable, products
+from dxgeom.universe.weight_table import only, products
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import NamedTable, marginal
 from dxgeom.universe.workloads.groups import AnswerOrigin, Groups
@@ -49,12 +49,14 @@ def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> AskedQuer
         columns.note("DX207", by.span, str(error), _COARSER)
         return None
     kept = [int(place) for place in inhabited]
+    counted = only(counted, kept)
     return replace(
         asked,
         names=tuple(f"{name}, {_words(groups, place)}" for place in kept),
         units=(unit,) * len(kept),
-        tables=(_only(answers, kept),),
-        counted=_only(counted, kept),
+        tables=(only(answers, kept),),
+        counted=counted,
+        by_group=() if asked.numbers is None else asked.numbers.roundings(counted),
         origins=tuple(AnswerOrigin(name, groups.groups[place]) for place in kept),
     )
 
@@ -87,12 +89,3 @@ def _repeated(found: list[tuple[Span, Groups]], columns: ColumnReader) -> bool:
 
 def _words(groups: NamedTable, place: int) -> str:
     return ", ".join(f"{column}={value}" for column, value in groups.groups[place])
-
-
-def _only(table: WeightTable, places: list[int]) -> WeightTable:
-    """The queries at these rising places."""
-    if len(places) == len(table.queries):
-        return table
-    counted = None if table.counted is None else table.counted[places]
-    stated = None if table.stated is None else table.stated[places]
-    return replace(table, queries=np.arange(len(places)), stated=stated, counted=counted)

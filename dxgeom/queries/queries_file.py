@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from types import NoneType
 from typing import Any, Final
 
@@ -15,14 +17,15 @@ from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
-from dxgeom.queries.columns import ColumnReader
+from dxgeom.queries.columns import EVERYBODY, ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import MOST_WEIGHTS
+from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable, each_alone
 from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -111,8 +114,37 @@ def _stacked(workloads: list[AskedQueries], universe: Universe, records: int | N
         None if alike else importance,
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
+        _rounding(workloads),
         tuple(origin for workload in workloads for origin in workload.origins),
     )
+
+
+def _rounding(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
+    """What rounding of values does to each answer; a sum over some records is told which answer counts them, if any."""
+    found = [rounding for workload in workloads for rounding in workload.each_rounding]
+    if all(one == ValueRounding() for one in found):
+        return ()
+    counts: dict[object, int] = {}
+    at = 0
+    for workload in workloads:
+        if workload.rounding is None and len(workload.tables) == 1 and workload.units[0] == 1:
+            for place, meant in enumerate(_who_counts(workload.tables[0])):
+                counts.setdefault(meant, at + place)
+        at += len(workload.names)
+    at, (everybody,) = 0, _who_counts(EVERYBODY)
+    for workload in workloads:
+        if workload.counted is not None and workload.rounding is not None and workload.rounding.per_record:
+            for place, meant in enumerate(_who_counts(workload.counted)):
+                counting = counts.get(meant, counts.get(everybody))
+                found[at + place] = replace(found[at + place], counted_by=counting)
+        at += len(workload.names)
+    return tuple(found)
+
+
+def _who_counts(table: WeightTable) -> Iterator[object]:
+    """For each query of a table, what it has in common with others that count the same records."""
+    for one in each_alone(table):
+        yield one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

@@ -11,8 +11,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import RECORDS
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, products
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Row: TypeAlias = NDArray[np.int64]
@@ -25,12 +26,40 @@ class TooFine(Exception):
 
 @final
 @dataclass(frozen=True)
+class SummedNumbers:
+    """A column's numbers as they are added up: integer weights over one unit.
+
+    ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
+    its numbers were clamped to ends that are not the true ones.
+    """
+
+    weights: WeightTable
+    unit: Fraction
+    spread: WeightTable
+    spread_unit: Fraction
+    clamped: tuple[str, ...]
+
+    def rounding(self, chosen: WeightTable) -> ValueRounding:
+        """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
+        (only,) = self.roundings(chosen)
+        return only
+
+    def roundings(self, chosen: WeightTable) -> tuple[ValueRounding, ...]:
+        """The same for each of several choices."""
+        _, most = products(self.spread, chosen).extremes
+        return tuple(ValueRounding(each * self.spread_unit, clamped=self.clamped) for each in most.tolist())
+
+
+@final
+@dataclass(frozen=True)
 class AskedQueries:
     """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
 
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
-    ``counted``: of a query with one answer, the records that it is about, 1 for each and 0 elsewhere. ``origins``: what
-    each answer is about, where that is more than the query's name.
+    ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer; or,
+    ``by_group``, that of each. ``counted``: the records that each answer is about, 1 for each and 0 elsewhere; None
+    where nobody asks. ``numbers``: those that are added up. ``origins``: what each answer is about, where that is more
+    than the query's name.
     """
 
     names: tuple[str, ...]
@@ -39,8 +68,16 @@ class AskedQueries:
     importance: Fraction = Fraction(1)
     measure: str = RECORDS
     error: Fraction | None = None
+    rounding: ValueRounding | None = None
+    by_group: tuple[ValueRounding, ...] = ()
     counted: WeightTable | None = None
+    numbers: SummedNumbers | None = None
     origins: tuple[AnswerOrigin, ...] = ()
+
+    @property
+    def each_rounding(self) -> tuple[ValueRounding, ...]:
+        """What rounding of values does to each answer."""
+        return self.by_group or (self.rounding or ValueRounding(),) * len(self.names)
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

@@ -12,13 +12,15 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.universe.attributes import (
         Attribute as Attribute,
-        BinnedAttribute as BinnedAttribute,
         CategoricalAttribute as CategoricalAttribute,
-        NumericAttribute as NumericAttribute,
-        RangeAttribute as RangeAttribute,
     )
     from dxgeom.universe.columns import NumberColumn as NumberColumn, TextColumn as TextColumn
     from dxgeom.universe.dates import DateAttribute as DateAttribute
+    from dxgeom.universe.numbers.numeric_attributes import (
+        BinnedAttribute as BinnedAttribute,
+        NumericAttribute as NumericAttribute,
+        RangeAttribute as RangeAttribute,
+    )
     from dxgeom.universe.places import GraphAttribute as GraphAttribute, PointsAttribute as PointsAttribute
     from dxgeom.universe.reading.nearest import Nearest as Nearest
     from dxgeom.universe.reading.optional import OptionalAttribute as OptionalAttribute

@@ -5,24 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain, texts_of
-from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.wording import accepted_words, cell_text, did_you_mean, is_nan, shown
 
 OUTSIDE = -1
 """The code of a raw value that is no value of the attribute."""
-
-FINEST: Final = 2**50
-"""Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
 
 CellType: TypeAlias = Literal["words", "numbers", "days"]
 """What a table's cells are read as: text, float64, or text of days written year-month-day."""
@@ -154,134 +147,6 @@ class CategoricalAttribute(Attribute):
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         return codes_of_words(self.values, raw)
-
-
-class NumericAttribute(Attribute):
-    """Cells that lie side by side on a line: a raw number from the lowest to the highest belongs to one of them."""
-
-    @property
-    @abstractmethod
-    def ends(self) -> tuple[Fraction, Fraction]:
-        """The lowest and the highest raw number."""
-
-    @property
-    @abstractmethod
-    def lower(self) -> NDArray[np.float64]:
-        """(size,) The lowest raw number of each code, increasing."""
-
-    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-        # The decimal 0.1 in a table is on the edge 0.1.
-        numbers = np.asarray(raw, dtype=np.float64)
-        codes = np.searchsorted(self.lower, numbers, side="right").astype(np.int64) - 1
-        inside = (numbers >= self.lower[0]) & (numbers <= float(self.ends[1]))
-        return np.where(inside, codes, OUTSIDE)
-
-    def code_of(self, text: str) -> int:
-        if text in self._code_of_label:
-            return self._code_of_label[text]
-        try:
-            code = int(self.encode([float(exact(text.strip()))])[0])
-        except NotANumber as error:
-            raise NotAValue(f"{self.name} is a number, found {shown(text)}: {error}") from error
-        if code == OUTSIDE:
-            raise NotAValue(f"{self.name} runs from {self.labels[0]} to {self.labels[-1]}, found {shown(text)}")
-        return code
-
-    def accepted(self, found: str) -> str:
-        return f"accepted are numbers from {plain(self.ends[0])} to {plain(self.ends[1])}"
-
-
-@final
-@dataclass(frozen=True)
-class RangeAttribute(NumericAttribute):
-    """The numbers low, low + step, …, up to high. A raw number in [low, high] is rounded *down* to the step."""
-
-    name: str
-    low: Fraction
-    high: Fraction
-    step: Fraction
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self._labels
-
-    @cached_property
-    def _labels(self) -> tuple[str, ...]:
-        return texts_of(self.numbers)
-
-    @cached_property
-    def numbers(self) -> tuple[Fraction, ...]:
-        """The value of each code."""
-        count = (self.high - self.low) // self.step + 1
-        return tuple(self.low + self.step * k for k in range(count))
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (NumberColumn(self.name, self.numbers, rounded=True),)
-
-    @property
-    def size(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def ends(self) -> tuple[Fraction, Fraction]:
-        return self.low, self.high
-
-    @cached_property
-    def lower(self) -> NDArray[np.float64]:
-        return np.array([float(number) for number in self.numbers])
-
-
-@final
-@dataclass(frozen=True)
-class BinnedAttribute(NumericAttribute):
-    """Cells [e₀, e₁), [e₁, e₂), …, [eₙ₋₁, eₙ]; a cell's number, for sums and distances, is its midpoint."""
-
-    name: str
-    edges: tuple[Fraction, ...]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self._labels
-
-    @cached_property
-    def _labels(self) -> tuple[str, ...]:
-        words = texts_of(self.edges)
-        last = len(words) - 2
-        return tuple(f"[{low}, {high}{']' if k == last else ')'}" for k, (low, high) in enumerate(pairwise(words)))
-
-    @property
-    def numbers(self) -> tuple[Fraction, ...]:
-        """The midpoint of each cell."""
-        return tuple((low + high) / 2 for low, high in self.cells)
-
-    @property
-    def cells(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The interval of each code."""
-        return tuple(zip(self.edges, self.edges[1:], strict=False))
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (NumberColumn(self.name, self.numbers, self.cells),)
-
-    @property
-    def ends(self) -> tuple[Fraction, Fraction]:
-        return self.edges[0], self.edges[-1]
-
-    @cached_property
-    def lower(self) -> NDArray[np.float64]:
-        return np.array([float(edge) for edge in self.edges[:-1]])
-
-
-def numbers_of(attribute: Attribute) -> tuple[Fraction, ...]:
-    """The exact number behind each code.
-
-    Raises: UnsupportedCombination when the attribute's values are words or places.
-    """
-    column = attribute.columns[0]
-    if isinstance(column, NumberColumn) and not column.missing:
-        return column.numbers
-    raise UnsupportedCombination(f"the values of '{attribute.name}' are not numbers")
 
 
 def codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:

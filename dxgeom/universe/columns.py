@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias, final
 
+from dxgeom.universe.numbers.number_cells import NumberCells
+
 
 @final
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class NumberColumn:
     covers many raw numbers, so that a threshold inside a cell can be refused; None when every code is one number.
     ``rounded``: raw numbers between two of these are rounded, so that a threshold between them can be refused.
     ``missing``: the attribute has one more code, the last, which means no value and has no entry here.
+    ``stands_for``: the raw numbers behind each code; None where the number is a fact of the value itself.
     """
 
     name: str
@@ -39,6 +42,24 @@ class NumberColumn:
     cells: tuple[tuple[Fraction, Fraction], ...] | None = None
     rounded: bool = False
     missing: bool = False
+    stands_for: NumberCells | None = None
+
+    @property
+    def added_up(self) -> tuple[Fraction, ...]:
+        """The number of each code for sums and means: no other halves what :attr:`half_widths` says any further."""
+        return self.numbers if self.stands_for is None else self.stands_for.middles
+
+    @property
+    def half_widths(self) -> tuple[Fraction, ...]:
+        """How far what a code stands for can be from its number in sums."""
+        return (Fraction(0),) * len(self.numbers) if self.stands_for is None else self.stands_for.half_widths
+
+    @property
+    def extent(self) -> tuple[Fraction, Fraction]:
+        """The lowest and the highest number that any code stands for."""
+        if self.stands_for is None:
+            return min(self.numbers), max(self.numbers)
+        return self.stands_for.intervals[0][0], self.stands_for.intervals[-1][1]
 
 
 Column: TypeAlias = TextColumn | NumberColumn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.decimals import exact_row
+from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
@@ -47,8 +48,9 @@ class LinearQueries:
     may be absent. The absent record has the weight 0 in every query. ``importance`` (K,): positive factors of each
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
-    may have, None where none was asked for. ``origins`` (K,): the query of a file, and the group of records, that each
-    answer is about; left out, each is a query of its own.
+    may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
+    whose values were rounded; left out, none is. ``origins`` (K,): the query of a file, and the group of records, that
+    each answer is about; left out, each is a query of its own.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class LinearQueries:
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
     measures: tuple[str, ...] = field(default=(), repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
+    rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
     origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -80,6 +83,7 @@ class LinearQueries:
             _require(positive, "importance is one positive number per query")
         _require(len(self.measures) in (0, self.count), "every query has one measure, or none has")
         _require(len(self.errors) in (0, self.count), "every query has one wanted error or None, or none has")
+        _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
         _require(len(self.origins) in (0, self.count), "every query has one origin, or none has")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
@@ -193,6 +197,7 @@ class LinearQueries:
             joined(parts, "importance", Fraction(1)) if any(part.importance for part in parts) else None,
             joined(parts, "measures", RECORDS),
             joined(parts, "errors", None),
+            stacked_rounding([part.each_rounding for part in parts]),
             tuple(origin for part in parts for origin in part.each_origin),
         )
 
@@ -206,6 +211,7 @@ class LinearQueries:
             self.universe,
             self.records,
             measures=tuple(self.measures[place] for place in kept) if self.measures else (),
+            rounding=tuple(replace(self.rounding[place], counted_by=None) for place in kept) if self.rounding else (),
             origins=tuple(self.origins[place] for place in kept) if self.origins else (),
         )
 
@@ -233,6 +239,11 @@ class LinearQueries:
     def tables(self) -> WeightTables:
         """The numerators as tables."""
         return tables_of_matrix(self.weights) if isinstance(self.weights, np.ndarray) else self.weights
+
+    @property
+    def each_rounding(self) -> tuple[ValueRounding, ...]:
+        """(K,): how far each answer can be from one about raw numbers."""
+        return self.rounding or (ValueRounding(),) * self.count
 
     @property
     def count(self) -> int:
@@ -264,13 +275,15 @@ class LinearQueries:
         """The exact answers on a histogram. **Not private.**"""
         return [unit * total for unit, total in zip(self.units, self.tables.totals(counts), strict=True)]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of names and exact weights."""
         digest = hashlib.sha256(repr((self.names, [str(unit) for unit in self.units], self.importance)).encode())
         digest.update(self.tables.digest.encode())
         if len(self.by_measure) > 1 or any(self.errors):
             digest.update(repr((self.measures, self.errors)).encode())
+        if any(one != ValueRounding() for one in self.rounding):
+            digest.update(repr(self.rounding).encode())
         return digest.hexdigest()
 
 

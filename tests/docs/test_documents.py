@@ -160,7 +160,7 @@ def test_the_noise_document_draws_what_it_shows(capsys):
 
 
 def test_the_document_on_queries_plans_what_it_shows(capsys):
-    begins = ("6000.0 records", "changed-queries")
+    begins = ("3000.0 records", "changed-queries")
     for code, begin in zip(blocks(GUIDE / "queries.md", "python"), begins, strict=True):
         shown = next(text for text in blocks(GUIDE / "queries.md", "text") if text.startswith(begin))
         exec(compile(code, "queries.md", "exec"), {})

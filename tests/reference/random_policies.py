@@ -51,7 +51,11 @@ WORDS = PlainAttribute("w", "[u, v, No]", ("u", "v", "No"), None, "")
 COIN = PlainAttribute("c", "[h, t]", ("h", "t"), None, "")
 SIDE = PlainAttribute("s", "[l, m]", ("l", "m"), None, "")
 RANGE = PlainAttribute(
-    "r", "{range: [0, 2], step: 0.5}", ("0", "0.5", "1", "1.5", "2"), tuple(Fraction(k, 2) for k in range(5)), ""
+    "r",
+    "{range: [0, 2], step: 0.5, clamp: true}",
+    ("0", "0.5", "1", "1.5", "2"),
+    tuple(Fraction(k, 2) for k in range(5)),
+    "",
 )
 BINS = PlainAttribute(
     "b",
@@ -78,9 +82,13 @@ DATES = PlainAttribute(
 EVEN = PlainAttribute(
     "e", "{range: [1, 2], step: 0.5}", ("1", "1.5", "2"), tuple(Fraction(k, 2) for k in (2, 3, 4)), ""
 )
-WIDE = PlainAttribute("f", "{range: [0, 2], step: 1}", ("0", "1", "2"), tuple(map(Fraction, range(3))), "")
+WIDE = PlainAttribute("f", "{range: [0, 2], step: 1, whole: true}", ("0", "1", "2"), tuple(map(Fraction, range(3))), "")
 UNEVEN = PlainAttribute(
-    "g", "{bins: [0, 1, 3, 4]}", ("[0, 1)", "[1, 3)", "[3, 4]"), (Fraction(1, 2), Fraction(2), Fraction(7, 2)), ""
+    "g",
+    "{bins: [0, 1, 3, 4], whole: true, clamp: [-2, 9]}",
+    ("[0, 1)", "[1, 3)", "[3, 4]"),
+    (Fraction(1, 2), Fraction(2), Fraction(7, 2)),
+    "",
 )
 _EDGES = tuple((int(line[1]), int(line[4]), Fraction(line[6:])) for line in ROADS.split()[1:])
 GRAPH = PlainAttribute(

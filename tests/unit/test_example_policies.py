@@ -402,7 +402,7 @@ def test_bins_are_epsilon_times_the_distance_of_their_middles():
     edges = [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 95]
     middles = [Fraction(low + high, 2) for low, high in itertools.pairwise(edges)]
     alike = {"sex": "Male", "race": "Other", "marital-status": "Divorced", "education": "9th", "salary-class": ">50K"}
-    records = [policy.universe.index(alike | {"age": float(age)}) for age in middles]
+    records = [policy.universe.index(alike | {"age": low}) for low in edges[:-1]]
     for one, other in itertools.combinations(range(len(middles)), 2):
         found = policy.compile().distance(records[one], records[other])
         assert agrees(found, (middles[other] - middles[one]) / 20)

@@ -12,6 +12,8 @@ from typing import Any
 
 import typer
 
+from dxgeom.numeric.json_text import jsonable
+
 _GAP = "  "
 
 
@@ -35,7 +37,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on standard output, in ASCII; infinite numbers become "inf" and "-inf"."""
-    sys.stdout.write(json.dumps(_jsonable(document), indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n")
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -108,13 +110,3 @@ def _print_folded(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None
     for row in rows:
         table.add_row(*map(Text, row))
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

@@ -17,6 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
+from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_fixed, require_same_reading
 from dxgeom.mechanisms.contract.shares import default_shares
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
@@ -44,13 +45,13 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     shares: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        _require_fixed(self.parts, Mechanism, _PARTS)
+        require_fixed(self.parts, Mechanism, _PARTS)
         accounts = {(part.account.policy_fingerprint, part.account.budget) for part in self.parts}
         if len(accounts) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence honour one policy with one budget: build them from one"
             )
-        _require_same_reading(histogram_readers(self))
+        require_same_reading(histogram_readers(self))
         if len({part.columns for part in self.parts}) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"
@@ -101,6 +102,22 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         shared = zip(self.parts, self.shares, strict=True)
         return list(zip(*(part.draws(data, share * spend, count, randomness) for part, share in shared), strict=True))
 
+    @cached_property
+    def without_functions(self) -> Sequential[Data]:
+        return Sequential(self.name, tuple(part.without_functions for part in self.parts), self.shares)
+
+    def finished(self, answer: Any) -> tuple[Any, ...]:
+        return tuple(part.finished(one) for part, one in zip(self.parts, answer, strict=True))
+
+    def kept(self, answer: Any) -> Any:
+        return kept_by(self.parts, answer)
+
+    def recalled(self, kept: Any) -> tuple[Any, ...]:
+        return recalled_by(self.parts, kept)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        return sum(part.answer_bytes(share * spend) for part, share in zip(self.parts, self.shares, strict=True))
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -119,7 +136,7 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
     parts: tuple[HistogramMechanism[Any], ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        _require_fixed(
+        require_fixed(
             self.parts,
             HistogramMechanism,
             "the part of a block is a mechanism on its histogram: of sequences, make a sequence of parallels; apply "
@@ -163,6 +180,15 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
         cut = zip(self.parts, self.blocks.cut(data), strict=True)
         return list(zip(*(part.draws(counts, spend, count, randomness) for part, counts in cut), strict=True))
 
+    def kept(self, answer: Any) -> Any:
+        return kept_by(self.parts, answer)
+
+    def recalled(self, kept: Any) -> tuple[Any, ...]:
+        return recalled_by(self.parts, kept)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        return sum(part.answer_bytes(spend) for part in self.parts)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -205,6 +231,13 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[New]:
         return [self.function(answer) for answer in self.inner.draws(data, spend, count, randomness)]
 
+    @property
+    def without_functions(self) -> Mechanism[Data, Any]:
+        return self.inner.without_functions
+
+    def finished(self, answer: Any) -> New:
+        return self.function(self.inner.finished(answer))
+
 
 def in_sequence(
     parts: Sequence[Mechanism[Data, Any]], shares: Sequence[Fraction] | None = None, name: str = "sequence"
@@ -220,7 +253,7 @@ def in_sequence(
     """
     require(name, str, "name", _NAME)
     require(parts, Sequence, "parts", "list the mechanisms that are to answer about the same data")
-    _require_fixed(tuple(parts), Mechanism, _PARTS)
+    require_fixed(tuple(parts), Mechanism, _PARTS)
     require(shares, (Sequence, NoneType), "shares", "list a Fraction for each part, or leave them out")
     taken = default_shares(parts) if shares is None else tuple(shares)
     return Sequential(name, tuple(parts), taken)
@@ -255,8 +288,7 @@ def followed_by(
 
 
 def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:
-    """The mechanisms that read its histogram, found through sequences and functions; none where something else is
-    read."""
+    """The mechanisms that read its histogram, through sequences and functions; none where something else is read."""
     match mechanism:
         case HistogramMechanism():
             return [mechanism]
@@ -266,18 +298,3 @@ def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism
             return histogram_readers(inner)
         case _:
             return []
-
-
-def _require_same_reading(readers: Sequence[HistogramMechanism[Any]]) -> None:
-    """Raises: UnsupportedCombination when an index means different records to two, or only some hide how many."""
-    universes = [reader.universe for reader in readers if reader.universe is not None]
-    if not all(universe.lists_the_same_records(universes[0]) for universe in universes):
-        raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
-    if len({reader.absent for reader in readers}) > 1:
-        raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
-
-
-def _require_fixed(parts: object, kind: type, rule: str) -> None:
-    """Raises: UnsupportedCombination unless these are a tuple of that kind, one at least."""
-    if not (isinstance(parts, tuple) and parts and all(isinstance(part, kind) for part in parts)):
-        raise UnsupportedCombination(rule)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES, kept_numbers, recalled_numbers
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
@@ -62,6 +63,34 @@ class Mechanism(ABC, Generic[Data, Answer]):
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
         """Many independent answers, for audits; whoever sees them all has seen ``count`` releases."""
         return [self.draw(data, spend, randomness) for _ in range(count)]
+
+    @property
+    def without_functions(self) -> Mechanism[Data, Any]:
+        """The same mechanism before any function of its answers: what it answers is what a ledger keeps."""
+        return self
+
+    def finished(self, answer: Any) -> Answer:
+        """This mechanism's answer, made of one of :attr:`without_functions`."""
+        return cast(Answer, answer)
+
+    def kept(self, answer: Any) -> Any:
+        """An answer as JSON of which :meth:`recalled` makes it again; here of numbers, and tuples of such.
+
+        Raises: UnsupportedCombination for others, which this has to be overridden for.
+        """
+        return kept_numbers(answer)
+
+    def recalled(self, kept: Any) -> Answer:
+        """The answer again that was :meth:`kept`, exactly."""
+        return cast(Answer, recalled_numbers(kept))
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """Bytes that an answer adds to a release at most, as shown and as kept together; from public facts alone.
+
+        So much room is made before the charge. Generous here, and no promise for answers without a known size: what is
+        longer is stored as long as the disk has room.
+        """
+        return ANSWER_BYTES
 
 
 def digest_of(*meaning: object) -> str:

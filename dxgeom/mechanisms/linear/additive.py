@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import repeat
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
@@ -135,6 +140,30 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             )
         if self.law is not None:
             self.law.check_size(1 / spend)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """An answer as shown has its value, two ends of an interval and an exact fraction, and is kept once more.
+
+        Integer k is below 2⁵² · 2⁶³ before noise, and each coordinate of the noise is an int64, so answer k is below
+        step_k·(2¹¹⁵ + 2⁶³·Σ_j |mixing_kj|), over a divisor of step_k's denominator times those of its row.
+        """
+        total = 0
+        alike = Counter(zip(self.sensitivity.queries.steps, self._mixing_reach, strict=True))
+        for (step, (reach, divisor)), answers in alike.items():
+            largest = step.numerator * (divisor * 2**115 + reach * 2**63)
+            total += answers * (2 * fraction_bytes(largest, step.denominator * divisor) + 4 * FLOAT_BYTES)
+        return total
+
+    @property
+    def _mixing_reach(self) -> Iterator[tuple[int, int]]:
+        """(K,): Σ_j |mixing_kj| times the common denominator of row k, and that denominator."""
+        if isinstance(self.mixing, DiagonalMixing):
+            yield from repeat((1, 1), len(self.mixing.noisy))
+            return
+        for row in self.mixing:
+            shares = [Fraction(share) for share in row]
+            divisor = math.lcm(*(share.denominator for share in shares))
+            yield int(sum(abs(share) for share in shares) * divisor), divisor
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
         """One noisy answer per query, as exact rationals."""

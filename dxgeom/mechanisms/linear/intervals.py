@@ -23,37 +23,59 @@ _MISSED = 5.2
 
 
 def half_widths(
-    mechanism: AdditiveMechanism, level: float, spend: Fraction, records: int | None
+    mechanism: AdditiveMechanism,
+    level: float,
+    spend: Fraction,
+    records: int | None,
+    rounding: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
     Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
     small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding
-    the weights can have changed. A known bias is counted at its worst: exactly for Laplace noise from level ½ on, else
-    by widening.
+    the weights can have changed. A known bias, that of changed queries and ``rounding`` (K,), is counted at its worst:
+    exactly for Laplace noise from level ½ on, else by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
-    half_steps = mechanism.lattice_widths / 2
+    biases = mechanism.biases if rounding is None else mechanism.biases + rounding
+    half_steps, drift = _lattice_errors(mechanism, records)
+    return np.asarray(_error_quantiles(mechanism, level, spend, biases) + half_steps + drift)
+
+
+def widening(
+    mechanism: AdditiveMechanism, records: int | None, rounding: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """(K,): how far each answer can be from the truth beside its ideal noise: half steps of the lattice, rounded
+    weights of so many ``records``, changed queries, and ``rounding`` of values."""
+    half_steps, drift = _lattice_errors(mechanism, records)
+    return np.asarray(half_steps + drift + mechanism.biases + (0.0 if rounding is None else rounding))
+
+
+def _lattice_errors(
+    mechanism: AdditiveMechanism, records: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     drift = np.array([float(error) for error in mechanism.sensitivity.queries.weight_errors]) * (records or 0)
-    return np.asarray(_error_quantiles(mechanism, level, spend) + half_steps + drift)
+    return mechanism.lattice_widths / 2, drift
 
 
-def _error_quantiles(mechanism: AdditiveMechanism, level: float, spend: Fraction) -> NDArray[np.float64]:
+def _error_quantiles(
+    mechanism: AdditiveMechanism, level: float, spend: Fraction, biases: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """(K,): what noise and bias together exceed with probability 1 − level at most.
 
     For Laplace noise of scale c and a bias β the chance of more than w ≥ β is e^(−w/c)·cosh(β/c), rising with |β|; from
     level ½ on, the w with that chance 1 − level is at least β.
     """
     noise = _noise_quantiles(mechanism, level) / float(spend)
-    if mechanism.change is None:
+    if not np.any(biases):
         return noise
-    widened = noise + mechanism.biases
-    if not _is_independent_laplace(mechanism) or level < 0.5:
+    widened = noise + biases
+    if not is_independent_laplace(mechanism) or level < 0.5:
         return np.asarray(widened)
     scales = np.sqrt(mechanism.ideal_variances / 2) / float(spend)
-    noisy = scales > 0
-    share = mechanism.biases[noisy] / scales[noisy]
+    noisy = (scales > 0) & (biases > 0)
+    share = biases[noisy] / scales[noisy]
     # ln cosh x = x + ln(1 + e^−2x) − ln 2, which does not overflow.
     exact = share + np.log1p(np.exp(-2 * share)) - math.log(2) - math.log1p(-level)
     widened[noisy] = np.minimum(widened[noisy], scales[noisy] * exact * (1 + _ROUNDING))
@@ -66,18 +88,35 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
     law = mechanism.law
     if law is None:
         return np.zeros(len(mechanism.ideal_variances))
-    if _is_independent_laplace(mechanism):
+    if is_independent_laplace(mechanism):
         # A Laplace scale is the root of half the variance.
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
-    mixing_matrix = mechanism.float_mixing
+    draws = simulated_noise(mechanism)
+    rank = safe_rank(len(draws), level)
+    return np.asarray(np.sort(draws, axis=0)[rank - 1])
+
+
+def simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
+    """(draws, K): the size of the ideal noise at spend 1 in a fixed simulation."""
+    law, mixing_matrix = mechanism.law, mechanism.float_mixing
+    if law is None:
+        return np.zeros((1, len(mixing_matrix)))
     count = min(SIMULATED, _ENTRIES // max(mixing_matrix.shape))
-    draws = np.sort(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T), axis=0)
+    return np.asarray(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T))
+
+
+def safe_rank(count: int, level: float) -> int:
+    """Which of so many simulated draws in rising order is below the quantile with a chance below 1e-7.
+
+    Raises: UnsupportedCombination where that would be beyond the last one.
+    """
     rank = math.ceil(count * level + _MISSED * math.sqrt(count * level * (1 - level)))
     if rank > count - 1:
         raise UnsupportedCombination(f"level {level} is too close to 1 for {count:,} simulated draws")
-    return np.asarray(draws[rank - 1])
+    return rank
 
 
-def _is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
+def is_independent_laplace(mechanism: AdditiveMechanism) -> bool:
+    """Whether every answer has Laplace noise of its own."""
     law = mechanism.law
     return law is not None and law.laplace_scales is not None and isinstance(mechanism.mixing, DiagonalMixing)

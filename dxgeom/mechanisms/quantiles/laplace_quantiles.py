@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,12 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
     def check_size(self, records: int, spend: Fraction) -> None:
         if self.law is not None:
             self.law.check_size(1 / spend)
+
+    def kept(self, answer: Any) -> Any:
+        return [list(answer.ranks), list(answer.places)]
+
+    def recalled(self, kept: Any) -> QuantileAnswer:
+        return QuantileAnswer(self.question.values, self.question.at, tuple(kept[0]), tuple(kept[1]))
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
         question = self.question

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final, get_args
+from typing import Any, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,12 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
             raise TooLarge("lengths of so many records leave 62-bit integers: count them in a coarser sample")
         if not RATES[0] <= self.rate(spend) <= RATES[1]:
             raise TooLarge("the lengths' rate leaves the range of float64; rescale the policy or the spend")
+
+    def kept(self, answer: Any) -> Any:
+        return [list(answer.ranks), list(answer.places)]
+
+    def recalled(self, kept: Any) -> QuantileAnswer:
+        return QuantileAnswer(self.question.values, self.question.at, tuple(kept[0]), tuple(kept[1]))
 
     def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
         return self.draws(data, spend, 1, randomness)[0]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import NUMBER, WHOLE, require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES
 from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_same_records
@@ -142,6 +143,16 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         databases = self._every_database()
         place = choose(self._scores(data, databases), self._largest_lead, spend, self.law, randomness)
         return SmallDatabase(tuple(databases[place].tolist()), int(data.sum()), self.queries)
+
+    def kept(self, answer: Any) -> Any:
+        return [answer.records, *answer.record_types]
+
+    def recalled(self, kept: Any) -> SmallDatabase:
+        return SmallDatabase(tuple(kept[1:]), kept[0], self.queries)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """A record type's index twice, and answers with their names; a name's letter is at most six bytes in JSON."""
+        return ANSWER_BYTES + 16 * self.size + sum(200 + 6 * len(name) for name in self.queries.names)
 
     @property
     def _largest_lead(self) -> Fraction:

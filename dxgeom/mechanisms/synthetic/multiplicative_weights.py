@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from dxgeom.mechanisms.linear.sensitivity import require_public_number, require_
 from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
+from dxgeom.mechanisms.synthetic.kept_histograms import histogram_bytes, kept_histogram, recalled_histogram
 from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -119,6 +120,15 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         known = known_blocks(self.asked, measured, records)
         fit(model, known, last_passes(len(known), self.metric.size))
         return SyntheticHistogram(model.distribution(), self.asked, records, measured, None)
+
+    def kept(self, answer: Any) -> Any:
+        return kept_histogram(answer)
+
+    def recalled(self, kept: Any) -> SyntheticHistogram:
+        return recalled_histogram(kept, self.asked)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        return histogram_bytes(self.asked)
 
     @property
     def _step(self) -> Fraction:

@@ -11,7 +11,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from dxgeom.planner.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
 
 _BEFORE_GROUPS: Final = ("query", "name")
 _AFTER_GROUPS: Final = ("value", "low", "high", "rmse", "bias", "unit")

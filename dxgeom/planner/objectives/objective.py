@@ -84,17 +84,20 @@ class Objective:
         share = len(sensitivity.queries.names) if self.name == "max" else 1
         return max(self.loss(coordinate_bounds(sensitivity)), max(totals) / share)
 
-    def least_spend(self, mechanism: AdditiveMechanism) -> Fraction:
+    def least_spend(self, mechanism: AdditiveMechanism, rounding: NDArray[np.float64]) -> Fraction:
         """The smallest spend, rounded up to six digits, at which every answer is as exact as was asked for it.
 
+        Args: ``rounding`` (K,): how far values that stand for many numbers can move answers; left out where infinite.
         Raises: UnsupportedCombination when no errors were asked for, or rounding and bias alone exceed one.
         """
         if self.wanted is None:
             raise UnsupportedCombination("the least spend is for plans that were asked for certain 'errors'")
         wanted = np.array([np.inf if error is None else float(error) for error in self.wanted]) ** 2
-        left = wanted - mechanism.lasting_errors
+        known = np.where(np.isfinite(rounding), rounding, 0.0)
+        left = wanted - mechanism.rounding_variances - (mechanism.biases + known) ** 2
         if np.any(left <= 0):
             cause = "rounding to the lattice" if mechanism.change is None else "the bias of changed queries"
+            cause = "values that stand for many numbers" if np.any(known) else cause
             raise UnsupportedCombination(
                 f"an error asked for is smaller than what {cause} causes; ask for a larger one"
             )

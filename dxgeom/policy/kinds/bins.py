@@ -1,4 +1,4 @@
-"""``{bins: [edges…]}``: intervals between increasing edges."""
+"""``{bins: [edges…]}``, with ``whole`` and ``clamp``: intervals between increasing edges."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.line import LineAxis
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, misfit_of_numbers, obeyed, written_as
+from dxgeom.policy.kinds.raw_numbers import Clamp, Whole, raw_numbers
 from dxgeom.policy.source.fields import Exact
 from dxgeom.policy.source.lengths import Length
-from dxgeom.universe.attributes import FINEST, BinnedAttribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.numbers.numeric_attributes import FINEST, BinnedAttribute
 
 _EDGES = Field(description="Every edge, the outer two included.", json_schema_extra=obeyed({"minItems": 2}))
 
 
 @final
 class BinsSyntax(AttributeKeys):
-    """``{bins: [edges…]}``."""
+    """``{bins: [edges…], whole: true, clamp: [lowest, highest]}``."""
 
-    model_config = written_as("Bins", "intervals between increasing edges; in sums a bin counts as its midpoint.")
+    model_config = written_as(
+        "Bins", "intervals between increasing edges; in sums a bin counts as the middle of its numbers."
+    )
 
     bins: Annotated[tuple[Exact, ...], _EDGES]
+    whole: Whole = None
+    clamp: Clamp = None
 
 
 @final
@@ -54,7 +59,8 @@ class BinsKind(AttributeKind[BinsSyntax, BinnedAttribute]):
                 message = f": {problem}, found {plain(low)} then {plain(high)}"
                 declared.note("DX112", message, "sort the edges and remove doubles", at=("bins", place))
                 return None
-        return BinnedAttribute(declared.name, edges)
+        raw = raw_numbers(declared, syntax.whole, syntax.clamp, edges[:-1], edges[-1])
+        return None if raw is None else BinnedAttribute(declared.name, edges, raw)
 
     def measured(self, attribute: BinnedAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
         if length.unit == "step":

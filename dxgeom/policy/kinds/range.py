@@ -1,7 +1,8 @@
-"""``{range: [low, high], step: s}``: evenly spaced numbers."""
+"""``{range: [low, high], step: s}``, with ``whole`` and ``clamp``: evenly spaced numbers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, ClassVar, final
 
@@ -11,20 +12,23 @@ from dxgeom.policy.axes.axis import Axis
 from dxgeom.policy.axes.line import LineAxis
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, misfit_of_numbers, written_as
+from dxgeom.policy.kinds.raw_numbers import Clamp, Whole, raw_numbers
 from dxgeom.policy.source.fields import Exact, Positive
 from dxgeom.policy.source.lengths import Length
-from dxgeom.universe.attributes import FINEST, RangeAttribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.numbers.numeric_attributes import FINEST, RangeAttribute
 
 
 @final
 class RangeSyntax(AttributeKeys):
-    """``{range: [low, high], step: s}``."""
+    """``{range: [low, high], step: s, whole: true, clamp: [lowest, highest]}``."""
 
     model_config = written_as("Range", "evenly spaced numbers; raw numbers are rounded down to them.")
 
     range: Annotated[tuple[Exact, Exact], Field(description="The lowest and the highest number.")]
     step: Annotated[Positive, Field(description="The distance between neighbouring numbers, above 0.")]
+    whole: Whole = None
+    clamp: Clamp = None
 
 
 @final
@@ -50,7 +54,9 @@ class RangeKind(AttributeKind[RangeSyntax, RangeAttribute]):
             message = ": the step is too fine beside numbers as large as these"
             declared.note("DX111", message, "use a coarser step, or count from nearer to 0", at=("step",))
             return None
-        return RangeAttribute(declared.name, low, high, syntax.step)
+        attribute = RangeAttribute(declared.name, low, high, syntax.step)
+        raw = raw_numbers(declared, syntax.whole, syntax.clamp, attribute.floors, high)
+        return None if raw is None else replace(attribute, raw=raw)
 
     def measured(self, attribute: RangeAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
         if length.unit not in ("step", ""):

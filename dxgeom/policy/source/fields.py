@@ -22,7 +22,8 @@ def wrong_field(code: str, message: str, advice: str) -> PydanticCustomError:
     return PydanticCustomError(code, "{reason}", {"reason": message, "advice": advice})
 
 
-def _number(value: Any, advice: str = _DECIMAL) -> Fraction:
+def exact_field(value: Any, advice: str = _DECIMAL) -> Fraction:
+    """The number that a field holds. Raises: PydanticCustomError."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -34,7 +35,7 @@ def _number(value: Any, advice: str = _DECIMAL) -> Fraction:
 
 
 def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
-    number = _number(value, advice)
+    number = exact_field(value, advice)
     if number <= 0:
         raise wrong_field("DX109", "this number must be above 0", advice)
     return number
@@ -77,7 +78,7 @@ def whole_from_1(value: Any, what: str) -> int:
 
 def _whole(value: Any, code: str, message: str) -> int:
     try:
-        number = _number(value)
+        number = exact_field(value)
     except PydanticCustomError:
         number = Fraction(0)
     if number < 1 or number.denominator != 1:
@@ -109,7 +110,7 @@ _POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
 _NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
-Exact: TypeAlias = Annotated[Fraction, PlainValidator(_number), _NUMBER_SCHEMA]
+Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
 Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]

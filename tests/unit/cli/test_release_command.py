@@ -54,6 +54,9 @@ def test_the_csv_of_a_release_is_its_table(tmp_path: Path) -> None:
     assert [row["name"] for row in rows][:2] == ["not native", "male"]
     for row in rows:
         assert float(row["low"]) < float(row["value"]) < float(row["high"])
+    twice = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--format", "csv", "--consistent"))
+    assert twice.exit_code == 2
+    assert "not as CSV" in twice.stderr
 
 
 def test_releasing_beyond_the_budget_exits_with_1_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
@@ -114,3 +117,21 @@ def test_a_ledger_in_memory_is_refused_because_it_would_forget(tmp_path: Path) -
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 2
     assert "forgotten" in result.stderr
+
+
+def test_answers_that_agree_are_shown_beside_the_released_ones(tmp_path: Path) -> None:
+    data = table(tmp_path)
+    shown = CliRunner().invoke(app, arguments(tmp_path, data, "--consistent", spend="0.1"))
+    assert shown.exit_code == 0
+    assert "answer that agrees" in shown.stdout and "standard deviations of the released answers" in shown.stdout
+    options = ("--consistent", "--nonnegative", "--integers", "--format", "json")
+    document = json.loads(CliRunner().invoke(app, arguments(tmp_path, data, *options, spend="0.1")).stdout)
+    assert all(Fraction(one["exact"]).denominator == 1 for one in document["consistent"]["answers"])
+    assert document["consistent"]["errors"]["rmse"] is None
+    assert len(document["answers"]) == len(document["consistent"]["answers"])
+
+
+def test_signs_and_integers_are_asked_of_answers_that_agree(tmp_path: Path) -> None:
+    wrong = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--integers"))
+    assert wrong.exit_code == 2 and "--consistent" in wrong.output
+    assert not (tmp_path / "privacy.db").exists()

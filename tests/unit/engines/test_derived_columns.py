@@ -22,7 +22,7 @@ from dxgeom.engines.sources import opened
 from dxgeom.errors import DataError
 from dxgeom.policy.derived.arithmetic import arithmetic
 from dxgeom.policy.derived.derivation import NotDerivable
-from dxgeom.universe.attributes import RangeAttribute
+from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.reading.expressions import Arithmetic, Expression, Number, NumberCell
 from dxgeom.universe.reading.reading import CellReading, Reading
 from dxgeom.universe.universe import Universe

@@ -17,7 +17,8 @@ import pytest
 
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.universe import Universe
 
 UNIVERSE = Universe(

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 

@@ -17,8 +17,9 @@ import pytest
 from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.universe import Universe
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")

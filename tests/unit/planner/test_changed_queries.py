@@ -80,10 +80,10 @@ def test_a_plan_tells_its_bias_and_what_the_lower_bound_is_about():
     assert "within a factor" not in text
     document = json.loads(plan.to_json())
     assert document["records"] == FEW
-    assert [each["bias"] for each in document["queries"]] == plan.biases.tolist()
+    assert [each["bias"]["changed"] for each in document["queries"]] == plan.biases.tolist()
     unbiased = json.loads(planned(TWO).to_json())
     assert unbiased["records"] is None
-    assert [each["bias"] for each in unbiased["queries"]] == [0, 0]
+    assert [each["bias"]["changed"] for each in unbiased["queries"]] == [0, 0]
 
 
 def test_a_biased_plan_can_be_below_what_bounds_all_noise_on_exact_answers():
@@ -117,7 +117,7 @@ def test_a_release_for_another_number_of_records_is_refused_before_anything_is_s
 def test_a_release_tells_its_bias():
     plan = planned(records=FEW)
     document = json.loads(plan.release([3, 0, 0, 0], ledger=":memory:", spend=1, insecure_test_seed=1).to_json())
-    assert document["answers"][0]["bias"] == plan.biases[0]
+    assert document["answers"][0]["bias"]["changed"] == plan.biases[0]
     assert document["mechanism"] == "changed-queries"
 
 

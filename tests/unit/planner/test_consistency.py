@@ -167,3 +167,32 @@ def test_too_many_answers_are_refused():
     )
     with pytest.raises(TooLarge, match="300"):
         release.consistent()
+
+
+@pytest.mark.parametrize("name", ["laplace", "ellipsoid"])
+def test_the_errors_of_answers_that_agree_are_those_of_many_releases(plans, name):
+    """Five standard deviations of a mean of 400 squared errors, whose own deviation is hardly above 3 of them."""
+    counts = np.random.default_rng(2).integers(0, 9, 12)
+    truth = np.array([float(answer) for answer in plans[name].queries.answers(counts)])
+    found = [
+        plans[name].release(counts, ledger=":memory:", spend=1, insecure_test_seed=seed).consistent()
+        for seed in range(60)
+    ]
+    errors = np.array([one.values - truth for one in found])
+    told = found[0].errors
+    assert np.all(told.rmse <= found[0].released.rmse * (1 + 1e-9)) and told.at_most == told.released
+    each = (errors**2).mean(axis=0) / told.rmse**2
+    assert np.all(each > 0.3) and np.all(each < 2.5) and each.mean() == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("asked", [{"nonnegative": True}, {"nonnegative": True, "integers": True}])
+def test_with_signs_and_integers_the_errors_are_bounded_together(plans, asked):
+    counts, one = released(plans["laplace"], 4)
+    found = one.consistent(**asked)
+    truth = np.array([float(answer) for answer in plans["laplace"].queries.answers(counts)])
+    weights = np.array([float(variance) for variance in found.variances])
+    off = [np.sqrt(np.mean((values - truth) ** 2 / weights)) for values in (one.values, found.values)]
+    assert off[1] <= off[0] + found.errors.moved + 1e-9
+    assert found.errors.rmse is None and (found.errors.moved > 0) == ("integers" in asked)
+    assert found.errors.in_words in found.done
+    assert found.as_dict()["errors"]["at_most"] == found.errors.at_most

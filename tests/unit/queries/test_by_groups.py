@@ -18,7 +18,7 @@ universe:
   attributes:
     ward: [A, B, C]
     sex: {values: [F, M], missing: {epsilon: 1}}
-    salary: {range: [0, 40], step: 10}
+    salary: {range: [0, 4], step: 1, whole: true}
     age: {bins: [0, 18, 65, 100]}
 rules:
   - {change: [ward, sex, salary, age], epsilon: 1}
@@ -27,7 +27,7 @@ LISTED = """policy: posts
 universe:
   table: posts.csv
   attributes:
-    grade: {range: [1, 3], step: 1}
+    grade: {range: [1, 3], step: 1, whole: true}
 rules:
   - {change: [post, grade, shift], epsilon: 1}
 """
@@ -67,7 +67,7 @@ CONDITIONS = {
     "true": lambda r: True,
     "age >= 18 and ward != 'B'": lambda r: r["age"] != "[0, 18)" and r["ward"] != "B",
     "sex == 'F'": lambda r: r["sex"] == "F",
-    "salary >= 20 or ward == 'A'": lambda r: int(r["salary"]) >= 20 or r["ward"] == "A",
+    "salary >= 2 or ward == 'A'": lambda r: int(r["salary"]) >= 2 or r["ward"] == "A",
 }
 
 
@@ -159,6 +159,38 @@ def test_groups_keep_to_the_attributes_they_are_about():
     assert table.axes == (1, 2)
     assert table.weights.shape == (100, 100, 100)
     assert queries.size == 10**8
+
+
+ROUNDED = """policy: rounded
+universe:
+  attributes:
+    ward: [A, B]
+    sex: [F, M]
+    age: {bins: [0, 10, 50, 100]}
+rules:
+  - {presence: true, epsilon: 1}
+  - {change: [ward, sex, age], epsilon: 1}
+"""
+
+
+def test_rounding_is_told_for_each_group_and_by_the_answer_that_counts_it():
+    policy = parse_policy(ROUNDED)
+    queries = parse_queries(
+        "queries:\n  - {sum: age, by: [ward, sex]}\n  - {count: true, by: [sex, ward]}\n"
+        "  - {sum: age, by: age, where: ward == 'A'}\n  - {count: ward == 'A', by: age}\n  - count: true\n"
+        "  - {name: B, sum: age, where: ward == 'B', by: sex}\n",
+        policy,
+    )
+    told = dict(zip(queries.names, queries.rounding, strict=True))
+    for ward, sex in itertools.product("AB", "FM"):
+        rounding = told[f"sum of age, ward={ward}, sex={sex}"]
+        assert rounding.per_record == 25
+        assert queries.names[rounding.counted_by] == f"count, sex={sex}, ward={ward}"
+    for age, most in (("[0, 10)", 5), ("[10, 50)", 20), ("[50, 100]", 25)):
+        rounding = told[f"sum of age where ward == 'A', age={age}"]
+        assert rounding.per_record == most
+        assert queries.names[rounding.counted_by] == f"ward == 'A', age={age}"
+    assert queries.names[told["B, sex=F"].counted_by] == "count, sex=F, ward=B"
 
 
 WRONG = [

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import PredicateError
-from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.columns import NumberColumn, TextColumn
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate

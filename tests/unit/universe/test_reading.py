@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dxgeom.errors import DataError
-from dxgeom.universe.attributes import CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.reading.reading import CellReading, Reading, plain_reading
 from dxgeom.universe.universe import Universe
 

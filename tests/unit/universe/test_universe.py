@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.universe.attributes import (
     OUTSIDE,
-    BinnedAttribute,
     CategoricalAttribute,
     NotAValue,
-    RangeAttribute,
-    numbers_of,
 )
 from dxgeom.universe.columns import plain
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute, numbers_of
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.universe.attributes import BinnedAttribute, CategoricalAttribute, RangeAttribute
+from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable, products, tabulated
 from dxgeom.universe.weight_tables import WeightTables, stacked

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.intervals import half_widths
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, answers_by_name
+from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 
@@ -43,23 +43,31 @@ class LinearAnswers:
         """(K,): the private answers in float64."""
         return np.array([float(value) for value in self.exact_values])
 
+    @cached_property
+    def bars(self) -> ErrorBars:
+        """Their error bars."""
+        return ErrorBars(self.queries, self.mechanism, self.spent, self.records, self.exact_values)
+
     @property
     def rmse(self) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
-        return np.asarray(np.sqrt(self.mechanism.variances(self.spent)))
+        return self.bars.rmse
 
     @property
     def biases(self) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise; 0 unless changed queries were answered."""
-        return self.mechanism.biases
+        """(K,): how far each answer can be off apart from its noise: by what values stand for, and by changed queries;
+        infinite where that grows with a private number of records."""
+        return self.bars.biases
 
-    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own."""
-        return half_widths(self.mechanism, level, self.spent, self.records)
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` all are at once."""
+        return self.bars.joint_half_widths(level) if joint else self.bars.half_widths(level)
 
-    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own."""
-        widths = self.half_widths(level)
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
+        ``joint`` all do at once."""
+        widths = self.half_widths(level, joint=joint)
         return np.column_stack([self.values - widths, self.values + widths])
 
     @cached_property
@@ -81,15 +89,15 @@ class LinearAnswers:
                 "value": float(value),
                 "exact": str(value),
                 "rmse": float(error),
-                "bias": float(bias),
-                "interval": [float(low), float(high)],
+                "bias": bias,
+                "interval": [float(end) if np.isfinite(end) else None for end in ends],
             }
-            for name, measure, value, error, bias, (low, high) in zip(
+            for name, measure, value, error, bias, ends in zip(
                 self.names,
                 self.queries.measures or (None,) * self.queries.count,
                 self.exact_values,
                 self.rmse,
-                self.biases,
+                self.bars.bias_of_each(),
                 self.intervals(level),
                 strict=True,
             )

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.exact_projection import (
+from dxgeom.planner.answers.consistent_errors import ConsistentErrors, errors_of_consistent
+from dxgeom.planner.answers.exact_projection import (
     NoSuchPointError,
     independent_equations,
     left_dependencies,
     nearest_point,
 )
-from dxgeom.planner.linear_answers import LinearAnswers
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.universe.decimals import NotANumber, exact
 
 LARGEST = 300
@@ -35,7 +36,8 @@ class ConsistentAnswers:
     """Answers made from a release without reading data again.
 
     ``exact_values``: rationals. ``variances``: those that the answers were weighed by, the released ones rounded to ten
-    bits; 0 for an answer that was exact and stayed. ``done``: what was changed, in plain sentences.
+    bits; 0 for an answer that was exact and stayed. ``done``: what was changed, in plain sentences. ``errors``: what is
+    known of how far they are from the truth.
 
     The error bars of the release are about the released answers; these may lie outside them.
     """
@@ -45,6 +47,7 @@ class ConsistentAnswers:
     exact_values: tuple[Fraction, ...] = field(repr=False)
     variances: tuple[Fraction, ...] = field(repr=False)
     done: tuple[str, ...]
+    errors: ConsistentErrors
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +67,7 @@ class ConsistentAnswers:
                 for name, value, released in zip(self.names, self.exact_values, self.released.exact_values, strict=True)
             ],
             "done": list(self.done),
+            "errors": self.errors.as_dict(),
             "plan_fingerprint": self.plan_fingerprint,
         }
 
@@ -84,23 +88,31 @@ def consistent_answers(
     mechanism = released.mechanism
     # What holds for the answers asked for need not hold for those of changed queries.
     lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.asked
-    if len(released.names) > LARGEST:
-        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {len(released.names):,}")
+    require_few(len(released.names))
     variances = tuple(_ten_bits(float(v)) for v in mechanism.variances(released.spent))
     equations = _implied(lattice.numerators, lattice.steps, released.records)
     known = [_known(released.names, name, value) for name, value in totals.items()]
     bounded = {k for k, row in enumerate(lattice.numerators) if nonnegative and row.min() >= 0}
     problem = _Problem(released.exact_values, variances, (*equations, *known), frozenset(bounded))
     try:
-        values = problem.nearest({})
+        nearest = problem.nearest({})
         whole = _with_integer_weights(lattice.numerators, lattice.steps) if integers else []
-        values = _rounded(problem, values, whole)
+        rounded = _rounded(problem, nearest, whole)
     except NoSuchPointError as error:
         raise UnsupportedCombination(
             "no answers satisfy all of this at once: correct the totals, or ask for less than integers"
         ) from error
-    done = _sentences(released, values, len(equations), tuple(totals), whole)
-    return ConsistentAnswers(released, plan_fingerprint, tuple(values), variances, done)
+    only_equations = None if bounded or integers else [row for row, _ in problem.equations]
+    moves = [after - before for after, before in zip(rounded, nearest, strict=True)]
+    errors = errors_of_consistent(mechanism, released.spent, variances, only_equations, moves)
+    done = _sentences(released, rounded, len(equations), tuple(totals), whole)
+    return ConsistentAnswers(released, plan_fingerprint, tuple(rounded), variances, (*done, errors.in_words), errors)
+
+
+def require_few(answers: int) -> None:
+    """Raises: TooLarge when so many answers are not made consistent."""
+    if answers > LARGEST:
+        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {answers:,}")
 
 
 @final

@@ -1,0 +1,79 @@
+"""``--consistent``: beside released answers the nearest ones that agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
+
+import typer
+
+from dxgeom.cli.terminal.failures import error_dict
+from dxgeom.cli.terminal.printing import print_lines, print_table
+from dxgeom.errors import DxgeomError
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.release import Release
+
+ConsistentOption: TypeAlias = Annotated[
+    bool, typer.Option("--consistent", help="Also show the nearest answers that agree with each other.")
+]
+NonnegativeOption: TypeAlias = Annotated[
+    bool, typer.Option("--nonnegative", help="With --consistent: answers that cannot be negative are not.")
+]
+IntegersOption: TypeAlias = Annotated[
+    bool, typer.Option("--integers", help="With --consistent: answers that are whole numbers are so.")
+]
+
+
+@final
+@dataclass(frozen=True)
+class Agreement:
+    """Whether answers that agree are shown beside the released ones, and what is asked of them."""
+
+    wanted: bool
+    nonnegative: bool
+    integers: bool
+
+    def __post_init__(self) -> None:
+        if (self.nonnegative or self.integers) and not self.wanted:
+            raise typer.BadParameter("--nonnegative and --integers are about the answers of --consistent: give it, too")
+
+    def check(self, plan: Plan) -> None:
+        """Raises: TooLarge, before anything is charged, when there are too many answers."""
+        from dxgeom.planner.answers.consistency import require_few
+
+        if self.wanted:
+            require_few(plan.queries.count)
+
+    def as_document(self, released: Release[LinearAnswers]) -> dict[str, Any]:
+        """What goes into the release's JSON; nothing where nothing was asked for."""
+        agreeing = self._of(released)
+        if agreeing is None:
+            return {}
+        document = {"error": error_dict(agreeing)} if isinstance(agreeing, DxgeomError) else agreeing.as_dict()
+        return {"consistent": document}
+
+    def print(self, released: Release[LinearAnswers]) -> None:
+        """A table of the answers that agree, and what was done to the released ones."""
+        agreeing = self._of(released)
+        if isinstance(agreeing, DxgeomError):
+            print_lines(["", f"no answers that agree: {agreeing}"])
+        elif agreeing is not None:
+            exact = agreeing.exact_values
+            shown = (plain(value) if value.denominator == 1 else f"{float(value):,.6g}" for value in exact)
+            print_lines([""])
+            print_table(("query", "answer that agrees"), list(zip(agreeing.names, shown, strict=True)))
+            print_lines(["", *agreeing.done])
+
+    def _of(self, released: Release[LinearAnswers]) -> ConsistentAnswers | DxgeomError | None:
+        """The answers that agree, or why there are none: the released ones are paid for, and shown in any case."""
+        if not self.wanted:
+            return None
+        try:
+            return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
+        except DxgeomError as error:
+            return error

@@ -1,0 +1,122 @@
+"""Charge, draw, store: when the answer is handed on, it is on the disk and paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+from dxgeom.errors import AlreadyCharged, LedgerError
+from dxgeom.ledger.entry import Entry
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.planner.releases.booking import Booking, shown_again_by
+from dxgeom.planner.releases.stored_form import read_stored, stored_form
+
+
+@final
+@dataclass(frozen=True)
+class Order:
+    """What is asked of a ledger and drawn. ``mechanism``: without functions of its answers."""
+
+    mechanism: Mechanism[Any, Any]
+    spend: Fraction
+    purpose: str
+    plan_fingerprint: str
+    key: str | None
+
+
+class Bought(NamedTuple):
+    """The answer of :attr:`Order.mechanism`, the entry that paid for it, and where it is stored; None in memory."""
+
+    answer: Any
+    entry: Entry
+    booking: Booking | None
+
+
+class Earlier(NamedTuple):
+    """What an earlier release of the same key was, as it was stored."""
+
+    document: Mapping[str, Any]
+    booking: Booking | None
+
+
+def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier | None:
+    """The earlier release of the order's key, None without one; looked up before any data are read.
+
+    Raises: LedgerError when the key is that of another plan, policy, spend or edition; when it was charged and not
+    answered; when its answer is of a kind that cannot be made again.
+    """
+    if order.key is None:
+        return None
+    found = ledger.find(order.key, plan_fingerprint=order.plan_fingerprint, spend=order.spend)
+    if found is None:
+        return None
+    entry = found.entry
+    if found.answer is None:
+        raise LedgerError(
+            f"the release '{order.key}' was charged but not answered, as entry {entry.number} of the ledger: it was "
+            "ended in between, or is still running; it counts as spent and is not drawn again; wait for it, or give a "
+            "new release a key of its own"
+        )
+    return Earlier(read_stored(found.answer, entry.number), _booking(file, entry.number, found.seal))
+
+
+def buy(
+    ledger: Ledger,
+    file: str | None,
+    order: Order,
+    data: Any,
+    reserve: int,
+    shown: Callable[[Any, Fraction], Mapping[str, Any]],
+    randomness: Randomness,
+) -> Bought:
+    """Charge, with room for the answer; draw, once; store. All that can be refused was decided before.
+
+    Args: ``file``: of the ledger, None for one in memory. ``shown``: says an answer, given what remains.
+    Raises: BudgetExceeded, LedgerError with nothing charged; AlreadyCharged for whatever fails afterwards.
+    """
+    entry = ledger.charge(
+        order.spend,
+        purpose=order.purpose,
+        plan_fingerprint=order.plan_fingerprint,
+        key=order.key,
+        reserve=reserve,
+    )
+    with failing_after_charge(entry.number, file, stored=False):
+        answer = order.mechanism.draw(data, order.spend, randomness)
+        content = stored_form(lambda: shown(answer, entry.remaining), order.mechanism, answer)
+        receipt = ledger.store(entry, content)
+    return Bought(answer, entry, _booking(file, entry.number, receipt.seal, receipt.waiting))
+
+
+@contextmanager
+def failing_after_charge(entry: int, file: str | None, *, stored: bool) -> Iterator[None]:
+    """Says of whatever fails what was paid, and where the answer is once it is ``stored``.
+
+    Raises: AlreadyCharged from the failure; an interruption is passed on, with a note.
+    """
+    told = charged_in_words(entry, file, stored=stored)
+    try:
+        yield
+    except Exception as error:
+        raise AlreadyCharged(f"{type(error).__name__}: {error}; {told}", entry) from error
+    except BaseException as interruption:
+        interruption.add_note(told)
+        raise
+
+
+def charged_in_words(entry: int, file: str | None, *, stored: bool) -> str:
+    """What was paid, and where the answer is once it is ``stored``."""
+    where = f"entry {entry} of the ledger in memory" if file is None else f"entry {entry} of the ledger '{file}'"
+    if not stored:
+        return f"{where} was charged but not answered: it counts as spent, and is not drawn again"
+    again = "" if file is None else f"; '{shown_again_by(file, entry)}' shows it at no cost"
+    return f"the answer is paid for and stored, as {where}{again}"
+
+
+def _booking(file: str | None, entry: int, seal: str, waiting: str | None = None) -> Booking | None:
+    return None if file is None else Booking(file, entry, seal, waiting)

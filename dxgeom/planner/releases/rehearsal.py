@@ -1,0 +1,33 @@
+"""Made-up records, for a release that is only rehearsed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+
+RECORDS: Final = 1000
+"""How many are made up where nobody says how many there are."""
+
+
+def made_up_counts(mechanism: Mechanism[Any, Any], records: int) -> NDArray[np.int64]:
+    """(N,): so many records, each of any type of the universe alike; nobody is absent. Looks at no data.
+
+    Raises: UnsupportedCombination for a mechanism that reads no histogram.
+    """
+    readers = histogram_readers(mechanism)
+    if not readers:
+        raise UnsupportedCombination(
+            f"{mechanism.name} reads no histogram, so there are no records to make up: release from data that you made "
+            "up yourself, with ledger=':memory:'"
+        )
+    size = readers[0].metric.size
+    absent = next((reader.absent for reader in readers if reader.absent is not None), None)
+    present = size if absent is None else size - 1
+    counts = np.random.default_rng().multinomial(records, np.full(present, 1 / present))
+    return counts.astype(np.int64) if absent is None else np.insert(counts, absent, 0).astype(np.int64)
