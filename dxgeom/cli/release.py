@@ -15,18 +15,18 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
-    Format,
-    FormatOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
     RecordsOption,
+    TableFormat,
+    TableFormatOption,
     data_set_of,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_json, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def release(
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
-    output: FormatOption = Format.text,
+    output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
@@ -121,6 +121,8 @@ def release(
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
     """
     agreement = Agreement(consistent, nonnegative, integers)
+    if consistent and output is TableFormat.csv:
+        raise typer.BadParameter("answers that agree are told as text or JSON, beside the released ones; not as CSV")
     with refusals(output):
         chosen, amount = plan_to_release(
             policy,
@@ -140,11 +142,21 @@ def release(
         _print(released, agreement, level, ledger, output)
 
 
-def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:
+def _print(
+    released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: TableFormat
+) -> None:
     from dxgeom.planner.release import FORMAT
 
-    if output is Format.json:
+    if output is TableFormat.json:
         print_json({"format": FORMAT, **released.as_dict(level), **agreement.as_document(released)})
+        return
+    if output is TableFormat.csv:
+        from dxgeom.planner.answers.answer_table import answer_columns
+
+        columns = answer_columns(released.answer, level)
+        print_csv(tuple(columns), zip(*columns.values(), strict=True))
+        for useless in released.answer.useless:
+            print_error(f"warning: {useless.in_words}")
         return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
