@@ -12,6 +12,7 @@ import pyarrow as pa
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.expressions import carried_out
 from dxgeom.engines.sources import Source
+from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.reading.expressions import MomentPart
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
@@ -42,6 +43,19 @@ class RecordReader:
         if grouped:
             return _stream(self.source, self.cells.group_by(self.cells.columns).agg(**{RECORDS: ibis._.count()}))
         return _stream(self.source, self.cells)
+
+    @property
+    def not_declared_whole(self) -> tuple[str, ...]:
+        """The attributes that are read from a column of integers, and do not say that their numbers are whole."""
+        reading = self.universe.reading
+        each = zip(self.universe.attributes, reading.attributes, reading.places, strict=True)
+        return tuple(
+            attribute.name
+            for attribute, one, places in each
+            if one.expression is None
+            and any(may_be_fractions(column) for column in attribute.columns[:1])
+            and all(pa.types.is_integer(self.source.types[place]) for place in places)
+        )
 
     def batches_with_text(self) -> Iterator[pa.RecordBatch]:
         """All rows in the table's order: the cells, then the same as they stand in the table."""

@@ -11,9 +11,10 @@ import numpy as np
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.plan_files.document import OriginPart, QueriesPart, TablePart, WeightsPart
 from dxgeom.plan_files.exact_text import rational_of, rationals_of
-from dxgeom.plan_files.sources import files, folder_with, require_all_read, written
+from dxgeom.plan_files.sources import require_all_read
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
+from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio

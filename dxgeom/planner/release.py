@@ -35,7 +35,8 @@ class Release(Generic[Answer]):
     records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
     ledger remembers the release by. A plan's answers are :class:`LinearAnswers`, whose figures can be read here, too.
     ``booking``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
-    key, as it was then. ``rehearsal``: of made-up records, and worth nothing.
+    key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
+    column has an integer type, which the policy does not say.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -50,6 +51,7 @@ class Release(Generic[Answer]):
     booking: Booking | None = None
     repeated: bool = False
     rehearsal: bool = False
+    not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -167,6 +169,16 @@ class Release(Generic[Answer]):
         """
         return consistent_answers(
             self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
+        )
+
+    @property
+    def advice(self: Release[LinearAnswers]) -> tuple[str, ...]:
+        """What would make bars narrower, in sentences for the curator: it tells of the table's types, not its cells."""
+        if not any(one.per_record for one in self.answer.queries.each_rounding):
+            return ()
+        return tuple(
+            f"the column '{name}' holds integers: with 'whole: true' in the policy its values stand for fewer numbers"
+            for name in self.not_declared_whole
         )
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:

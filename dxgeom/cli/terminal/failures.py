@@ -30,7 +30,7 @@ def refusals(output: Format | TableFormat) -> Iterator[None]:
             print_json({"error": error_dict(error)})
         raise typer.Exit(REFUSED) from error
     except KeyboardInterrupt as error:
-        print_error("interrupted")
+        print_error("; ".join(["interrupted", *getattr(error, "__notes__", ())]))
         raise typer.Exit(INTERRUPTED) from error
 
 

@@ -37,7 +37,12 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on standard output, in ASCII; infinite numbers become "inf" and "-inf"."""
-    sys.stdout.write(json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json_lines(document))
+
+
+def json_lines(document: dict[str, Any]) -> str:
+    """One JSON document, in ASCII; infinite numbers become "inf" and "-inf"."""
+    return json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n"
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
