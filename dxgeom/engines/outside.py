@@ -52,7 +52,7 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
 
 def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, str]]:
     """Examples; the attributes that lack a value in one of them are added to ``empty``."""
-    encoder, read = BatchEncoder(reader.universe), 0
+    encoder, read = BatchEncoder(reader.universe, frozenset()), 0
     reading = reader.universe.reading
     attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
     for batch in reader.batches_with_text():

@@ -57,6 +57,10 @@ class Source:
             self.connection.register("everything", self.anew())
         return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
 
+    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """The result of an expression over ``rows``, batch by batch; see :meth:`query`."""
+        return iter(pa.RecordBatchReader.from_stream(self.query(rows)))
+
 
 @contextmanager
 def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
