@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dxgeom.engines.delimited import lines_are_rows
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.delimited import lines_are_rows
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
