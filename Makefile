@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check format test-extras test-long soak docs wheel test-wheel bench lock clean
+.PHONY: demo test check format test-extras test-services test-long soak docs wheel test-wheel bench lock clean
 
 # For everybody.
 
@@ -30,12 +30,18 @@ format: .venv/ready
 test-extras: .venv-peers/ready
 	DXGEOM_MUST_RUN=mbi,numba .venv-peers/bin/python -m pytest -m "needs and not long"
 
+# What needs servers: PostgreSQL and Java from the system's packages; a test that cannot run is a failure here, too.
+SERVICES ?= postgres,spark
+test-services: .venv-services/ready
+	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -m service
+
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
 
-# Writers of one ledger, killed a thousand times.
+# Writers of one ledger, and releases, killed a thousand times.
 soak: .venv/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
+	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
 
 docs: .venv-docs/ready
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -E -c docs -d docs-output/doctrees . docs-output/html
@@ -64,6 +70,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --extra plots --extra postgres --extra spark --group dev -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --group docs -o requirements-docs.lock
 
 PIP := --quiet --disable-pip-version-check
@@ -75,6 +82,10 @@ PIP := --quiet --disable-pip-version-check
 .venv-peers/ready: benchmarks/peers.lock pyproject.toml
 	$(call environment,.venv-peers,$<)
 	$(call this_project,.venv-peers)
+
+.venv-services/ready: tests/services/services.lock pyproject.toml
+	$(call environment,.venv-services,$<)
+	$(call this_project,.venv-services)
 
 .venv-docs/ready: requirements-docs.lock
 	$(call environment,.venv-docs,$<)
@@ -93,4 +104,4 @@ define this_project
 endef
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-wheel demo-output docs-output dist
+	rm -rf .venv .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output dist

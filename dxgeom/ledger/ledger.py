@@ -81,7 +81,8 @@ class Ledger:
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
         ledger = cls.at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
-        ledger._begin()
+        if ledger._new:
+            ledger._begin(_new_book(ledger._account)[1])
         ledger._chronicle.store.try_to_write()
         return ledger
 
@@ -132,8 +133,9 @@ class Ledger:
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
-            self._charged_row(_new_book(self._account)[0], wanted)
-            self._begin()
+            book, records = _new_book(self._account)
+            self._charged_row(book, wanted)
+            self._begin(records)
         with self._chronicle.writing() as page:
             for table, fields in missing_rows(page.book, self._account):
                 page.append(table, fields)
@@ -216,9 +218,9 @@ class Ledger:
         if self._closed:
             raise unusable(self._chronicle.store.described, "it was closed; open it again")
 
-    def _begin(self) -> None:
+    def _begin(self, records: list[Record]) -> None:
         if self._new and not self._chronicle.store.exists():
-            self._chronicle.store.begin(_new_book(self._account)[1])
+            self._chronicle.store.begin(records)
         self._new = False
 
     def _charge(self, page: Page, wanted: Asked) -> Entry:
