@@ -12,7 +12,7 @@ import pyarrow as pa
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.coding import coded_by, codes_of
 from dxgeom.engines.expressions import carried_out
-from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.sources import Source
 from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.expressions import MomentPart
@@ -65,6 +65,14 @@ class RecordReader:
     shown: ibis.Table
     weighted: bool
     grouping: Grouping | None
+
+    @property
+    def keys(self) -> Grouping:
+        """The grouping, or one by all cells where hardly two rows are equal."""
+        if self.grouping is not None:
+            return self.grouping
+        cells = {f"c{name[1:]}": self.cells[name] for name in self.cells.columns if name != RECORDS}
+        return Grouping(cells, frozenset(), self.universe, self.source)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells of all rows, in the table's order."""

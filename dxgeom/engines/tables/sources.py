@@ -12,11 +12,11 @@ import duckdb
 import ibis
 import pyarrow as pa
 
-from dxgeom.engines.delimited import Delimited, delimited, header_of
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.frames import arrow_of_frame, flowing, names_of_frame
-from dxgeom.engines.naming import located
-from dxgeom.engines.parquet_files import common_columns, files_of_folder
+from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
+from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
 from dxgeom.errors import DataError
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
