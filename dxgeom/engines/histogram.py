@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -13,7 +12,8 @@ from dxgeom.engines.failures import muted, plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.people import CountedPeople, columns_of
 from dxgeom.engines.reading import RecordReader, plan_reading
-from dxgeom.engines.tables.sources import Source, file_of, opened
+from dxgeom.engines.tables.source import Source
+from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
@@ -105,8 +105,7 @@ def histogram_of_table(
     if people is not None and (count_column is not None or people.count == "once"):
         raise DataError("where rows belong to people a row stands for itself; leave count_column out")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
-    if isinstance(table, str | Path):
-        file_of(table)  # what is wrong with a path is told in any case
+    engine_of(table).look_up(table)  # what is wrong with a path is told in any case
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         return _checked(tally(reader, people), reader, source, outside, secret=people is not None)
