@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,14 +15,16 @@ from typing import final
 from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
-from dxgeom.ledger.belonging import checked, kept_account, missing_rows
+from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
-from dxgeom.ledger.entry import Account, Entry
+from dxgeom.ledger.entry import Account, Entry, amount, storable
+from dxgeom.ledger.lookup import check_same, entry_of
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
+from dxgeom.ledger.spending import Asked, allotment_row, allotments_of, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
-from dxgeom.ledger.tables import Field, Record, Table
+from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.tables import Field, Table
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
 
@@ -122,8 +124,9 @@ class Ledger:
         """Spends; when this returns, the entry is on the disk, and only then may noise be drawn.
 
         ``key``: a name of this release, by which :meth:`find` finds it again; no two entries have the same.
-        ``owner``: whose allotment it is counted against. ``reserve``: bytes that the answer has at most, as the plan
-        fixes them; room for so many is made on the disk, so that storing the answer needs none.
+        ``owner``: whose allotment it is counted against; where nothing is allotted it is only noted. ``reserve``: bytes
+        that the answer has at most, as the plan fixes them; room for so many is made on the disk, so that storing the
+        answer needs none.
 
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
@@ -132,12 +135,39 @@ class Ledger:
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
-            self._charged_row(_new_book(self._account)[0], wanted)
+            self._charged_row(new_book(self._account)[0], wanted)
             self._begin()
         with self._chronicle.writing() as page:
-            for table, fields in missing_rows(page.book, self._account):
-                page.append(table, fields)
+            self._open_account(page)
             return self._charge(page, wanted)
+
+    def allot(self, parts: Mapping[str, Fraction]) -> tuple[Allotment, ...]:
+        """Divide this account: each owner may spend at most his part from now on, and nobody else may.
+
+        What is not allotted stays for charges without an owner. An owner who is named again has the new part in place
+        of the old; 0 ends it. All of ``parts`` or none.
+
+        Returns: the whole division, as :meth:`allotments`.
+        Raises: BudgetExceeded for more than there is; LedgerError for less than an owner has spent.
+        """
+        self._refuse_if_closed()
+        wanted = {storable(owner, "owner"): _part(part) for owner, part in parts.items()}
+        if "" in wanted or not wanted:
+            raise LedgerError("an allotment has an owner, by name; found none")
+        self._begin()
+        with self._chronicle.writing() as page:
+            self._open_account(page)
+            # Who gets less goes first, so that one may give what another had.
+            had = {kept.owner: kept.amount for kept in allotments_of(page.book, self._account)}
+            for owner, part in sorted(wanted.items(), key=lambda one: one[1] - had.get(one[0], 0)):
+                page.append(*allotment_row(page.book, self._account, owner, part))
+            page.commit()
+            return allotments_of(page.book, self._account)
+
+    def allotments(self) -> tuple[Allotment, ...]:
+        """How this account is divided, and what was spent of each part."""
+        with self._book() as book:
+            return allotments_of(book, self._account)
 
     def store(self, entry: Entry | int, answer: bytes | str) -> Receipt:
         """Keeps an entry's answer, once and for good; when this returns, it is on the disk and may be shown.
@@ -163,7 +193,7 @@ class Ledger:
             entry = book.keys.get(key)
             if entry is None:
                 return None
-            self._check_same(book, entry, plan_fingerprint, spend)
+            check_same(book, entry, self._account, plan_fingerprint, spend)
             kept = book.answers.get(entry.number)
             answer = answer_in(self._chronicle.store.files, book, session, entry)
             return Found(entry, answer, entry.seal if kept is None else kept.seal)
@@ -175,7 +205,7 @@ class Ledger:
         """
         self._refuse_if_closed()
         with self._chronicle.reading() as (book, session):
-            return answer_in(self._chronicle.store.files, book, session, _entry_of(book, entry))
+            return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
     def spent(self) -> Fraction:
         """The sum of this policy's spends, of this edition only where editions have other people."""
@@ -218,8 +248,12 @@ class Ledger:
 
     def _begin(self) -> None:
         if self._new and not self._chronicle.store.exists():
-            self._chronicle.store.begin(_new_book(self._account)[1])
+            self._chronicle.store.begin(new_book(self._account)[1])
         self._new = False
+
+    def _open_account(self, page: Page) -> None:
+        for table, fields in missing_rows(page.book, self._account):
+            page.append(table, fields)
 
     def _charge(self, page: Page, wanted: Asked) -> Entry:
         files, number = self._chronicle.store.files, len(page.book.entries) + 1
@@ -242,36 +276,8 @@ class Ledger:
         if isinstance(entry, Entry):
             return entry
         with self._book() as book:
-            return _entry_of(book, entry)
-
-    def _check_same(self, book: Book, entry: Entry, plan_fingerprint: str, spend: Fraction) -> None:
-        account = book.accounts[entry.account - 1]
-        asked_for = (self._account.policy_fingerprint, self._account.data_set.edition, plan_fingerprint, spend)
-        for there, here, what in zip(
-            (account.policy_fingerprint, entry.edition, entry.plan_fingerprint, entry.spend),
-            asked_for,
-            ("policy", "edition of the data", "plan", "spend"),
-            strict=True,
-        ):
-            if there != here:
-                raise LedgerError(
-                    f"the key '{entry.key}' is that of entry {entry.number} of the ledger "
-                    f"{self._chronicle.store.described}, which had another {what}; give this release a key of its own; "
-                    "nothing was spent"
-                )
+            return entry_of(book, entry)
 
 
-def _entry_of(book: Book, entry: Entry | int) -> Entry:
-    number = entry.number if isinstance(entry, Entry) else entry
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(book.entries):
-        raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
-    return book.entries[number - 1]
-
-
-def _new_book(account: Account) -> tuple[Book, list[Record]]:
-    """A new ledger's book and rows."""
-    book, records = Book("new"), []
-    for table, fields in missing_rows(book, account):
-        records.append(book.next_record(table, *fields))
-        book.add(records[-1])
-    return book, records
+def _part(part: object) -> Fraction:
+    return Fraction(0) if part == 0 and not isinstance(part, bool) else amount(part, "part")

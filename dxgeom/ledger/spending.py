@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -10,7 +11,8 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book, KeptAccount
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.tables import ENTRIES, Field, Table
+from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.tables import ALLOTMENTS, ENTRIES, Field, Table
 from dxgeom.universe.columns import plain
 
 LARGEST_RESERVE = 2**40
@@ -64,6 +66,7 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
             "answer by the key, or give this release a key of its own",
         )
     remaining, total = _after(book, kept, account, wanted.spend)
+    _check_allotment(book, kept, account, wanted)
     return ENTRIES, (
         len(book.entries) + 1,
         kept.number,
@@ -78,6 +81,36 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
         time_utc,
         wanted.reserve,
     )
+
+
+def allotment_row(book: Book, account: Account, owner: str, amount_: Fraction) -> tuple[Table, tuple[Field, ...]]:
+    """The row that gives an owner this much of the account, whose own rows are in the book already.
+
+    Raises: BudgetExceeded for more than there is; LedgerError for less than he has spent.
+    """
+    kept = book.account_of(account.policy_fingerprint)
+    if kept is None:
+        raise unusable(book.described, "the account is not opened yet")
+    spent = book.sums.most_spent(kept.number, owner)
+    if amount_ < spent:
+        raise LedgerError(
+            f"the allotment '{owner}' has spent {plain(spent)} already, and this would give it {plain(amount_)}; "
+            f"give it at least {plain(spent)}; nothing was changed"
+        )
+    most = book.sums.largest_allotment(kept.number, owner, kept.budget)
+    if amount_ > most:
+        raise BudgetExceeded(
+            f"the budget of policy '{account.policy_name}' is {plain(kept.budget)}, of which {plain(most)} is neither "
+            f"allotted to others nor spent by nobody's allotment, and this would give '{owner}' {plain(amount_)}; "
+            f"nothing was changed; give it at most {plain(most)}, or others less"
+        )
+    return ALLOTMENTS, (book.allotted + 1, kept.number, owner, str(amount_))
+
+
+def allotments_of(book: Book, account: Account) -> tuple[Allotment, ...]:
+    """How the account is divided, and what was spent of each part."""
+    kept = book.account_of(account.policy_fingerprint)
+    return () if kept is None else book.sums.division(kept.number, account.data_set.edition)
 
 
 def remaining_of(book: Book, account: Account) -> Fraction:
@@ -102,6 +135,29 @@ def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> 
         amount(remaining, "budget that would remain")
     amount(total, "sum of all spends")
     return remaining, total
+
+
+def _check_allotment(book: Book, kept: KeptAccount, account: Account, wanted: Asked) -> None:
+    """Refuse what an allotment, or what is not allotted, does not allow. Raises: BudgetExceeded, LedgerError."""
+    allotted, part = book.sums.allotted(kept.number), book.sums.part(kept.number, wanted.owner)
+    if not allotted:
+        return
+    if part is None and wanted.owner is not None:
+        raise no_allotment(account, wanted.owner, allotted)
+    size = book.sums.size_of_part(kept.number, part, kept.budget)
+    spent = book.sums.spent_of_part(kept.number, part, account.data_set.edition)
+    if wanted.spend > size - spent:
+        whose = "what is not allotted" if part is None else f"the allotment '{part}'"
+        raise _exceeded(f"{whose} of policy '{account.policy_name}'", size, spent, wanted.spend)
+
+
+def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerError:
+    """The error about an allotment that is not there."""
+    names = ", ".join(f"'{name}'" for name in known) or "none"
+    return LedgerError(
+        f"policy '{account.policy_name}' has no allotment '{owner}' in this ledger; it has {names}; nothing was spent; "
+        "name one of these, or make it with 'dxgeom ledger allot'"
+    )
 
 
 def _exceeded(whose: str, budget: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 FORMAT: Final = 2
-"""The version of the layout that is written and read here."""
+"""The version of the rows and seals that are written and read here."""
 
 MARK: Final = f"dxgeom ledger {FORMAT}"
 """The first part of what is sealed."""
@@ -100,7 +100,10 @@ ANSWERS: Final = Table(
 )
 """What was released: each entry's answer, once, here or in a file of its own."""
 
-TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS)
+ALLOTMENTS: Final = Table("allotments", (_NUMBER, Column("account", int), Column("owner"), Column("amount")))
+"""How accounts are divided: what an owner may spend of an account, from this row on; an owner's last row counts."""
+
+TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS, ALLOTMENTS)
 
 SHARED: Final = "shared"
 DISJOINT: Final = "disjoint"

@@ -17,7 +17,7 @@ from dxgeom.ledger.stores import format_1, sqlite_layout
 from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
-from dxgeom.ledger.tables import TABLES, Record
+from dxgeom.ledger.tables import ALLOTMENTS, Record
 
 
 @final
@@ -40,7 +40,8 @@ class SqliteSession:
     def records_from(self, position: int) -> Iterable[Record]:
         found: list[Record] = []
         last = self.last_given()
-        for table in (table for table in TABLES if last.get(table.name, 0) >= position):
+        tables = sqlite_layout.tables_of(self._connection)
+        for table in (table for table in tables if last.get(table.name, 0) >= position):
             names = ", ".join(column.name for column in table.columns)
             query = f"SELECT position, seal, {names} FROM {table.name} WHERE position >= ?"  # noqa: S608
             rows = self._connection.execute(query, (position,))
@@ -57,6 +58,8 @@ class SqliteSession:
         return None if found is None else found[0]
 
     def append(self, record: Record, content: bytes | None = None) -> None:
+        if record.table is ALLOTMENTS:
+            sqlite_layout.divide(self._connection)
         values = (record.position, *record.fields, *((content,) if record.table.content else ()), record.seal)
         marks = ", ".join("?" * len(values))
         self._connection.execute(f"INSERT INTO {record.table.name} VALUES ({marks})", values)  # noqa: S608
