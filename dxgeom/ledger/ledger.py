@@ -13,18 +13,17 @@ from types import NoneType, TracebackType
 from typing import final
 
 from dxgeom.arguments import require
-from dxgeom.errors import LedgerError
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
-from dxgeom.ledger.entry import Account, Entry, amount, storable
+from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
+from dxgeom.ledger.entry import Account, Entry, storable
 from dxgeom.ledger.lookup import check_same, entry_of
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.spending import Asked, allotment_row, allotments_of, asked, charge_row, remaining_of
+from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
-from dxgeom.ledger.tables import Field, Table
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
 
@@ -72,7 +71,7 @@ class Ledger:
         data_set: DataSet = UNNAMED,
         policy: str | None = None,
     ) -> Ledger:
-        """Opens the ledger at ``path``, or begins one if there is no such file.
+        """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
         data the policy is about; a ledger of a named data set takes several policies. ``policy``: the policy as
@@ -82,7 +81,7 @@ class Ledger:
         """
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
-        ledger = cls.at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
+        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
@@ -91,8 +90,21 @@ class Ledger:
     def at(cls, path: str | Path, account: Account) -> Ledger:
         """The same, but a new file is begun with the first charge that it takes, and not before.
 
+        A ledger on a server is begun by whoever keeps it, never by a charge: a mistyped name would be a new budget.
         Raises: LedgerError as :meth:`open`, but for what a file reveals only when it is written.
         """
+        ledger = cls._at(path, account)
+        store = ledger._chronicle.store
+        if ledger._new and store.begun_on_purpose:
+            raise unusable(
+                store.described,
+                "there is none yet; whoever keeps it begins it: 'dxgeom ledger init LEDGER --policy POLICY'; nothing "
+                "was spent",
+            )
+        return ledger
+
+    @classmethod
+    def _at(cls, path: str | Path, account: Account) -> Ledger:
         require(path, (str, os.PathLike), "path", "name the file in which spends are written down, or ':memory:'")
         ledger = cls(Chronicle(store_at(path)), checked(account))
         if not ledger._new:
@@ -135,11 +147,32 @@ class Ledger:
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
-            self._charged_row(new_book(self._account)[0], wanted)
+            charge_row(new_book(self._account)[0], self._account, wanted, datetime.now(UTC))
             self._begin()
         with self._chronicle.writing() as page:
             self._open_account(page)
             return self._charge(page, wanted)
+
+    def open_account(self) -> None:
+        """Begins the ledger and writes down this policy and its budget, as far as that is still to be done.
+
+        Raises: LedgerError.
+        """
+        self._refuse_if_closed()
+        self._begin()
+        with self._chronicle.writing() as page:
+            before = page.book.position
+            self._open_account(page)
+            if page.book.position > before:
+                page.commit()
+
+    def grant(self, role: str) -> None:
+        """Lets a role of the server look at this ledger, and release under accounts that are open, and nothing else.
+
+        Raises: LedgerError for a ledger in a file, which the system guards; or without the right to grant.
+        """
+        self._refuse_if_closed()
+        self._chronicle.store.grant(storable(role, "role"))
 
     def allot(self, parts: Mapping[str, Fraction]) -> tuple[Allotment, ...]:
         """Divide this account: each owner may spend at most his part from now on, and nobody else may.
@@ -151,18 +184,11 @@ class Ledger:
         Raises: BudgetExceeded for more than there is; LedgerError for less than an owner has spent.
         """
         self._refuse_if_closed()
-        wanted = {storable(owner, "owner"): _part(part) for owner, part in parts.items()}
-        if "" in wanted or not wanted:
-            raise LedgerError("an allotment has an owner, by name; found none")
+        wanted = checked_parts(parts)
         self._begin()
         with self._chronicle.writing() as page:
             self._open_account(page)
-            # Who gets less goes first, so that one may give what another had.
-            had = {kept.owner: kept.amount for kept in allotments_of(page.book, self._account)}
-            for owner, part in sorted(wanted.items(), key=lambda one: one[1] - had.get(one[0], 0)):
-                page.append(*allotment_row(page.book, self._account, owner, part))
-            page.commit()
-            return allotments_of(page.book, self._account)
+            return divide(page, self._account, wanted)
 
     def allotments(self) -> tuple[Allotment, ...]:
         """How this account is divided, and what was spent of each part."""
@@ -179,7 +205,10 @@ class Ledger:
         """
         self._refuse_if_closed()
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
-        return keep_answer(self._chronicle, self._entry(entry), content)
+        if not isinstance(entry, Entry):
+            with self._book() as book:
+                entry = entry_of(book, entry)
+        return keep_answer(self._chronicle, entry, content)
 
     def find(self, key: str, *, plan_fingerprint: str, spend: Fraction) -> Found | None:
         """The earlier release of this key, None if there is none; to be asked before any data are read.
@@ -257,7 +286,7 @@ class Ledger:
 
     def _charge(self, page: Page, wanted: Asked) -> Entry:
         files, number = self._chronicle.store.files, len(page.book.entries) + 1
-        table, fields = self._charged_row(page.book, wanted)
+        table, fields = charge_row(page.book, self._account, wanted, page.now())
         try:
             if files is not None and wanted.reserve:
                 files.reserve(number, wanted.reserve)
@@ -268,16 +297,3 @@ class Ledger:
                 files.drop(number)
             raise
         return page.book.entries[-1]
-
-    def _charged_row(self, book: Book, wanted: Asked) -> tuple[Table, tuple[Field, ...]]:
-        return charge_row(book, self._account, wanted, datetime.now(UTC).isoformat(timespec="microseconds"))
-
-    def _entry(self, entry: Entry | int) -> Entry:
-        if isinstance(entry, Entry):
-            return entry
-        with self._book() as book:
-            return entry_of(book, entry)
-
-
-def _part(part: object) -> Fraction:
-    return Fraction(0) if part == 0 and not isinstance(part, bool) else amount(part, "part")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import final
 
@@ -11,8 +12,7 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book, KeptAccount
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.sums import Allotment
-from dxgeom.ledger.tables import ALLOTMENTS, ENTRIES, Field, Table
+from dxgeom.ledger.tables import ENTRIES, Field, Table
 from dxgeom.universe.columns import plain
 
 LARGEST_RESERVE = 2**40
@@ -51,7 +51,7 @@ def asked(
     )
 
 
-def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tuple[Table, tuple[Field, ...]]:
+def charge_row(book: Book, account: Account, wanted: Asked, now: datetime) -> tuple[Table, tuple[Field, ...]]:
     """The entry's row. The account's own rows are in the book already.
 
     Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.
@@ -78,39 +78,9 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
         str(total),
         wanted.purpose,
         wanted.plan_fingerprint,
-        time_utc,
+        now.isoformat(timespec="microseconds"),
         wanted.reserve,
     )
-
-
-def allotment_row(book: Book, account: Account, owner: str, amount_: Fraction) -> tuple[Table, tuple[Field, ...]]:
-    """The row that gives an owner this much of the account, whose own rows are in the book already.
-
-    Raises: BudgetExceeded for more than there is; LedgerError for less than he has spent.
-    """
-    kept = book.account_of(account.policy_fingerprint)
-    if kept is None:
-        raise unusable(book.described, "the account is not opened yet")
-    spent = book.sums.most_spent(kept.number, owner)
-    if amount_ < spent:
-        raise LedgerError(
-            f"the allotment '{owner}' has spent {plain(spent)} already, and this would give it {plain(amount_)}; "
-            f"give it at least {plain(spent)}; nothing was changed"
-        )
-    most = book.sums.largest_allotment(kept.number, owner, kept.budget)
-    if amount_ > most:
-        raise BudgetExceeded(
-            f"the budget of policy '{account.policy_name}' is {plain(kept.budget)}, of which {plain(most)} is neither "
-            f"allotted to others nor spent by nobody's allotment, and this would give '{owner}' {plain(amount_)}; "
-            f"nothing was changed; give it at most {plain(most)}, or others less"
-        )
-    return ALLOTMENTS, (book.allotted + 1, kept.number, owner, str(amount_))
-
-
-def allotments_of(book: Book, account: Account) -> tuple[Allotment, ...]:
-    """How the account is divided, and what was spent of each part."""
-    kept = book.account_of(account.policy_fingerprint)
-    return () if kept is None else book.sums.division(kept.number, account.data_set.edition)
 
 
 def remaining_of(book: Book, account: Account) -> Fraction:

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
 from dxgeom.ledger.stores.sqlite_store import SqliteFile, SqliteMemory
 from dxgeom.ledger.stores.store import LedgerStore
 
 STORES: Final[tuple[tuple[str, Callable[[str | Path], LedgerStore]], ...]] = (
     (":memory:", lambda _: SqliteMemory()),
+    ("postgresql:", PostgresLedger),
+    ("postgres:", PostgresLedger),
     ("", SqliteFile),
 )
 """How the name of a ledger begins, and what it is kept in; the first that fits, a file last."""
