@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
 from dxgeom.ledger.stores.sqlite_store import SqliteFile, SqliteMemory
 from dxgeom.ledger.stores.store import LedgerStore
 
@@ -23,6 +24,8 @@ def _memory(place: str | Path) -> LedgerStore:
 
 STORES: Final[tuple[tuple[str, Callable[[str | Path], LedgerStore]], ...]] = (
     (IN_MEMORY, _memory),
+    ("postgresql:", PostgresLedger),
+    ("postgres:", PostgresLedger),
     ("", SqliteFile),
 )
 """How the name of a ledger begins, and what it is kept in; the first that fits, a file last."""

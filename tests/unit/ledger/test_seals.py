@@ -37,6 +37,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         first = one.charge(Fraction(1, 3), purpose="ü\x01\n,'\"\\", plan_fingerprint="p", key="k", owner="o", reserve=9)
         two.charge(Fraction(1, 7), purpose="", plan_fingerprint="p" * 10_000)
         one.store(first, "the answer")
+        one.allot({"o": Fraction(1, 100)})
         one.store(two.charge(Fraction(1, 7), purpose="", plan_fingerprint="q"), b"\x00\xff")
     return path
 
@@ -50,7 +51,7 @@ def test_the_guides_sql_writes_the_bytes_that_each_seal_is_the_sha256_of(path: P
     blocks = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(blocks[0]).fetchall()
-    assert [position for position, *_ in rows] == list(range(1, 10))
+    assert [position for position, *_ in rows] == list(range(1, 11))
     for _, seal, sealed in rows:
         assert hashlib.sha256(sealed).hexdigest() == seal
 
