@@ -167,16 +167,17 @@ def _range_of(within: object) -> Range:
 def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
     """(K,): exact coefficients."""
     require(combined, (str, Mapping), "combination", 'name an answer, or several as in {"women": 1, "men": -1}')
-    shares = {combined: 1} if isinstance(combined, str) else combined
+    shares: Mapping[str, int | Fraction] = {combined: 1} if isinstance(combined, str) else combined
     row = np.array([Fraction(0)] * len(answers.names), dtype=object)
     for name, share in shares.items():
         if name not in answers.names:
             known = ", ".join(answers.names[:8])
             raise UnsupportedCombination(f"no answer is called '{name}'; the release has {known}")
         require(share, (int, Fraction), "coefficient", "write it exactly, such as -1 or Fraction('0.1')")
-        if abs(share) > LARGEST_SHARE or 0 < abs(share) < 1 / Fraction(LARGEST_SHARE):
+        exact = Fraction(share)
+        if abs(exact) > LARGEST_SHARE or 0 < abs(exact) < 1 / Fraction(LARGEST_SHARE):
             raise WrongArgument(f"'coefficient' is 0, or from 1/2**500 to 2**500 in size; that of '{name}' is not")
-        row[answers.names.index(name)] += Fraction(share)
+        row[answers.names.index(name)] += exact
     return row
 
 

@@ -28,7 +28,7 @@ _FALLBACKS: Final = {
 
 @final
 @dataclass(frozen=True)
-class Address:
+class LedgerAddress:
     """``server``: what libpq is given; it holds no password. ``shown``: the URL as it was given."""
 
     server: str
@@ -36,7 +36,7 @@ class Address:
     shown: str
 
 
-def address_of(place: str | Path) -> Address:
+def address_of(place: str | Path) -> LedgerAddress:
     """The address that a URL states. Raises: LedgerError, which does not repeat a URL that may hold a password."""
     text = str(place)
     if isinstance(place, Path) or not re.match(r"postgres(ql)?://", text):
@@ -62,7 +62,7 @@ def address_of(place: str | Path) -> Address:
         )
     given = {**_FALLBACKS, **options} if "service" not in options else options
     server = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given, quote_via=quote), ""))
-    return Address(server, schema, text)
+    return LedgerAddress(server, schema, text)
 
 
 def _wrong(reason: str) -> LedgerError:

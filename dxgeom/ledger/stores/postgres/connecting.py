@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.stores.postgres.address import Address
+from dxgeom.ledger.stores.postgres.address import LedgerAddress
 from dxgeom.numeric.optional_library import optional_library
 
 LOCK_SECONDS = 30.0
@@ -41,7 +41,7 @@ _ENDED: Final = ("57P01", "57P02", "57P03", "25P03", "57P05")
 
 
 @contextmanager
-def connected(address: Address, described: str) -> Iterator[Any]:
+def connected(address: LedgerAddress, described: str) -> Iterator[Any]:
     """A connection, closed at the end. Raises: LedgerError, MissingExtra."""
     psycopg = optional_library("psycopg", "postgres", "ledgers on a PostgreSQL server are read and written")
     with plain_errors(described):
