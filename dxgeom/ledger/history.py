@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from dxgeom.arguments import require
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerError, WrongArgument
 from dxgeom.ledger.answers import answer_in
 from dxgeom.ledger.book import Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle
@@ -74,6 +74,8 @@ def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> H
     Raises: LedgerError.
     """
     chronicle = _chronicle(path)
+    if seal is not None:
+        _check_kind(seal)
     with chronicle.reading(whole=True) as (book, session):
         if seal is not None:
             _check_seal(book, *seal)
@@ -124,9 +126,16 @@ def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:
 
 
 def _entry(book: Book, number: int) -> Entry:
+    require(number, int, "entry", "give the number of an entry, counted from 1")
     if not 1 <= number <= len(book.entries):
         raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
     return book.entries[number - 1]
+
+
+def _check_kind(seal: object) -> None:
+    pair = seal if isinstance(seal, tuple) else ()
+    if [type(part) for part in pair] != [int, str]:
+        raise WrongArgument("'seal' is an entry's number and the seal that its release printed, such as (3, 'ab12…')")
 
 
 def _check_seal(book: Book, number: int, seal: str) -> None:

@@ -150,6 +150,7 @@ class Ledger:
         written, which reserved room excludes but for a broken disk.
         """
         self._refuse_if_closed()
+        require(answer, (bytes, str), "answer", "give it as it was shown")
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
         return keep_answer(self._chronicle, self._entry(entry), content)
 
@@ -159,6 +160,7 @@ class Ledger:
         Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data.
         """
         self._refuse_if_closed()
+        require(key, str, "key", "give the name that the release was given")
         if self._new and not self._chronicle.store.exists():
             return None
         with self._chronicle.reading() as (book, session):
