@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from dxgeom.arguments import require
+from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import answer_in
 from dxgeom.ledger.book import Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle
@@ -78,6 +79,8 @@ def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> H
     Raises: LedgerError.
     """
     chronicle = _chronicle(path)
+    if seal is not None:
+        _check_kind(seal)
     with chronicle.reading(whole=True) as (book, session):
         if seal is not None:
             _check_seal(book, *seal)
@@ -133,6 +136,12 @@ def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:
     open_ones = (number for number in files.entries() if number <= len(book.entries) and number not in book.answers)
     found = {number: answer_in(files, book, session, book.entries[number - 1]) for number in open_ones}
     return {number: len(answer) for number, answer in found.items() if answer is not None}
+
+
+def _check_kind(seal: object) -> None:
+    pair = seal if isinstance(seal, tuple) else ()
+    if [type(part) for part in pair] != [int, str]:
+        raise WrongArgument("'seal' is an entry's number and the seal that its release printed, such as (3, 'ab12…')")
 
 
 def _check_seal(book: Book, number: int, seal: str) -> None:

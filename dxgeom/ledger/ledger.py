@@ -204,6 +204,7 @@ class Ledger:
         written, which reserved room excludes but for a broken disk.
         """
         self._refuse_if_closed()
+        require(answer, (bytes, str), "answer", "give it as it was shown")
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
         if not isinstance(entry, Entry):
             with self._book() as book:
@@ -216,6 +217,7 @@ class Ledger:
         Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data.
         """
         self._refuse_if_closed()
+        require(key, str, "key", "give the name that the release was given")
         if self._new and not self._chronicle.store.exists():
             return None
         with self._chronicle.reading() as (book, session):

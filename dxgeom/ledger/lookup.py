@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.entry import Account, Entry
@@ -11,8 +12,9 @@ from dxgeom.ledger.entry import Account, Entry
 
 def entry_of(book: Book, entry: Entry | int) -> Entry:
     """The entry of this number as the ledger has it. Raises: LedgerError when it has none."""
+    require(entry, (int, Entry), "entry", "give the number of an entry, counted from 1")
     number = entry.number if isinstance(entry, Entry) else entry
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(book.entries):
+    if not 1 <= number <= len(book.entries):
         raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
     return book.entries[number - 1]
 

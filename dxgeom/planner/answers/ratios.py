@@ -54,8 +54,9 @@ class RatioAnswer:
     def minus(self, other: RatioAnswer) -> RatioAnswer:
         """How far one ratio is above another, such as the means of two groups: its interval holds where both do.
 
-        The chances that either interval misses add up, so the level is lower than theirs.
+        The chances that either interval misses add up, so the level is lower than theirs. Raises: WrongArgument.
         """
+        require(other, RatioAnswer, "other", "give another ratio of released answers")
         (low, high), (below, above) = self.interval, other.interval
         value = None if self.value is None or other.value is None else self.value - other.value
         level = max(self.level + other.level - 1, 0.0)
