@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from dxgeom.planner.release import Release
 
 
-def _ledger_file(text: str) -> Path:
+def _ledger(text: str) -> str:
     if text == ":memory:":
         raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return Path(text)
+    return text if "://" in text else str(Path(text))
 
 
 DataFile: TypeAlias = Annotated[
@@ -49,7 +49,17 @@ DataFile: TypeAlias = Annotated[
     ),
 ]
 LedgerOption: TypeAlias = Annotated[
-    Path, typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none.")
+    str,
+    typer.Option(
+        "--ledger",
+        parser=_ledger,
+        metavar="FILE",
+        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
+    ),
+]
+AllotmentOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -87,6 +97,9 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
+_OUTSIDE: Final[dict[bool, Literal["drop", "refuse"]]] = {True: "drop", False: "refuse"}
+
+
 def release(
     policy: PolicyOrPlanFile,
     data: DataFile,
@@ -106,6 +119,7 @@ def release(
     consistent: ConsistentOption = False,
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
+    allotment: AllotmentOption = None,
     purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
     output: FormatOption = Format.text,
 ) -> None:
@@ -134,13 +148,12 @@ def release(
             coarse_facets=coarse_facets,
         )
         agreement.check(chosen, level, amount)
-        outside: Literal["drop", "refuse"] = "drop" if drop_outside else "refuse"
-        reading = partial(chosen.release, outside=outside, count_column=count_column, quiet_data=quiet_data)
-        released = reading(str(data), ledger=str(ledger), spend=amount, purpose=purpose)
+        paid = partial(chosen.release, ledger=ledger, spend=amount, purpose=purpose, allotment=allotment)
+        released = paid(str(data), outside=_OUTSIDE[drop_outside], count_column=count_column, quiet_data=quiet_data)
         _print(released, agreement, level, ledger, output)
 
 
-def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: Path, output: Format) -> None:
+def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: str, output: Format) -> None:
     from dxgeom.planner.release import FORMAT
 
     if output is Format.json:
