@@ -38,9 +38,10 @@ test-services: .venv-services/ready
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
 
-# Writers of one ledger, killed a thousand times.
+# Writers of one ledger, and releases, killed a thousand times.
 soak: .venv/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
+	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
 
 docs: .venv-docs/ready
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -E -c docs -d docs-output/doctrees . docs-output/html

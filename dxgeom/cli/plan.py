@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import numpy as np
 import typer
 
 from dxgeom.cli.planning import planned
@@ -147,13 +147,32 @@ def _show(
 
 
 def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
-    """What to expect of each answer, beside ordinary ε-DP where it can be compared."""
-    errors, widths = plan.rmse(spend), plan.half_widths(level, spend)
-    ordinary: list[float | None] = [math.sqrt(variance) / float(spend) for variance in plan.ordinary.per_query]
-    ordinary = ordinary or [None] * len(errors)
+    """What to expect of each answer, beside ordinary ε-DP where it can be compared.
+
+    What rounding of values adds is in both errors; they are compared without it.
+    """
+    bars = plan.bars(spend)
+    rounding = np.where(np.isfinite(bars.rounding), bars.rounding, 0.0)
+    noise = np.sqrt(plan.mechanism.variances(spend))
+    ordinary = np.sqrt(np.array(plan.ordinary.per_query or [np.nan] * noise.size)) / float(spend)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(noise > 0, ordinary / noise, np.nan)
     return [
-        {"name": name, "rmse": float(error), "half_width": float(width), "epsilon_dp_rmse": baseline}
-        for name, error, width, baseline in zip(plan.queries.names, errors, widths, ordinary, strict=True)
+        {
+            "name": name,
+            "rmse": float(error),
+            "half_width": float(width),
+            "epsilon_dp_rmse": None if np.isnan(baseline) else float(baseline),
+            "epsilon_dp_ratio": None if np.isnan(ratio) else float(ratio),
+        }
+        for name, error, width, baseline, ratio in zip(
+            plan.queries.names,
+            bars.rmse,
+            bars.half_widths(level),
+            np.hypot(ordinary, rounding),
+            ratios,
+            strict=True,
+        )
     ]
 
 
@@ -200,7 +219,6 @@ def _candidate_row(candidate: CandidateResult, plan: Plan) -> tuple[str, ...]:
 
 
 def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:
-    error, baseline = answer["rmse"], answer["epsilon_dp_rmse"]
-    ratio = "-" if baseline is None or error == 0 else brief(baseline / error)
-    ordinary = "-" if baseline is None else brief(baseline)
-    return answer["name"], brief(error), brief(answer["half_width"]), ordinary, ratio
+    error, baseline, ratio = answer["rmse"], answer["epsilon_dp_rmse"], answer["epsilon_dp_ratio"]
+    ordinary, times = ("-" if number is None else brief(number) for number in (baseline, ratio))
+    return answer["name"], brief(error), brief(answer["half_width"]), ordinary, times

@@ -72,7 +72,7 @@ def plan_to_release(
             )
         return chosen, chosen.least_spend if spend is None else spend
     if policy.suffix != ".json":
-        raise typer.BadParameter("name the queries file behind the data, or a plan file for the policy")
+        raise typer.BadParameter("name the queries file, or a plan file in the place of the policy")
     from dxgeom.plan_files.loading import load_plan
 
     said = {**options, "records": records, "dataset": data_set}

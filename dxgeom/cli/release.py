@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from dxgeom.cli.agreeing import Agreement, ConsistentOption, IntegersOption, NonnegativeOption
 from dxgeom.cli.planning import plan_to_release
+from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
-    Format,
-    FormatOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
     RecordsOption,
+    TableFormat,
+    TableFormatOption,
     data_set_of,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
-from dxgeom.universe.columns import plain
+from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
-    from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.release import Release
 
 
@@ -42,14 +43,15 @@ def _ledger(text: str) -> str:
 
 
 DataFile: TypeAlias = Annotated[
-    Path,
+    Path | None,
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record.",
+        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record. Left out "
+        "when rehearsing.",
         metavar="DATA",
     ),
 ]
 LedgerOption: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--ledger",
         parser=_ledger,
@@ -65,7 +67,7 @@ PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
 ]
 OptionalQueriesFile: TypeAlias = Annotated[
-    Path | None, typer.Argument(help="The queries file (YAML); left out with a plan.", metavar="[QUERIES]")
+    Path | None, typer.Argument(help="The queries file (YAML); left out with a plan.", metavar="QUERIES")
 ]
 SpendOption: TypeAlias = Annotated[
     Fraction | None,
@@ -97,14 +99,32 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
-_OUTSIDE: Final[dict[bool, Literal["drop", "refuse"]]] = {True: "drop", False: "refuse"}
+IdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
+]
+OutputOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
+]
+PublicOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--public", metavar="FILE", help="Write it to this new file, too, without what only the curator may see."
+    ),
+]
+RehearseOption: TypeAlias = Annotated[
+    bool, typer.Option("--rehearse", help="Do all of it on made-up records: DATA and --ledger are left out.")
+]
+PurposeOption: TypeAlias = Annotated[
+    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
+]
 
 
 def release(
     policy: PolicyOrPlanFile,
-    data: DataFile,
-    ledger: LedgerOption,
+    data: DataFile = None,
     queries: OptionalQueriesFile = None,
+    ledger: LedgerOption = None,
     spend: SpendOption = None,
     dataset: DatasetOption = None,
     count_column: CountColumnOption = None,
@@ -119,78 +139,82 @@ def release(
     consistent: ConsistentOption = False,
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
+    purpose: PurposeOption = "",
     allotment: AllotmentOption = None,
-    purpose: Annotated[str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")] = "",
-    output: FormatOption = Format.text,
+    key: IdOption = None,
+    written: OutputOption = None,
+    public: PublicOption = None,
+    rehearse: RehearseOption = False,
+    output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
     Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
-    budget does not allow changes nothing.
+    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: a full disk, a
+    closed pipe or a lost terminal costs nothing, 'dxgeom ledger show' shows them again.
 
     \b
     Example:
+      dxgeom release policies/adult/policy.yaml policies/adult/queries.yaml --rehearse --spend 0.25
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
-      dxgeom release plan.json policies/adult/people.csv --ledger privacy.db
+      dxgeom release plan.json policies/adult/people.csv --ledger privacy.db --id 2026-11
     """
-    agreement = Agreement(consistent, nonnegative, integers)
+    queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
+    agreement = Agreement(consistent, nonnegative, integers, output)
     with refusals(output):
-        chosen, amount = plan_to_release(
-            policy,
-            queries,
-            spend,
-            records,
-            dataset,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-        )
+        wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
         agreement.check(chosen, level, amount)
-        paid = partial(chosen.release, ledger=ledger, spend=amount, purpose=purpose, allotment=allotment)
-        released = paid(str(data), outside=_OUTSIDE[drop_outside], count_column=count_column, quiet_data=quiet_data)
-        _print(released, agreement, level, ledger, output)
+        draw = partial(chosen.rehearse, spend=amount, records=records)
+        if book is not None:
+            kept = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key)
+            told = {"count_column": count_column, "quiet_data": quiet_data, "allotment": allotment}
+            draw = partial(kept, outside="drop" if drop_outside else "refuse", **told)
+        with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
+            _show(draw(), agreement, level, output, write, publish)
 
 
-def _print(released: Release[LinearAnswers], agreement: Agreement, level: float, ledger: str, output: Format) -> None:
+def _show(
+    released: Release[LinearAnswers],
+    agreement: Agreement,
+    level: float,
+    output: TableFormat,
+    write: Callable[[str], None] | None,
+    publish: Callable[[str], None] | None,
+) -> None:
     from dxgeom.planner.release import FORMAT
 
-    if output is Format.json:
-        print_json({"format": FORMAT, **released.as_dict(level), **agreement.as_document(released)})
-        return
-    dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
-    print_lines([f"{released.mechanism.account.policy_name}: {counted}{dropped}"])
-    widths = released.half_widths(level)
-    rows = [
-        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
-        for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
-    ]
-    print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
-    if released.answer.queries.ratios:
-        print_lines([""])
-        print_table(("ratio", "value", f"within, at {level * 100:g} %"), [*map(_ratio_row, released.ratios(level))])
-    changed = released.answer.mechanism.biases
-    worst = int(changed.argmax())
-    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
-    print_lines(
-        [
-            "",
-            f"mechanism  {released.mechanism.name}",
-            *([] if released.answer.mechanism.change is None else [bias]),
-            *(f"bias       {said}" for said in released.answer.bars.in_words()),
-            f"spent      {plain(released.spent)}, remaining {plain(released.remaining)} of "
-            f"{plain(released.mechanism.account.budget)}",
-            f"ledger     {ledger}",
-            *(f"warning    {said}" for said in (released.booking and released.booking.warning,) if said),
-            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
-        ]
-    )
-    agreement.print(released)
+    with kept_safe(released):
+        for advice in released.advice:
+            print_error(f"advice: {advice}")
+        agreeing = agreement.as_document(released)
+        curators = {"format": FORMAT, **released.as_dict(level), **agreeing}
+        if write is not None:
+            write(json_lines(curators))
+        if publish is not None:
+            publish(json_lines({"format": FORMAT, **released.public_dict(level), **agreeing}))
+        if output is TableFormat.json:
+            print_json(curators)
+        elif output is TableFormat.csv:
+            print_answer_table(released, level)
+        else:
+            print_release(released, agreement, level)
 
 
-def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
-    low, high = ratio.interval
-    parts = " or ".join(f"{rounded(low, high - low)} to {rounded(high, high - low)}" for low, high in ratio.parts)
-    return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts
+def _files(
+    policy: Path, data: Path | None, queries: Path | None, ledger: str | None, key: str | None, rehearse: bool
+) -> tuple[Path | None, Path | None, str | None]:
+    """The queries file, the data, and the ledger; a rehearsal has no data and no ledger, a plan no queries file.
+
+    Raises: typer.BadParameter.
+    """
+    if rehearse:
+        if key is not None:
+            raise typer.BadParameter("a rehearsal is not kept, so it has no name; leave it out", param_hint="--id")
+        # Without data the queries file comes second.
+        return (queries if queries is not None or policy.suffix == ".json" else data), None, None
+    if data is None or ledger is None:
+        missing = "DATA" if data is None else "--ledger"
+        raise typer.BadParameter("is missing; only a rehearsal goes without data and ledger", param_hint=missing)
+    return queries, data, ledger

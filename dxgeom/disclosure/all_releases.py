@@ -10,13 +10,14 @@ their number was told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.sentences import odds
 from dxgeom.policy.policy import Policy
@@ -124,25 +125,17 @@ _HIDDEN: Final = "included is what was told of rows that this policy does not te
 def told(history: History, policy: Policy, others: Iterable[Policy] = (), edition: str | None = None) -> Told:
     """What the ledger's releases may have told about the policy's pairs of records.
 
-    Args: ``others``: the policies of the ledger's further accounts. ``edition``: of the data, where the ledger counts
-    editions as having different people; left out, the one that the policy names.
+    Args: ``others``: policies of the ledger's further accounts, where the ledger does not keep them. ``edition``: of
+    the data, where the ledger counts editions as having different people; left out, the one that the policy names.
     Guarantee: *rounded up* to four digits, but for a relative 1e-9 by which compiled distances may be rounded down;
     nothing in it depends on data. Each person has one record.
     Raises: UnsupportedCombination when an account's policy is not given, lists its records in a table of its own, or
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
-    known = {one.fingerprint: one for one in (policy, *others)}
     spends = _spends(history, policy.data_set.edition if edition is None else edition)
-    missing = [
-        account for account in history.accounts if account.number in spends and account.policy_fingerprint not in known
-    ]
-    if missing:
-        raise UnsupportedCombination(
-            f"the policy '{missing[0].policy_name}' ({missing[0].policy_fingerprint[:12]}…), under which was released, "
-            "is not known here: give its file, too"
-        )
+    known = {one.fingerprint: one for one in (policy, *others)}
     released = [
-        (known[account.policy_fingerprint], spends[account.number])
+        (_policy_of(history, account, known), spends[account.number])
         for account in history.accounts
         if account.number in spends
     ]
@@ -168,6 +161,20 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
     )
 
 
+def _policy_of(history: History, account: KeptAccount, known: Mapping[str, Policy]) -> Policy:
+    """The account's policy: one that is at hand, or as the ledger keeps it. Raises: UnsupportedCombination."""
+    if account.policy_fingerprint in known:
+        return known[account.policy_fingerprint]
+    kept = history.documents.get(account.number)
+    policy = None if kept is None else Policy.from_stated(kept)
+    if policy is None or policy.fingerprint != account.policy_fingerprint:
+        raise UnsupportedCombination(
+            f"the policy '{account.policy_name}' ({account.policy_fingerprint[:12]}…), under which was released, is "
+            f"not {'in the ledger' if kept is None else 'what the ledger keeps of it'}: give its file, too"
+        )
+    return policy
+
+
 def _spends(history: History, edition: str | None) -> dict[int, Fraction]:
     """What was spent on the edition under each account, where anything was."""
     if history.disjoint and edition is None:
@@ -185,10 +192,13 @@ def _of_attribute(policy: Policy, name: str, found: Spread, more: float) -> Told
     amount = _up((found.worst or 0.0) + more)
     if found.pair is None:
         return ToldOfAttribute(name, amount, None, None, ())
-    attribute = policy.universe.attribute(name)
-    values = tuple(attribute.labels[code] for code in found.pair)
-    first, second = ({name: value} for value in values)
-    explanation = policy.explain(first, second)
+    if policy.universe.listed is None:
+        labels = policy.universe.attribute(name).labels
+        values = tuple(labels[code] for code in found.pair)
+        explanation = policy.explain(*({name: value} for value in values))
+    else:
+        values = tuple(", ".join(policy.universe.record(index).values()) for index in found.pair)
+        explanation = policy.explain(*found.pair)
     allowed = _up(float(explanation.distance) * float(policy.budget))
     lines = tuple(dict.fromkeys(hop.line for hop in explanation.hops))
     return ToldOfAttribute(name, amount, (values[0], values[1]), allowed, lines)

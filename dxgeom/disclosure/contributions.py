@@ -18,6 +18,9 @@ from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE
 
+RECORDS: Final = "records"
+"""What stands for an attribute where a table lists the records."""
+
 _MOST_VALUES: Final = 2000
 """Of an attribute with more raw values not every pair is looked at."""
 
@@ -27,13 +30,13 @@ _MOST_VALUES: Final = 2000
 class Term:
     """A release's part: ``spend`` times the metric of ``policy`` between records that differ in one attribute.
 
-    ``codes`` (m,): of the raw values under that policy; between a value that is none there and one that is lies
-    ``absence``, the distance to the absent record, infinite where there is none.
+    ``codes`` (m,): of the raw values under that policy, which are ``stride`` records apart; between a value that is
+    none there and one that is lies ``absence``, the distance to the absent record, infinite where there is none.
     """
 
     policy: Policy
     spend: float
-    place: int
+    stride: int
     codes: NDArray[np.int64]
     absence: float
 
@@ -41,9 +44,9 @@ class Term:
         """spend·d between raw values, by their places, elementwise, up to the rounding of distances."""
         first, second = self.codes[i], self.codes[j]
         outside = (first == OUTSIDE) | (second == OUTSIDE)
-        stride = math.prod(self.policy.universe.shape[self.place + 1 :])
         # Compiled metrics of attributes do not ask what the other attributes are, as long as these are the same.
-        apart = self.policy.metric.distance(np.where(outside, 0, first) * stride, np.where(outside, 0, second) * stride)
+        i, j = (np.where(outside, 0, codes) * self.stride for codes in (first, second))
+        apart = self.policy.metric.distance(i, j)
         apart = np.where(outside, np.where(first == second, 0.0, self.absence), apart)
         return np.asarray(apart * self.spend, dtype=np.float64)
 
@@ -96,15 +99,17 @@ class Spread:
 
 def contributions(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -> Contributions:
     """The parts of each release, by attribute. Raises: UnsupportedCombination."""
-    for one in (policy, *(other for other, _ in released)):
-        if one.universe.listed is not None:
-            raise UnsupportedCombination(
-                f"the policy '{one.name}' lists its records in a table, so what was told does not add up by attribute; "
-                "only policies whose records are all combinations of values can be compared"
-            )
-    names = dict.fromkeys(name for one, _ in released for name in one.universe.names)
     exact = all(_digest(other) == _digest(policy) for other, _ in released)
     presence = math.fsum(round_up(spend) * _absence(other) for other, spend in released)
+    listing = [one.name for one in (policy, *(other for other, _ in released)) if one.universe.listed is not None]
+    if listing and exact:
+        return Contributions({RECORDS: _of_records(policy, released)}, (), exact, presence)
+    if listing:
+        raise UnsupportedCombination(
+            f"the policy '{listing[0]}' lists its records in a table, so what was told does not add up by attribute; "
+            "it can be compared with policies that list the same records only"
+        )
+    names = dict.fromkeys(name for one, _ in released for name in one.universe.names)
     own = {name: _contribution(policy, released, name) for name in policy.universe.names}
     foreign = tuple(one for name in names if name not in own for one in _free(policy, released, name))
     return Contributions(own, foreign, exact, presence)
@@ -151,7 +156,7 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
         # Rows may also have a value there that none of these policies knows.
         codes = [np.append(under, OUTSIDE) for under in codes]
     terms = tuple(
-        Term(other, round_up(spend), other.universe.names.index(name), under, _absence(other))
+        Term(other, round_up(spend), _stride(other, name), under, _absence(other))
         for (other, spend), under in zip(holders, codes[len(mine) :], strict=True)
     )
     # A column that the policy lacks is free: all its values are in every record.
@@ -167,9 +172,24 @@ def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str
         return [_contribution(policy, [holder], name) for holder in holders]
 
 
+def _of_records(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -> Contribution:
+    """Of whole records, which all these policies list alike."""
+    codes = np.arange(policy.universe.record_types)
+    return Contribution(
+        codes, tuple(Term(other, round_up(spend), 1, codes, _absence(other)) for other, spend in released)
+    )
+
+
 def _digest(policy: Policy) -> list[Any]:
     """Equal digests make the same record of every row."""
-    return [attribute_of(policy.universe, name).digest for name in policy.universe.names]
+    listed = policy.universe.listed
+    read = [attribute_of(policy.universe, name).digest for name in policy.universe.names]
+    return [read, None if listed is None else listed.tolist()]
+
+
+def _stride(policy: Policy, name: str) -> int:
+    """How many records lie between a value of the attribute and the next."""
+    return math.prod(policy.universe.shape[policy.universe.names.index(name) + 1 :])
 
 
 def _absence(policy: Policy) -> float:

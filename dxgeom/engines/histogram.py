@@ -27,12 +27,14 @@ class Histogram:
     """Exact counts of records by type.
 
     ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``; ``total``: their sum;
-    ``dropped``: records left out because they are outside the universe.
+    ``dropped``: records left out because they are outside the universe; ``not_declared_whole``: the attributes of
+    numbers whose column has an integer type, which the policy does not say.
     """
 
     counts: NDArray[np.int64] = field(repr=False)
     total: int
     dropped: int = 0
+    not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
 
 
 def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Histogram:
@@ -119,9 +121,11 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
         raise DataError(f"none of the {result.rows} rows of {source.described} is in the policy's universe")
     if result.total + result.dropped > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")
-    return _histogram(result.counts, result.total, result.dropped)
+    return _histogram(result.counts, result.total, result.dropped, reader.not_declared_whole)
 
 
-def _histogram(counts: NDArray[np.int64], total: int, dropped: int) -> Histogram:
+def _histogram(
+    counts: NDArray[np.int64], total: int, dropped: int, not_declared_whole: tuple[str, ...] = ()
+) -> Histogram:
     counts.setflags(write=False)
-    return Histogram(counts, total, dropped)
+    return Histogram(counts, total, dropped, not_declared_whole)

@@ -49,7 +49,12 @@ def keep_answer(chronicle: Chronicle, entry: Entry, content: bytes) -> Receipt:
     beside = files is not None and len(content) > INSIDE_BYTES
     if files is not None and beside:
         _check_open(chronicle, entry)
-        _write(chronicle, files, entry, content)
+        try:
+            _write(chronicle, files, entry, content)
+        except LedgerError:
+            if files.read(entry.number, entry.seal) is not None:
+                raise
+            beside = False
     try:
         booked = _booked_in_the_end(chronicle, entry, content, beside)
     except LedgerError as error:
@@ -61,7 +66,7 @@ def keep_answer(chronicle: Chronicle, entry: Entry, content: bytes) -> Receipt:
     if isinstance(booked, LedgerError):
         raise booked
     if files is not None and not beside:
-        files.drop(entry.number)
+        files.drop(entry.number, entry.seal)
     return Receipt(entry.number, booked, path if beside else None)
 
 
@@ -99,8 +104,10 @@ def book_waiting(chronicle: Chronicle) -> None:
             if entry is not None and content is not None:
                 beside = len(content) > INSIDE_BYTES
                 if isinstance(_booked(chronicle, entry, content, beside), str) and not beside:
-                    files.drop(number)
-            elif (kept is not None and not kept.beside) or (kept is None and files.is_abandoned(number)):
+                    files.drop(number, entry.seal)
+            elif entry is not None and kept is not None and not kept.beside:
+                files.drop(number, entry.seal)
+            elif files.is_abandoned(number):
                 files.drop(number)
 
 
@@ -139,8 +146,10 @@ def _write(chronicle: Chronicle, files: AnswerFiles, entry: Entry, content: byte
     with plain_errors(chronicle.store.described):
         try:
             files.write(entry.number, entry.seal, content)
-        except FileExistsError as error:
-            raise _answered(chronicle.store.described, entry) from error
+        except FileExistsError:
+            if files.read(entry.number, entry.seal) is None:
+                raise
+            raise _answered(chronicle.store.described, entry) from None
 
 
 def _check_open(chronicle: Chronicle, entry: Entry) -> None:

@@ -67,7 +67,8 @@ def missing_rows(book: Book, account: Account) -> Iterator[tuple[Table, tuple[Fi
         yield ACCOUNTS, (number, account.policy_name, account.policy_fingerprint, budget, account.currency)
     if account.policy is not None and number not in book.documents:
         document = account.policy if isinstance(account.policy, str) else account.policy()
-        yield POLICIES, (number, storable(document, "policy's text"))
+        if document is not None:
+            yield POLICIES, (number, storable(document, "policy's text"))
 
 
 def new_book(account: Account) -> tuple[Book, list[Record]]:

@@ -28,7 +28,6 @@ class Verified:
 
 _VERIFIED: dict[tuple[int, str], Verified] = {}
 """By process and path: a forked process verifies anew."""
-_LOOKUP = threading.Lock()
 
 
 @final
@@ -89,8 +88,8 @@ class Chronicle:
     def _verified(self) -> Verified:
         if self.store.path is None:
             return self._own
-        with _LOOKUP:
-            return _VERIFIED.setdefault((os.getpid(), self.store.path), Verified())
+        # No lock: a fork would carry one along that some other thread held.
+        return _VERIFIED.setdefault((os.getpid(), self.store.path), Verified())
 
     def _up_to_date(self, session: Session, kept: Verified, *, whole: bool = False) -> Book:
         identity = session.identity()

@@ -36,7 +36,7 @@ class Account:
     budget: Fraction
     currency: str = PURE
     data_set: DataSet = UNNAMED
-    policy: str | Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
 
 
 @final

@@ -127,7 +127,7 @@ def release_as(
         bought = buy(opened, file, order, found.data, reserve, lambda *one: made(*one).as_dict(), randomness)
     with failing_after_charge(bought.entry.number, file, stored=True):
         shown = made(mechanism.finished(bought.answer), bought.entry.remaining)
-    return replace(shown, booking=bought.booking)
+    return replace(shown, booking=bought.booking, not_declared_whole=found.not_declared_whole)
 
 
 def _repeated(

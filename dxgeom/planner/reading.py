@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """Data as the mechanism takes them; how many records there are and were dropped, None where that is private."""
+    """Data as the mechanism takes them; how many records there are and were dropped, None where that is private; and
+    attributes whose numbers might be declared whole, for the curator."""
 
     data: Any
     records: int | None
     dropped: int | None
+    not_declared_whole: tuple[str, ...] = ()
 
 
 def read(
@@ -48,9 +50,10 @@ def read(
             )
         return Read(data, None, None)
     histogram = _histogram(readers, data, outside, count_column, quiet_data)
+    advised = () if quiet_data else histogram.not_declared_whole
     if any(reader.absent is not None for reader in readers):
-        return Read(histogram.counts, None, None)
-    return Read(histogram.counts, histogram.total, histogram.dropped)
+        return Read(histogram.counts, None, None, advised)
+    return Read(histogram.counts, histogram.total, histogram.dropped, advised)
 
 
 def _histogram(

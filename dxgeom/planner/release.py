@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
@@ -34,7 +35,8 @@ class Release(Generic[Answer]):
     records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
     ledger remembers the release by. A plan's answers are :class:`LinearAnswers`, whose figures can be read here, too.
     ``booking``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
-    key, as it was then. ``rehearsal``: of made-up records, and worth nothing.
+    key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
+    column has an integer type, which the policy does not say.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -49,6 +51,7 @@ class Release(Generic[Answer]):
     booking: Booking | None = None
     repeated: bool = False
     rehearsal: bool = False
+    not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -85,6 +88,36 @@ class Release(Generic[Answer]):
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
         ``joint`` all do at once."""
         return self.answer.intervals(level, joint=joint)
+
+    def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer | RatioAnswer:
+        """The answer, or the ratio, of that name, with its interval at 95 %.
+
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        queries = self.answer.queries
+        origins = (*queries.each_origin, *(ratio.origin for ratio in queries.ratios))
+        return the_answer(self.answer.by_name, name, origins)
+
+    def to_arrow(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pyarrow.Table``, a row for each.
+
+        Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals.
+        Returns: the columns query, name, those that answers are grouped by, value, low, high, rmse, bias and unit. A
+        column of the policy that is named like one of these is called ``by …``.
+        Raises: UnsupportedCombination for an unknown query.
+        """
+        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+
+        return arrow_table(answer_columns(self.answer, level, query))
+
+    def to_pandas(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
+
+        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
+        """
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(answer_columns(self.answer, level, query))
 
     def ratios(self: Release[LinearAnswers], level: float = 0.95) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``."""
@@ -136,6 +169,16 @@ class Release(Generic[Answer]):
         """
         return consistent_answers(
             self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
+        )
+
+    @property
+    def advice(self: Release[LinearAnswers]) -> tuple[str, ...]:
+        """What would make bars narrower, in sentences for the curator: it tells of the table's types, not its cells."""
+        if not any(one.per_record for one in self.answer.queries.each_rounding):
+            return ()
+        return tuple(
+            f"the column '{name}' holds integers: with 'whole: true' in the policy its values stand for fewer numbers"
+            for name in self.not_declared_whole
         )
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:

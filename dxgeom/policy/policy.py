@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,11 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
-from dxgeom.errors import PolicyError, TooLarge
+from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.review import Review, review
 from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
@@ -26,6 +26,7 @@ from dxgeom.policy.lower.listed_pairs import edges_of_listed
 from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
@@ -38,8 +39,11 @@ from dxgeom.universe.wording import shown
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
+    from dxgeom.policy.explain.review import Review
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
+
+_LONGEST_STATED: Final = 1 << 22
 
 Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
 """The attributes' metrics, what no rule protects, and what makes the records' metric."""
@@ -129,6 +133,26 @@ class Policy:
             )
         return text
 
+    def stated(self) -> str | None:
+        """What the policy and every data file beside it say, as one line of JSON, for :meth:`from_stated`.
+
+        Comments are lost. None when that takes more than four million characters, or it was not read from a text.
+        """
+        if self.text is None:
+            return None
+        said = {"written": written(self.text), "files": files(self.text)}
+        text = json.dumps(said, separators=(",", ":"), ensure_ascii=True)
+        return text if len(text) <= _LONGEST_STATED else None
+
+    @classmethod
+    def from_stated(cls, text: str) -> Policy:
+        """The policy of :meth:`stated`; the disk is not looked at. Raises: PolicyError, UnsupportedCombination."""
+        try:
+            said = json.loads(text)
+            return cls.from_dict(said["written"], folder=folder_with(said["files"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UnsupportedCombination("this text is no policy that was kept with its files") from error
+
     def compile(self) -> VerifiedMetric:
         """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
         return verify(
@@ -138,10 +162,13 @@ class Policy:
             budget=self.budget,
             universe=self.universe,
             data_set=self.data_set,
+            stated=self.stated,
         )
 
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
+        from dxgeom.policy.explain.review import review
+
         return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
 
     def forms(self) -> tuple[Form, ...]:

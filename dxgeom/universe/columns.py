@@ -65,6 +65,11 @@ class NumberColumn:
 Column: TypeAlias = TextColumn | NumberColumn
 
 
+def may_be_fractions(column: Column) -> bool:
+    """Whether a column's values stand for raw numbers that need not be whole."""
+    return isinstance(column, NumberColumn) and column.stands_for is not None and not column.stands_for.raw.whole
+
+
 def words_of_column(column: Column) -> tuple[str, ...]:
     """Its entries as words; a number as Python writes the fraction."""
     return tuple(map(str, column.numbers)) if isinstance(column, NumberColumn) else column.texts

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, file_errors
 
 
 def check_new(target: Path) -> None:
@@ -13,3 +16,34 @@ def check_new(target: Path) -> None:
         raise DataError(f"'{target}' exists and is not overwritten; name a new file")
     if not target.parent.is_dir():
         raise DataError(f"the folder of '{target}' does not exist")
+
+
+@contextmanager
+def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str], None] | None]:
+    """A new file, begun at once and empty, so that what forbids writing it is found out before anything is paid for.
+
+    What is yielded writes it, once; None without a target. A file that was not written whole is taken
+    away. ``mode``: who may read and write it, as far as the umask allows.
+    Raises: DataError when it cannot be begun; OSError from the writing.
+    """
+    if target is None:
+        yield None
+        return
+    check_new(target)
+    with file_errors(target, "written"):
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    whole = False
+
+    def write(text: str) -> None:
+        nonlocal whole
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+        whole = True
+
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        try:
+            yield write
+        finally:
+            if not whole:
+                target.unlink(missing_ok=True)

@@ -43,11 +43,16 @@ class AnswerFiles:
         """Make room for an answer of so many bytes: writing it later takes no further blocks of the disk.
 
         Guarantee: on file systems that overwrite in place (ext4, XFS, tmpfs, NTFS); those that copy on every write
-        (Btrfs, ZFS) may still find the disk full. Raises: OSError, with nothing left behind.
+        (Btrfs, ZFS) may still find the disk full. Raises: OSError, with nothing left behind; FileExistsError for a file
+        that is no such room, such as an answer of another ledger that once had this name.
         """
         path = self.path_of(entry)
         # A killed process may have left room for this number behind and never been charged.
-        path.unlink(missing_ok=True)
+        self.drop(entry)
+        if path.exists():
+            raise FileExistsError(
+                errno.EEXIST, f"'{path.name}' is in the way, and no answer of this ledger: move it away"
+            )
         try:
             with _opened(path) as file:
                 _allocate(file, _largest(size))
@@ -60,17 +65,24 @@ class AnswerFiles:
     def write(self, entry: int, entry_seal: str, content: bytes) -> None:
         """Write the answer, once, into the room that was kept for it; it is on the disk when this returns.
 
-        Raises: FileExistsError when an answer is there; OSError.
+        Raises: FileExistsError when an answer is there, of this entry or another; OSError.
         """
-        if self.read(entry, entry_seal) is not None:
-            raise FileExistsError(errno.EEXIST, "the answer is there already")
         new = not self.path_of(entry).exists()
+        if not new and not self._is_room(entry):
+            raise FileExistsError(errno.EEXIST, f"'{self.path_of(entry).name}' is there already")
+        head, *pieces = _compressed(entry, entry_seal, content)
         with _opened(self.path_of(entry)) as file:
-            for piece in _compressed(entry, entry_seal, content):
+            if new:
+                file.write(_ROOM % maker_mark().encode())
+            # The beginning comes last: whoever is killed before it leaves what still says that it is but room.
+            file.seek(len(head))
+            for piece in pieces:
                 file.write(piece)
             file.truncate()
-            file.flush()
-            os.fsync(file.fileno())
+            _to_disk(file)
+            file.seek(0)
+            file.write(head)
+            _to_disk(file)
         if new:
             sync_folder(self.ledger.parent)
 
@@ -91,10 +103,14 @@ class AnswerFiles:
         whole = inflate.eof and len(content) == int(found[1])
         return content if whole and digest_of(entry_seal, content).encode() == found[2] else None
 
-    def drop(self, entry: int) -> None:
-        """Take away the file of an entry; one that is not there, or cannot be taken away, does not matter."""
+    def drop(self, entry: int, entry_seal: str | None = None) -> None:
+        """Take away the room for an entry's answer, and with the entry's seal the answer itself.
+
+        Nothing else is taken away. What is not there, or cannot be taken away, does not matter.
+        """
         with contextlib.suppress(OSError):
-            self.path_of(entry).unlink(missing_ok=True)
+            if self._is_room(entry) or (entry_seal is not None and self.read(entry, entry_seal) is not None):
+                self.path_of(entry).unlink(missing_ok=True)
 
     def entries(self) -> list[int]:
         """Which entries have a file, answered or only room for it. Raises: OSError."""
@@ -106,9 +122,19 @@ class AnswerFiles:
     def is_abandoned(self, entry: int) -> bool:
         """Whether the file only keeps room for an answer, and who was to write it is gone. Raises: OSError."""
         path = self.path_of(entry)
-        with path.open("rb") as file:
-            kept_by = _KEPT_BY.match(file.read(_LONGEST_HEAD))
-        return is_left_over(path, kept_by[1].decode() if kept_by else "")
+        kept_by = _KEPT_BY.match(_head(path))
+        return self._is_room(entry) and is_left_over(path, kept_by[1].decode() if kept_by else "")
+
+    def _is_room(self, entry: int) -> bool:
+        """Whether the file holds nothing but room. Raises: OSError for no such file."""
+        head = _head(self.path_of(entry))
+        # Whoever is killed while making room leaves a file of zeros.
+        return _KEPT_BY.match(head) is not None or not head.strip(b"\0")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LONGEST_HEAD)
 
 
 def sync_folder(folder: Path) -> None:
@@ -147,6 +173,10 @@ def _allocate(file: IO[bytes], size: int) -> None:
             return
     for start in range(0, size, _BLOCK):
         file.write(bytes(min(_BLOCK, size - start)))
+    _to_disk(file)
+
+
+def _to_disk(file: IO[bytes]) -> None:
     file.flush()
     os.fsync(file.fileno())
 

@@ -73,9 +73,9 @@ class VerifiedMetric:
     indices mean, so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
-    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from; None where there is none.
-    ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric of its
-    own.
+    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
+    none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
+    of its own.
     """
 
     metric: Metric
@@ -85,7 +85,7 @@ class VerifiedMetric:
     budget: Fraction
     universe: Universe | None = None
     data_set: DataSet = UNNAMED
-    stated: Callable[[], str] | None = field(default=None, repr=False)
+    stated: Callable[[], str | None] | None = field(default=None, repr=False)
     block: str | None = None
     door: InitVar[object] = None
 
@@ -168,7 +168,7 @@ def verify(
     budget: Fraction,
     universe: Universe | None = None,
     data_set: DataSet = UNNAMED,
-    stated: Callable[[], str] | None = None,
+    stated: Callable[[], str | None] | None = None,
     block: str | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.

@@ -36,11 +36,11 @@ class Booking:
 
     def as_dict(self) -> dict[str, Any]:
         """The booking ready for JSON."""
-        return {"file": self.ledger, **self.public_dict()}
+        return {"file": self.ledger, **self.public_dict(), **({"warning": self.warning} if self.warning else {})}
 
     def public_dict(self) -> dict[str, Any]:
         """The same without the file: by entry and seal an auditor can ask for the entry."""
-        return {"entry": self.entry, "seal": self.seal, **({"warning": self.warning} if self.warning else {})}
+        return {"entry": self.entry, "seal": self.seal}
 
 
 def shown_again_by(ledger: str, entry: int) -> str:

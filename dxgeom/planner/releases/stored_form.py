@@ -21,8 +21,11 @@ _REMAINING_BYTES: Final = 1024
 
 
 def stored_bytes(blank: Mapping[str, Any], mechanism: Mechanism[Any, Any], spend: Fraction) -> int:
-    """No release of this mechanism takes more when it is stored; ``blank``: one without an answer, or of zeros."""
-    return len(compact_json(blank)) + _REMAINING_BYTES + mechanism.answer_bytes(spend)
+    """No release of this mechanism takes more when it is stored; ``blank``: one without an answer, or of zeros.
+
+    What is said of answers may take more words than of zeros, an interval in two parts: this is twice as much.
+    """
+    return 2 * len(compact_json(blank)) + _REMAINING_BYTES + mechanism.answer_bytes(spend)
 
 
 def stored_form(shown: Callable[[], Mapping[str, Any]], mechanism: Mechanism[Any, Any], answer: Any) -> str:

@@ -33,10 +33,7 @@ ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
     "they would be if every combination of values existed."
 )
-UNNAMED_DATA: Final = (
-    "About data that it does not name: a ledger then serves this policy only; 'dataset' in the policy names them, or "
-    "'--dataset' at the release."
-)
+UNNAMED_DATA: Final = "About data without a name, so that a ledger serves this policy only; 'dataset' names them."
 _TOLERANCE: Final = 1e-9
 """Distances are each rounded down; a ceiling this near to their sum may bind."""
 
@@ -173,7 +170,8 @@ def review(
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
     listed = policy.universe.listed is not None
-    placed = {one.name: (one, metric) for one, metric in zip(policy.universe.attributes, parts, strict=not listed)}
+    pairs = zip(policy.universe.attributes, parts, strict=not listed)
+    placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
     if listed:
         found = examine_listed(policy.universe, verified.metric, policy.rules)
     else:
@@ -211,12 +209,13 @@ def _reviewed(
     placed: Mapping[str, tuple[Attribute, Metric]],
     examined: Mapping[str, AttributeExamination],
 ) -> tuple[RuleReview, ...]:
+    ceiling = _ceiling(policy.rules)
     return tuple(
         RuleReview(
             rule.line,
             rule.words,
             sentence(rule, policy.budget),
-            belief(rule, placed, _ceiling(policy.rules), policy.budget),
+            belief(rule, placed, ceiling, policy.budget),
             _idle(number, rule, examined),
             _redundant(number, rule, policy.rules, examined),
         )

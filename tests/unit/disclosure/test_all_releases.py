@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.disclosure.all_releases import Told, told
 from dxgeom.errors import UnsupportedCombination
@@ -137,6 +138,17 @@ def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path: Path) -> N
         ledger.charge(Fraction(1, 2), purpose="", plan_fingerprint="p")
     with pytest.raises(UnsupportedCombination, match=r"policy 'gone' \(ffffffffffff…\).*give its file, too"):
         told(read_ledger(path), WORDS)
+
+
+def test_records_that_a_table_lists_are_compared_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "records.csv").write_text("a,b\nx,u\ny,v\ny,u\n")
+    head = "universe: {table: records.csv}\nrules:\n  - {between: everything, epsilon: 2}\n"
+    one = parse_policy(f"policy: one\n{head}", folder=tmp_path)
+    two = parse_policy(f"policy: two\n{head}  - {{change: a, epsilon: 0.5}}\n", folder=tmp_path)
+    found = told_by(tmp_path, one, [(one, Fraction(1, 2)), (two, Fraction(1, 4))])
+    (records,) = found.attributes
+    assert (found.exact, records.name, records.told, records.allowed) == (True, "records", 1.5, 2)
+    assert records.pair in {("x, u", "y, v"), ("y, v", "y, u")}
 
 
 def test_policies_that_read_a_free_column_differently_add_up_one_by_one(tmp_path: Path) -> None:
@@ -289,10 +301,37 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path) -> None:
     words = ["ledger", "told", str(path), "--policy", str(files["p"])]
     refused = CliRunner().invoke(app, words)
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "the policy 'q'" in refused.stderr
+    assert "the policy 'q'" in refused.stderr and "is not in the ledger" in refused.stderr
     said = CliRunner().invoke(app, [*words, "--with", str(files["q"])])
     assert (said.exit_code, said.stderr) == (0, "")
     for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 : 1", "budget allows 0.5"):
         assert part in said.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--with", str(files["q"]), "--format", "json"]).stdout)
     assert [one["told"] for one in document["attributes"]] == [1, 1.25]
+
+
+def test_policies_are_kept_in_the_ledger_with_their_files(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("from,to,epsilon\nx,y,1\ny,z,2\n", encoding="utf-8")
+    text = (
+        "policy: kept\nuniverse: {attributes: {a: [x, y, z], b: [u, v]}}\ndataset: {name: v}\n"
+        "rules:\n  - {change: a, secrets: {edges: edges.csv}, weight: epsilon}\n  - {change: b, epsilon: 4}\n"
+    )
+    kept = parse_policy(text, folder=folder)
+    histogram = np.arange(kept.universe.size)
+    path = tmp_path / "a.db"
+    plan = dx.plan(kept.compile(), dx.queries_from_dict({"queries": [{"count": "b == 'u'"}]}, kept))
+    plan.release(histogram, ledger=path, spend="1/4")
+    (folder / "edges.csv").unlink()
+    history = read_ledger(path)
+    assert Policy.from_stated(history.documents[1]).fingerprint == kept.fingerprint
+    target = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, epsilon: 0.5")
+    assert [one.told for one in told(history, target).attributes] == [0.75, 1]
+    assert json.loads(history.documents[1])["files"] == {"edges.csv": "from,to,epsilon\nx,y,1\ny,z,2\n"}
+
+
+@pytest.mark.parametrize("text", ["", "1", "{}", "[]", '{"written": 1, "files": {}}', '{"written": {}, "files": 1}'])
+def test_a_kept_policy_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(dx.DxgeomError):
+        Policy.from_stated(text)

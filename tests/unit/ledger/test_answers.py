@@ -198,3 +198,23 @@ def test_an_answer_that_was_altered_is_refused(tmp_path: Path) -> None:
             ledger.answer_of(1)
         with pytest.raises(LedgerError, match=r"not, or not whole, in 'a\.db\.answer-2\.gz'"):
             ledger.answer_of(2)
+
+
+def test_files_of_a_ledger_that_had_the_same_name_are_left_alone(tmp_path: Path) -> None:
+    path, file = tmp_path / "a.db", tmp_path / "a.db.answer-1.gz"
+    with opened(path) as ledger:
+        ledger.store(charged(ledger), LARGE)
+    path.unlink()
+    os.utime(file, (0, 0))
+    with opened(path) as ledger:
+        with pytest.raises(LedgerError, match=r"'a\.db\.answer-1\.gz' is in the way"):
+            charged(ledger, reserve=100)
+        entry = charged(ledger)
+        assert ledger.answer_of(entry) is None
+        receipt = ledger.store(entry, LARGE[:100_000])
+        assert (receipt.file, receipt.waiting) == (None, None)
+        assert ledger.answer_of(entry) == LARGE[:100_000]
+        assert ledger.store(charged(ledger), b"small").file is None
+    opened(path).close()
+    assert gzip.decompress(file.read_bytes()) == LARGE
+    assert names(tmp_path) == ["a.db", "a.db.answer-1.gz"]

@@ -205,6 +205,35 @@ def test_without_room_for_the_answer_nothing_is_charged(small_disk: Path) -> Non
         assert [one.name for one in small_disk.iterdir()] == ["a.db"]
 
 
+TORN = """
+import os, signal, sys
+from fractions import Fraction
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.ledger.stores import answer_files
+def killed(file, times=[0]):
+    file.flush()
+    times[0] += 1
+    if times[0] == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+answer_files._to_disk = killed
+ledger = Ledger.open(sys.argv[1], policy_fingerprint="f", policy_name="n", budget=Fraction(1))
+entry = ledger.charge(Fraction(1, 10), purpose="", plan_fingerprint="p", reserve=int(sys.argv[3]))
+ledger.store(entry, bytes(range(256)) * 1000)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill")
+@pytest.mark.parametrize("reserve", [0, 256_000])
+@pytest.mark.parametrize(("moment", "answered"), [(1, False), (2, True)])
+def test_an_answer_that_was_half_written_is_none(tmp_path: Path, moment: int, answered: bool, reserve: int) -> None:
+    command = [sys.executable, "-c", TORN, str(tmp_path / "a.db"), str(moment), str(reserve)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    with opened(tmp_path / "a.db") as ledger:
+        assert ledger.answer_of(1) == (bytes(range(256)) * 1000 if answered else None)
+    kept = ["a.db.answer-1.gz"] if answered else []
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.db", *kept]
+
+
 LIMITED = """
 import resource, sys
 from fractions import Fraction

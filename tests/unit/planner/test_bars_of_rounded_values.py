@@ -167,3 +167,15 @@ def test_what_was_rounded_changes_the_fingerprint_of_queries_and_stays_when_they
     assert two.each_rounding[2].counted_by == 3 and two.each_rounding[2].per_record == Fraction(5, 2)
     bare = dx.LinearQueries(one.names, one.weights, one.units, one.universe)
     assert bare.fingerprint != one.fingerprint
+
+
+def test_integers_that_the_policy_does_not_call_whole_are_advised_about():
+    plan = planned("{range: [0, 100], step: 5}", MEAN)
+    assert released(plan, [24] * 100, 1).advice == (
+        "the column 'age' holds integers: with 'whole: true' in the policy its values stand for fewer numbers",
+    )
+    assert released(plan, [24.5] * 100, 1).advice == ()
+    declared = planned("{range: [0, 100], step: 5, whole: true}", MEAN)
+    assert released(declared, [24] * 100, 1).advice == ()
+    counted = planned("{range: [0, 100], step: 5}", "queries:\n  - count: age >= 20\n")
+    assert released(counted, [24] * 100, 1).advice == ()

@@ -44,7 +44,7 @@ def test_a_policy_that_names_no_data_says_so() -> None:
     policy = parse_policy(TEXT)
     assert policy.data_set == account_of(policy.compile()).data_set == UNNAMED
     assert "data_set" not in policy.review().as_dict()
-    assert any(line.startswith("  About data that it does not name") for line in policy.review().lines())
+    assert any(line.startswith("  About data without a name") for line in policy.review().lines())
 
 
 def test_python_data_name_the_data_set_as_a_file_does() -> None:

@@ -1,0 +1,148 @@
+"""A release on the command line: as text, as JSON, into files; and what is said when it cannot be shown."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from dxgeom.cli.agreeing import Agreement
+from dxgeom.cli.terminal.failures import REFUSED
+from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.ratios import RatioAnswer
+    from dxgeom.planner.release import Release
+
+REHEARSAL = "REHEARSAL"
+"""Stands before every line of a rehearsal."""
+
+
+@contextmanager
+def kept_safe(released: Release[LinearAnswers]) -> Iterator[None]:
+    """Whatever fails while the release is shown, says where its answers are, on standard error.
+
+    A full disk, a closed pipe or a lost terminal ends with exit code 1; anything else goes on to who can name it.
+    """
+    booking = released.booking
+    where = f"the answers are safe in entry {booking.entry}: {booking.command}" if booking else "nothing was spent"
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        _drop_output()
+        with contextlib.suppress(OSError):
+            print_error(f"error: the release could not be shown: {error.strerror or error}; {where}")
+        raise typer.Exit(REFUSED) from error
+    except BaseException:
+        with contextlib.suppress(OSError):
+            print_error(where)
+        raise
+
+
+@contextmanager
+def whatever_becomes_of_the_terminal() -> Iterator[None]:
+    """A terminal that is closed does not end what is under way: what was charged is still stored."""
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(hangup, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(hangup, before)
+
+
+def print_release(released: Release[LinearAnswers], agreement: Agreement, level: float) -> None:
+    """The release as text; of a rehearsal every line says so."""
+    if not released.rehearsal:
+        _print(released, level)
+        agreement.print(released)
+        return
+    lines = io.StringIO()
+    with contextlib.redirect_stdout(lines):
+        _print(released, level)
+        agreement.print(released)
+    sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
+
+
+def print_answer_table(released: Release[LinearAnswers], level: float) -> None:
+    """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
+    from dxgeom.planner.answers.answer_table import answer_columns
+
+    columns = answer_columns(released.answer, level)
+    marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
+    table = {**marked, **columns}
+    print_csv(tuple(table), zip(*table.values(), strict=True))
+    for useless in released.answer.useless:
+        print_error(f"warning: {useless.in_words}")
+
+
+def _print(released: Release[LinearAnswers], level: float) -> None:
+    dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
+    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
+    made_up = " that are made up" if released.rehearsal else ""
+    print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
+    widths = released.half_widths(level)
+    rows = [
+        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
+        for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
+    if released.answer.queries.ratios:
+        print_lines([""])
+        print_table(("ratio", "value", f"within, at {level * 100:g} %"), [*map(_ratio_row, released.ratios(level))])
+    changed = released.answer.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
+    print_lines(
+        [
+            "",
+            f"mechanism  {released.mechanism.name}",
+            *([] if released.answer.mechanism.change is None else [bias]),
+            *(f"bias       {said}" for said in released.answer.bars.in_words()),
+            *_account(released),
+            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
+        ]
+    )
+
+
+def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
+    low, high = ratio.interval
+    parts = " or ".join(f"{rounded(low, high - low)} to {rounded(high, high - low)}" for low, high in ratio.parts)
+    return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts
+
+
+def _account(released: Release[LinearAnswers]) -> list[str]:
+    """What was spent, and where that is written down."""
+    budget, booking = released.mechanism.account.budget, released.booking
+    spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}"
+    if booking is None:
+        return [f"spent      nothing; a release would have spent {plain(released.spent)} of {plain(budget)}"]
+    return [
+        f"spent      {spent}",
+        f"ledger     {booking.ledger}, entry {booking.entry}",
+        f"seal       {booking.entry}:{booking.seal}",
+        *([f"repeated   as it was at {released.time}; nothing was spent again"] if released.repeated else []),
+        *([] if booking.waiting is None else [f"waiting    beside the ledger, to be booked later: {booking.waiting}"]),
+        *([] if booking.warning is None else [f"warning    {booking.warning}"]),
+    ]
+
+
+def _drop_output() -> None:
+    """What is still to be written goes nowhere, so that the end of the process does not fail on it again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
