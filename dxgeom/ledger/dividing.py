@@ -29,7 +29,7 @@ def divide(page: Page, account: Account, parts: Mapping[str, Fraction]) -> tuple
     """Give each owner his part, all or none, and commit; the whole division. Raises: BudgetExceeded, LedgerError."""
     had = {kept.owner: kept.amount for kept in allotments_of(page.book, account)}
     # Who gets less goes first, so that one may be given what another had.
-    for owner, part in sorted(parts.items(), key=lambda one: one[1] - had.get(one[0], 0)):
+    for owner, part in sorted(parts.items(), key=lambda one: one[1] >= had.get(one[0], 0)):
         page.append(*_row(page.book, account, owner, part))
     page.commit()
     return allotments_of(page.book, account)

@@ -24,6 +24,7 @@ from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.tables import Record
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 
 
@@ -96,11 +97,8 @@ class Ledger:
         ledger = cls._at(path, account)
         store = ledger._chronicle.store
         if ledger._new and store.begun_on_purpose:
-            raise unusable(
-                store.described,
-                "there is none yet; whoever keeps it begins it: 'dxgeom ledger init LEDGER --policy POLICY'; nothing "
-                "was spent",
-            )
+            what = "whoever keeps it begins it: 'dxgeom ledger init LEDGER --policy POLICY'; nothing was spent"
+            raise unusable(store.described, f"there is none yet; {what}")
         return ledger
 
     @classmethod
@@ -147,8 +145,9 @@ class Ledger:
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
-            charge_row(new_book(self._account)[0], self._account, wanted, datetime.now(UTC))
-            self._begin()
+            book, records = new_book(self._account)
+            charge_row(book, self._account, wanted, datetime.now(UTC))
+            self._begin(records)
         with self._chronicle.writing() as page:
             self._open_account(page)
             return self._charge(page, wanted)
@@ -277,9 +276,9 @@ class Ledger:
         if self._closed:
             raise unusable(self._chronicle.store.described, "it was closed; open it again")
 
-    def _begin(self) -> None:
+    def _begin(self, records: list[Record] | None = None) -> None:
         if self._new and not self._chronicle.store.exists():
-            self._chronicle.store.begin(new_book(self._account)[1])
+            self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
 
     def _open_account(self, page: Page) -> None:

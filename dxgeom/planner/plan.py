@@ -171,6 +171,7 @@ class Plan:
         count_column: str | None = None,
         quiet_data: bool = False,
         id: str | None = None,
+        allotment: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -185,6 +186,7 @@ class Plan:
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             plan_fingerprint=self.fingerprint,
             id=id,
+            allotment=allotment,
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         blank = (Fraction(0),) * self.queries.count
