@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from dxgeom.engines.failures import muted, plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
+from dxgeom.engines.people.tally import tally_of_people
 from dxgeom.engines.reading import RecordReader, plan_reading
 from dxgeom.engines.sources import Source, file_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.universe.people.shares import Components
 from dxgeom.universe.universe import Universe
 
 Outside: TypeAlias = Literal["refuse", "drop"]
@@ -26,8 +28,9 @@ Outside: TypeAlias = Literal["refuse", "drop"]
 class Histogram:
     """Exact counts of records by type.
 
-    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``; ``total``: their sum;
-    ``dropped``: records left out because they are outside the universe; ``not_declared_whole``: the attributes of
+    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``, of shares where people count once;
+    ``total``: how many records or people they are; ``dropped``: records left out because they are outside the universe,
+    or people none of whose rows is in it; ``not_declared_whole``: the attributes of
     numbers whose column has an integer type, which the policy does not say.
     """
 
@@ -73,6 +76,7 @@ def histogram_of_table(
     outside: Outside = "refuse",
     count_column: str | None = None,
     quiet_data: bool = False,
+    component_of: Components | None = None,
 ) -> Histogram:
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
@@ -87,6 +91,8 @@ def histogram_of_table(
         count_column: each row stands for as many records as this column says; a row that does not say it is an error,
             or outside where records may be absent and rows outside are dropped.
         quiet_data: refuse without a word about what the table holds.
+        component_of: where people count once, the component of each record type under the policy's metric, see
+            :func:`dxgeom.metrics.operations.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """
@@ -99,13 +105,23 @@ def histogram_of_table(
             return histogram_of_counts(table, universe.size, universe.absent)
     if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
-    columns = universe.reading.columns
+    people = universe.reading.people
+    if people is not None and (count_column is not None or component_of is None):
+        raise DataError(
+            "rows of people are counted by person: leave count_column out"
+            if count_column is not None
+            else "rows of people are read with the components of the policy's metric: release from the table itself"
+        )
+    columns = universe.reading.columns if people is None else (*universe.reading.columns, *people.columns)
     wanted = columns if count_column is None else (*columns, count_column)
     if isinstance(table, str | Path):
         file_of(table)  # what is wrong with a path is told in any case
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        return _checked(tally(reader), reader, source, outside)
+        found = (
+            tally(reader) if component_of is None or people is None else tally_of_people(reader, people, component_of)
+        )
+        return _checked(found, reader, source, outside)
 
 
 def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside) -> Histogram:
@@ -118,7 +134,8 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     if result.outside_rows and outside == "refuse":
         raise outside_error(result, reader, source)
     if result.outside_rows == result.rows and everybody:
-        raise DataError(f"none of the {result.rows} rows of {source.described} is in the policy's universe")
+        rows = "rows" if reader.universe.reading.people else f"{result.rows} rows"
+        raise DataError(f"none of the {rows} of {source.described} is in the policy's universe")
     if result.total + result.dropped > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")
     return _histogram(result.counts, result.total, result.dropped, reader.not_declared_whole)

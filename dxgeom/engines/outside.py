@@ -23,8 +23,11 @@ def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataEr
     """The error about rows outside the universe, with examples."""
     verb = "is" if result.outside_rows == 1 else "are"
     empty: set[str] = set()
+    # How many rows people have is told by no message.
+    counted = reader.universe.reading.people is not None
+    rows = "rows of people are" if counted else f"{result.outside_rows} of {result.rows} rows {verb}"
     return DataError(
-        f"{result.outside_rows} of {result.rows} rows {verb} outside the policy's universe ({source.described}):\n"
+        f"{rows} outside the policy's universe ({source.described}):\n"
         + _listed(_outside_rows(reader, empty), result, source)
         + "\nCorrect them, let the policy's attributes include them, or leave them out "
         + 'with outside="drop" (--drop-outside).'

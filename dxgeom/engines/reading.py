@@ -11,12 +11,15 @@ import pyarrow as pa
 
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.expressions import carried_out
+from dxgeom.engines.people.columns import order_cell, person_cell
 from dxgeom.engines.sources import Source
 from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.reading.expressions import MomentPart
-from dxgeom.universe.reading.reading import CellReading
+from dxgeom.universe.reading.reading import CellReading, Reading
 from dxgeom.universe.universe import Universe
 
+PERSON, ORDER = "person", "place_in_order"
+"""The columns that say whose a row is, and which of that person's rows comes first."""
 RECORDS = "records"
 """The column of a batch that says how many records a row of it stands for."""
 
@@ -28,13 +31,15 @@ class RecordReader:
 
     ``cells``: k0, k1, …, what each attribute in order is handed of a row, text or float64, followed, if rows are
     counted by a column, by RECORDS (null where it is no whole number); ``shown``: the columns that were read, as text,
-    for messages, named s0, s1, …
+    for messages, named s0, s1, …; ``by_person``: where the policy says who people are, the cells with PERSON, and with
+    ORDER where rows are kept by it, else the cells alone.
     """
 
     source: Source
     universe: Universe
     cells: ibis.Table
     shown: ibis.Table
+    by_person: ibis.Table
     weighted: bool
     groups: bool
 
@@ -78,9 +83,19 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
     # memory for decimals, coordinates among them, of which hardly two are equal.
     decimals = any(_are_decimals(source, one, places) for one, places in each)
     rows, with_text = source.rows.select(**columns), source.rows.select(**columns, **shown)
+    by_person = source.rows.select(**columns, **_people(source, reading))
     return RecordReader(
-        source, universe, rows, with_text, count_column is not None, count_column is None and not decimals
+        source, universe, rows, with_text, by_person, count_column is not None, count_column is None and not decimals
     )
+
+
+def _people(source: Source, reading: Reading) -> dict[str, Any]:
+    """Whose a row is and which comes first; these columns stand behind those of the attributes."""
+    people, place = reading.people, len(reading.columns)
+    if people is None:
+        return {}
+    person = {PERSON: person_cell(source, place, people.column)}
+    return person if people.order is None else {**person, ORDER: order_cell(source, place + 1, people.order)}
 
 
 def _are_decimals(source: Source, reading: CellReading, places: tuple[int, ...]) -> bool:

@@ -106,6 +106,14 @@ def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ..
     return schema
 
 
+def names_of_file(table: str | Path) -> tuple[str, ...]:
+    """The column names of a file, a folder or a pattern. Raises: DataError."""
+    with plain_errors(file_of(table)):
+        if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+            return common_columns(files or [Path(table)])
+        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
+
+
 def file_of(table: str | Path) -> str:
     """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     path = Path(table)
