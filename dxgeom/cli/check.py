@@ -67,7 +67,7 @@ def _doubts(policy: Policy, table: Path | None) -> tuple[str, ...]:
     """What the table makes one doubt of what the policy says of people. Reads nothing but columns named like people."""
     if table is None:
         return ()
-    from dxgeom.engines.people.likenesses import repeated_identifiers
+    from dxgeom.engines.likenesses import repeated_identifiers
     from dxgeom.universe.people.people import repeated_in_words
 
     return tuple(f"Warning: {repeated_in_words(name)}." for name in repeated_identifiers(str(table), policy.universe))

@@ -15,6 +15,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
+from dxgeom.universe.people.people import People
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
@@ -64,7 +65,7 @@ def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) ->
     universe = next((reader.universe for reader in readers if reader.universe is not None), None)
     if universe is None or isinstance(data, (np.ndarray, list, tuple, MadeUp)):
         return ()
-    from dxgeom.engines.people.likenesses import repeated_identifiers
+    from dxgeom.engines.likenesses import repeated_identifiers
 
     return repeated_identifiers(data, universe)
 
@@ -81,30 +82,22 @@ def _histogram(
 
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
-    people = readers[0].metric.people
     if isinstance(data, MadeUp):
         return Histogram(data.counts, data.people)
     if isinstance(data, (np.ndarray, list, tuple)):
-        if people is not None:
-            raise UnsupportedCombination(
-                "an array of counts does not say whose its rows are, and this policy says how people count: release "
-                f"from the table, with its column '{people.column}'"
-            )
-        if count_column is not None:
-            raise DataError("an array of counts has no columns; leave count_column out")
+        _require_plain_counts(readers[0].metric.people, count_column)
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
         with muted(quiet_data):
             return histogram_of_counts(_even(data), readers[0].metric.size, absent)
     universe = next((reader.universe for reader in readers if reader.universe is not None), None)
     if universe is not None:
-        spread = None if people is None else components_of(readers[0].metric.metric).of
         return histogram_of_table(
             data,
             universe,
             outside=outside,
             count_column=count_column,
             quiet_data=quiet_data,
-            component_of=spread,
+            component_of=components_of(readers[0].metric.metric).of if readers[0].shares > 1 else None,
         )
     if isinstance(data, (str, Path)) or hasattr(data, "columns"):
         raise UnsupportedCombination(
@@ -112,6 +105,18 @@ def _histogram(
             "give verify_metric or LinearQueries.from_matrix the universe"
         )
     raise DataError(f"data are the path of a table, a table, or an array of counts; found {described(data)}")
+
+
+def _require_plain_counts(people: People | None, count_column: str | None) -> None:
+    """Raises: UnsupportedCombination where counts would have to say whose they are; DataError where columns are asked
+    for."""
+    if people is not None:
+        raise UnsupportedCombination(
+            "an array of counts does not say whose its rows are, and this policy says how people count: release from "
+            f"the table, with its column '{people.column}'"
+        )
+    if count_column is not None:
+        raise DataError("an array of counts has no columns; leave count_column out")
 
 
 def _even(counts: Any) -> Any:

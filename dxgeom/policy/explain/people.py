@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, ONE_RECORD
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -42,6 +42,16 @@ class PeopleReview:
     neighbours: str
     assumed: str
     more: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """For a reader."""
+        return (self.neighbours, self.assumed, *self.more)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        more = {"people": list(self.more)} if self.more else {}
+        return {"neighbours": self.neighbours, "assumed": self.assumed, **more}
 
 
 def people_review(policy: ResolvedPolicy, unprotected: Sequence[object]) -> PeopleReview:

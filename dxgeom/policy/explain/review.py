@@ -116,9 +116,7 @@ class Review:
         spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
         large = ", ".join(self.not_examined)
         return [
-            self.people.neighbours,
-            self.people.assumed,
-            *self.people.more,
+            *self.people.lines,
             OBSERVER,
             self.data_set or UNNAMED_DATA,
             *(f"Read: {one}." for one in self.read),
@@ -148,9 +146,7 @@ class Review:
             "rules": [
                 {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
             ],
-            "neighbours": self.people.neighbours,
-            "assumed": self.people.assumed,
-            **({"people": list(self.people.more)} if self.people.more else {}),
+            **self.people.as_dict(),
             "observer": OBSERVER,
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),

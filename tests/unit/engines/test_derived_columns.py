@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.sources import opened
+from dxgeom.engines.tables.sources import opened
 from dxgeom.errors import DataError
 from dxgeom.policy.derived.arithmetic import arithmetic
 from dxgeom.policy.derived.derivation import NotDerivable
@@ -39,7 +39,7 @@ def handed(expression: Expression, table: Any) -> list[Any]:
     """What the engine hands to an attribute of numbers that is made so."""
     universe = Universe((ANY,), stated_reading=Reading((CellReading(expression.columns, "numbers", None, expression),)))
     with opened(table, universe.reading.columns) as source:
-        batches = list(plan_reading(source, universe, None).batches(grouped=False))
+        batches = list(plan_reading(source, universe, None).batches())
     return [cell for batch in batches for cell in batch.column("k0").to_pylist()]
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.tables import sources
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.dates import DateAttribute

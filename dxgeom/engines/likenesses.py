@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.frames import names_of_frame
-from dxgeom.engines.sources import file_of, names_of_file, opened
+from dxgeom.engines.tables.frames import names_of_frame
+from dxgeom.engines.tables.sources import file_of, names_of_file, opened
 from dxgeom.universe.universe import Universe
 
 ROWS_LOOKED_AT: Final = 1_000_000

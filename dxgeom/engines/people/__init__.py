@@ -1,1 +1,0 @@
-"""People with many rows, in data engines: whose rows are whose, in which order, and columns that look like people."""
