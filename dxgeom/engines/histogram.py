@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -14,7 +13,8 @@ from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.people import CountedPeople, columns_of
 from dxgeom.engines.reading import RecordReader, plan_reading
 from dxgeom.engines.shares import tally_of_shares
-from dxgeom.engines.tables.sources import Source, file_of, opened
+from dxgeom.engines.tables.source import Source
+from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
@@ -118,8 +118,7 @@ def histogram_of_table(
     if people is not None and people.count == "once" and component_of is None:
         raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
-    if isinstance(table, str | Path):
-        file_of(table)  # what is wrong with a path is told in any case
+    engine_of(table).look_up(table)  # what is wrong with a path is told in any case
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         if people is not None and component_of is not None and people.count == "once":

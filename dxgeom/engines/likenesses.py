@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.frames import names_of_frame
-from dxgeom.engines.tables.sources import file_of, names_of_file, opened
+from dxgeom.engines.tables.embedded import DuckDB, names_of_columns
+from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.universe.universe import Universe
 
 ROWS_LOOKED_AT: Final = 1_000_000
@@ -31,17 +30,17 @@ def repeated_identifiers(table: Any, universe: Universe) -> tuple[str, ...]:
     """The columns whose names say that they tell who a row is of, that no attribute is made of, and in which two of the
     first million rows say the same. None where the policy says who people are.
 
-    Looked at are words and whole numbers; a reader, which flows by once, is left alone.
+    Looked at are words and whole numbers; a reader, which flows by once, and tables on servers are left alone.
     Raises: DataError for a table that cannot be read.
     """
-    if universe.reading.people is not None or isinstance(table, pa.RecordBatchReader):
+    alone = isinstance(table, pa.RecordBatchReader) or not isinstance(engine_of(table), DuckDB)
+    if universe.reading.people is not None or alone:
         return ()
-    names = names_of_file(table) if isinstance(table, str | Path) else names_of_frame(table)
+    names = names_of_columns(table)
     named = [name for name in names if looks_like_people(name) and name not in universe.reading.columns]
     if not named or len(set(names)) < len(names):
         return ()
-    described = file_of(table) if isinstance(table, str | Path) else "the table"
-    with opened(table, tuple(named)) as source, plain_errors(described):
+    with opened(table, tuple(named)) as source, plain_errors(source.described):
         places = [k for k, kind in enumerate(source.types) if is_text(kind) or pa.types.is_integer(kind)]
         if not places:
             return ()

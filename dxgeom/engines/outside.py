@@ -9,7 +9,7 @@ import numpy as np
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.tables.delimited import lines_are_rows
-from dxgeom.engines.tables.sources import Source
+from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute

@@ -5,7 +5,7 @@ How many rows a person has, or all people have, is told to nobody: no message he
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, final
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.cells import is_text, wrong_type
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
-from dxgeom.engines.tables.sources import Source
+from dxgeom.engines.tables.source import Source
 from dxgeom.errors import DataError
 
 KEPT: Final = "kept"
@@ -90,10 +90,9 @@ def chosen_rows(reader: RecordReader, people: CountedPeople) -> Iterator[pa.Reco
     keyed = source.rows.select(**reader.keys.keys, **_keys_of_people(reader, people))
     marked = _marked_singles(keyed, reader.keys) if people.count == "single" else _marked_rows(keyed, reader, people)
     rows = marked.group_by([*reader.keys.keys, KEPT]).agg(
-        **{RECORDS: ibis._.count()}, **{mark: marked[mark].max() for mark in _MARKS}
+        **{RECORDS: ibis._.count()}, **{mark: marked[mark].any() for mark in _MARKS}
     )
-    cells = reader.keys.cells(rows)
-    for batch in source.batches(rows.select(**cells, **{name: rows[name] for name in (RECORDS, KEPT, *_MARKS)})):
+    for batch in source.finished(rows, _with_cells(reader.keys, RECORDS, KEPT, *_MARKS)):
         flaws.note(batch)
         yield batch.filter(batch.column(KEPT))
     flaws.refuse(reader, people)
@@ -153,8 +152,8 @@ def _repeated(reader: RecordReader, people: CountedPeople) -> str:
     """The least person of those with rows that repeat; the same one on every engine."""
     rows = reader.source.rows.select(**_keys_of_people(reader, people))
     times = rows.group_by(rows.columns).agg(times=ibis._.count())
-    [(least,)] = reader.source.query(times.filter(times.times > 1).agg(least=times[PERSON].min())).fetchall()
-    return repr(least)
+    found = reader.source.finished(times.filter(times.times > 1).agg(least=times[PERSON].min()), lambda least: least)
+    return repr(next(least for batch in found for least in batch.column("least").to_pylist()))
 
 
 def _keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
@@ -187,19 +186,22 @@ def _place(source: Source, position: int, name: str) -> Any:
     )
 
 
-def _in_order(reader: RecordReader, people: CountedPeople, part: int, passes: int) -> ibis.Table:
+def _with_cells(keys: Grouping, *further: str) -> Callable[[ibis.Table], ibis.Table]:
+    return lambda rows: rows.select(**keys.cells(rows), **{name: rows[name] for name in further})
+
+
+def _in_order(reader: RecordReader, people: CountedPeople, part: int, passes: int) -> Iterator[pa.RecordBatch]:
     """k0, k1, …, RECORDS and PERSON, each person's rows together."""
     rows = reader.source.rows.select(**reader.keys.keys, **{PERSON: _keys_of_people(reader, people)[PERSON]})
     if passes > 1:
         rows = rows.filter((rows[PERSON].hash().abs() % passes == part) | (rows[PERSON].isnull() & (part == 0)))
     counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
-    cells = reader.keys.cells(counted)
-    return counted.select(**cells, **{name: counted[name] for name in (RECORDS, PERSON)}).order_by(PERSON)
+    return reader.source.finished(counted, _with_cells(reader.keys, RECORDS, PERSON), PERSON)
 
 
 def _marked_singles(rows: ibis.Table, grouping: Grouping) -> ibis.Table:
     """One row for each person."""
-    each = rows.group_by(PERSON).agg(**{key: rows[key].arbitrary() for key in grouping.keys}, times=ibis._.count())
+    each = rows.group_by(PERSON).agg(**{key: rows[key].min() for key in grouping.keys}, times=ibis._.count())
     nobody = each[PERSON].isnull()
     marks = {"nobodys": nobody, "unordered": ibis.literal(False), "again": ~nobody & (each.times > 1)}
     return each.select(*grouping.keys, **{KEPT: ibis.literal(True)}, **marks)
@@ -225,11 +227,11 @@ def _untyped(source: Source, position: int) -> bool:
     return source.text is not None and is_text(source.types[position])
 
 
-def _gathered(reader: RecordReader, people: CountedPeople, rows: ibis.Table) -> Iterator[PeopleBatch]:
+def _gathered(reader: RecordReader, people: CountedPeople, batches: Iterator[pa.RecordBatch]) -> Iterator[PeopleBatch]:
     encoder = BatchEncoder(reader.universe, reader.keys.coded)
     waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     last: Any = None
-    for batch in reader.source.batches(rows):
+    for batch in batches:
         if not batch.num_rows:
             continue
         persons = batch.column(PERSON)

@@ -14,8 +14,6 @@ from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.divided import divided
-from dxgeom.policy.explain.review import Review, review
 from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
@@ -41,6 +39,7 @@ from dxgeom.universe.wording import shown
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
+    from dxgeom.policy.explain.review import Review
     from dxgeom.policy.explain.two_people import PeopleExplanation
 
 Record: TypeAlias = int | str | Mapping[str, Any]
@@ -166,7 +165,7 @@ class Policy:
         """
         people = self.universe.reading.people
         return verify(
-            self.metric if people is None or people.most_rows == 1 else divided(self.metric, people.most_rows),
+            self._of_a_row(people.most_rows) if people is not None else self.metric,
             people=people,
             title=self.name,
             fingerprint=self.fingerprint,
@@ -176,8 +175,15 @@ class Policy:
             stated=self.stated,
         )
 
+    def _of_a_row(self, rows: int) -> Metric:
+        from dxgeom.metrics.operations.divided import divided
+
+        return self.metric if rows == 1 else divided(self.metric, rows)
+
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
+        from dxgeom.policy.explain.review import review
+
         return review(self.file, self.resolved, self.parts, self.metric, self.unprotected)
 
     def forms(self) -> tuple[Form, ...]:

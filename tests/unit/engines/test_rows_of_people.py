@@ -16,7 +16,7 @@ from reference.rows_of_people import People, RefusedPeople, gathered, kept
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.people import PeopleBatch, columns_of, people_in
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables import sources
+from dxgeom.engines.tables import embedded
 from dxgeom.engines.tables.sources import opened
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, CategoricalAttribute
@@ -107,7 +107,7 @@ def test_people_who_span_batches_are_put_together() -> None:
 
 def test_people_who_do_not_fit_into_memory_together_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"who": [f"person {k % 700_000}" for k in range(10**6)], "w": ["x"] * 10**6, "n": [1.0] * 10**6})
-    monkeypatch.setitem(sources._SETTINGS, "memory_limit", "40MB")
+    monkeypatch.setitem(embedded._SETTINGS, "memory_limit", "40MB")
     batches = everybody(table)
     assert sum(len(batch.starts) - 1 for batch in batches) == 700_000
     assert sum(int(batch.rows.sum()) for batch in batches) == 10**6
