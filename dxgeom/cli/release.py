@@ -186,6 +186,8 @@ def _show(
     from dxgeom.planner.release import FORMAT
 
     with kept_safe(released):
+        for warning in released.warnings:
+            print_error(f"warning: {warning}")
         for advice in released.advice:
             print_error(f"advice: {advice}")
         agreeing = agreement.as_document(released)

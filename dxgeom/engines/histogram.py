@@ -12,11 +12,13 @@ from dxgeom.engines.failures import muted, plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
 from dxgeom.engines.people import CountedPeople, columns_of
 from dxgeom.engines.reading import RecordReader, plan_reading
+from dxgeom.engines.shares import tally_of_shares
 from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.universe.people.shares import Components
 from dxgeom.universe.universe import Universe
 
 Outside: TypeAlias = Literal["refuse", "drop"]
@@ -27,8 +29,9 @@ Outside: TypeAlias = Literal["refuse", "drop"]
 class Histogram:
     """Exact counts of records by type.
 
-    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``; ``total``: their sum;
-    ``dropped``: records left out because they are outside the universe; ``not_declared_whole``: the attributes of
+    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``, of shares where people count once;
+    ``total``: how many records or people they are; ``dropped``: records left out because they are outside the universe,
+    or people none of whose rows is in it; ``not_declared_whole``: the attributes of
     numbers whose column has an integer type, which the policy does not say.
     """
 
@@ -75,6 +78,7 @@ def histogram_of_table(
     count_column: str | None = None,
     quiet_data: bool = False,
     people: CountedPeople | None = None,
+    component_of: Components | None = None,
 ) -> Histogram:
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
@@ -89,26 +93,39 @@ def histogram_of_table(
         count_column: each row stands for as many records as this column says; a row that does not say it is an error,
             or outside where records may be absent and rows outside are dropped.
         quiet_data: refuse without a word about what the table holds.
-        people: whose rows these are, where only some of a person's rows count, or where each person has one.
+        people: whose rows these are; left out, as the universe says.
+        component_of: where people count once, the component of each record type under the policy's metric, see
+            :func:`dxgeom.metrics.operations.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(table, np.ndarray):
+        if universe.reading.people is not None:
+            raise DataError(
+                "an array of counts does not say whose its rows are, and the universe says how people count"
+            )
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         with muted(quiet_data):
             return histogram_of_counts(table, universe.size, universe.absent)
     if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
-    if people is not None and (count_column is not None or people.count == "once"):
+    people = universe.reading.people if people is None else people
+    if people is not None and count_column is not None:
         raise DataError("where rows belong to people a row stands for itself; leave count_column out")
+    if people is not None and people.count == "once" and component_of is None:
+        raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table)  # what is wrong with a path is told in any case
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        return _checked(tally(reader, people), reader, source, outside, secret=people is not None)
+        if people is not None and component_of is not None and people.count == "once":
+            found = tally_of_shares(reader, people, component_of)
+        else:
+            found = tally(reader, people)
+        return _checked(found, reader, source, outside, secret=people is not None)
 
 
 def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> Histogram:

@@ -127,7 +127,12 @@ def release_as(
         bought = buy(opened, file, order, found.data, reserve, lambda *one: made(*one).as_dict(), randomness)
     with failing_after_charge(bought.entry.number, file, stored=True):
         shown = made(mechanism.finished(bought.answer), bought.entry.remaining)
-    return replace(shown, booking=bought.booking, not_declared_whole=found.not_declared_whole)
+    return replace(
+        shown,
+        booking=bought.booking,
+        not_declared_whole=found.not_declared_whole,
+        looks_like_people=found.looks_like_people,
+    )
 
 
 def _repeated(
@@ -141,7 +146,7 @@ def _repeated(
         order.spend,
         Fraction(then["remaining"]),
         then["records"],
-        then["dropped_rows"],
+        then.get("dropped_people", then["dropped_rows"]),
         then["time"],
         then["secure_randomness"],
         order.plan_fingerprint,

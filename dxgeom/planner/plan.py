@@ -24,7 +24,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -201,8 +201,8 @@ class Plan:
         require_records(records)
         change = self.mechanism.change
         number = records or self.queries.records or (RECORDS if change is None else change.records)
-        made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
-        return replace(made_up, rehearsal=True)
+        released = self.release(made_up(self.mechanism, number), ledger=":memory:", spend=spend)
+        return replace(released, rehearsal=True)
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         return LinearAnswers(self.queries, self.mechanism, values, spend, records)
@@ -271,6 +271,7 @@ class Plan:
                 )
             ],
             "records": self.records,
+            **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -291,7 +292,8 @@ class Plan:
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        return [head, *table, *self.biases_in_words, *foot]
+        people = [] if self.metric.people is None else [self.metric.people.sentence]
+        return [head, *table, *people, *self.biases_in_words, *foot]
 
     def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query

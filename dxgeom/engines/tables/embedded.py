@@ -106,6 +106,16 @@ def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ..
     return schema
 
 
+def names_of_columns(table: Any) -> tuple[str, ...]:
+    """The names of a table's columns, as they stand. Raises: DataError for what cannot be read."""
+    if not isinstance(table, str | Path):
+        return names_of_frame(table)
+    with plain_errors(file_of(table)):
+        if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+            return common_columns(files or [Path(table)])
+        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
+
+
 def file_of(table: str | Path) -> str:
     """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     path = Path(table)
