@@ -15,6 +15,7 @@ from dxgeom.cli.explain import explain
 from dxgeom.cli.ledger import ledger
 from dxgeom.cli.plan import plan
 from dxgeom.cli.release import release
+from dxgeom.cli.report import report
 from dxgeom.cli.schema import schema
 
 HELP = """Private answers where not everything is equally sensitive.
@@ -39,6 +40,7 @@ app.command()(explain)
 app.command()(verify)
 app.command()(plan)
 app.command()(release)
+app.command()(report)
 app.command()(schema)
 app.add_typer(audit, name="audit")
 app.add_typer(ledger, name="ledger")
