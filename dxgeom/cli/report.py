@@ -106,7 +106,7 @@ def _asked(
 def _page(
     policy: Policy, plan: Plan | None, spend: Fraction | None, digest: str | None, ledger: str | None, files: list[Path]
 ) -> Document:
-    from dxgeom.report.sections.released import read_release
+    from dxgeom.report.facts.released import read_release
     from dxgeom.report.sections.review_page import review_page
 
     releases = [read_release(file) for file in files]

@@ -76,7 +76,7 @@ class Paragraph:
 
 @final
 @dataclass(frozen=True)
-class Column:
+class ShownColumn:
     """A column of a table: its heading, and whether it holds figures, which stand at the right."""
 
     title: str
@@ -85,11 +85,11 @@ class Column:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class ShownTable:
     """Rows below headings; the first cell of a row names it. ``label``: what it shows, for who cannot see it."""
 
     label: str
-    columns: tuple[Column, ...]
+    columns: tuple[ShownColumn, ...]
     rows: tuple[tuple[Words, ...], ...]
     kind: str = field(default="table", init=False)
 
@@ -101,13 +101,13 @@ class Picture:
 
     scene: Scene
     caption: Words
-    table: Table | None = None
+    table: ShownTable | None = None
     kind: str = field(default="picture", init=False)
 
 
 @final
 @dataclass(frozen=True)
-class Gauge:
+class BudgetGauge:
     """How much of a whole is used up."""
 
     used: float
@@ -162,7 +162,7 @@ class Beside:
     kind: str = field(default="beside", init=False)
 
 
-Block: TypeAlias = Paragraph | Table | Picture | Gauge | Notice | Definitions | Signature | Beside
+Block: TypeAlias = Paragraph | ShownTable | Picture | BudgetGauge | Notice | Definitions | Signature | Beside
 
 
 @final

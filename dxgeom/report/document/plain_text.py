@@ -9,13 +9,13 @@ from typing import Final
 from dxgeom.report.document.blocks import (
     Beside,
     Block,
+    BudgetGauge,
     Definitions,
-    Gauge,
     Notice,
     Paragraph,
     Picture,
+    ShownTable,
     Signature,
-    Table,
     plain_words,
 )
 from dxgeom.report.document.document import Document
@@ -47,11 +47,11 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case Paragraph(words=words, look=look):
             yield from ("", plain_words(words)) if look == "title" else _wrapped(plain_words(words))
-        case Table():
+        case ShownTable():
             yield from _table(block)
         case Picture(scene=scene, caption=caption):
             yield from _wrapped(f"{scene.alt} {plain_words(caption)}", "  ", "[ ")
-        case Gauge(used=used, words=words, left=left):
+        case BudgetGauge(used=used, words=words, left=left):
             full = round(_CELLS * min(max(used, 0), 1))
             yield f"[{'#' * full}{'.' * (_CELLS - full)}] {words}; {left}"
         case Notice(sign=sign, lead=lead, more=more, place=place):
@@ -67,7 +67,7 @@ def _lines(block: Block) -> Iterator[str]:
     yield ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ShownTable) -> Iterator[str]:
     """Columns as narrow as their words, folded where that is still too wide; in few columns each row as a list."""
     rows = [tuple(plain_words(cell) for cell in row) for row in table.rows]
     titles = tuple(column.title for column in table.columns)
@@ -84,7 +84,7 @@ def _table(table: Table) -> Iterator[str]:
         yield from _folded(row, widths, table)
 
 
-def _folded(row: tuple[str, ...], widths: list[int], table: Table) -> Iterator[str]:
+def _folded(row: tuple[str, ...], widths: list[int], table: ShownTable) -> Iterator[str]:
     cells = [textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
     for line in range(max(map(len, cells))):
         parts = [cell[line] if line < len(cell) else "" for cell in cells]

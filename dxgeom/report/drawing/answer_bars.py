@@ -21,6 +21,7 @@ def answer_bars(rows: Sequence[Barred], possible: tuple[float, float] | None, un
     ends = [end for _, value, low, high in shown for end in (value, low, high) if math.isfinite(end)]
     low, high = possible if possible is not None else (min(ends), max(ends))
     low, high = min(low, *ends), max(high, *ends)
+    ends_in_words = f"{amount(low)} to {amount(high)}"
     spare = 0.03 * (high - low or 1.0)
     low, high = low - spare, high + spare
     marks: list[Mark] = []
@@ -32,7 +33,7 @@ def answer_bars(rows: Sequence[Barred], possible: tuple[float, float] | None, un
         marks.append(Dots(((value, at),), "blue", 8))
     names = tuple((len(shown) - place - 0.5, cut(name, 34)) for place, (name, *_) in enumerate(shown))
     words = "; ".join(_in_words(*row) for row in shown[:5])
-    alt = f"{len(shown)} answers with bars on one axis from {amount(low)} to {amount(high)}: {words}."
+    alt = f"{len(shown)} answers with bars on one axis from {ends_in_words}: {words}."
     across = ticked(low, high, unit, 7)
     wide = 16 + int(7.2 * max(len(name) for _, name in names))
     return Scene(alt, across, Scale(0, len(shown), ticks=names), tuple(marks), 760, _ROW * len(shown) + 60, names=wide)

@@ -11,15 +11,18 @@ from dxgeom.report.wording.numbers import BANDS, guesses
 
 NamedPair: TypeAlias = tuple[str, float]
 """Two records in words, and their distance."""
+_FLAT: Final = 9.0
+"""From here on every guess may be right."""
 _STEPS: Final = 60
+
 _MOST_NAMED: Final = 6
 
 
 def guess_curve(pairs: Sequence[NamedPair], budget: float, told: float | None) -> Scene:
     """Right guesses of 1,000, at most, over the distance of two records: with the whole budget, and so far."""
-    known = [pair for pair in pairs if math.isfinite(pair[1])]
-    farthest = max((distance for _, distance in known), default=1.0)
-    reach = max(farthest * 1.12, 1.2 / budget)
+    farthest = max((distance for _, distance in pairs if math.isfinite(distance)), default=1.0)
+    reach = min(max(farthest * 1.12, 1.2 / budget), _FLAT / budget)
+    known = [pair for pair in pairs if pair[1] <= reach]
     marks: list[Mark] = [*_strip(reach, budget)]
     marks.append(Line(_curve(reach, budget), "blue", 2.2))
     marks.append(
@@ -38,7 +41,8 @@ def guess_curve(pairs: Sequence[NamedPair], budget: float, told: float | None) -
         else:
             marks.append(Label(at, cut(words, 24), "start", "ink", (9, 4)))
     ends = "; ".join(f"{words} {guesses(distance * budget)}" for words, distance in named[:1] + named[-1:])
-    alt = f"Curve of right guesses of 1,000, at most, over distance, rising from 500. {ends}."
+    beyond = f" {len(pairs) - len(known)} of the pairs lie beyond it." if len(known) < len(pairs) else ""
+    alt = f"Curve of right guesses of 1,000, at most, over distance, rising from 500. {ends}.{beyond}"
     ticks = tuple((float(place), f"{place:,}") for place in range(500, 1001, 100))
     across = ticked(0, reach, "distance between the two records", 6)
     return Scene(alt, across, Scale(480, 1030, "right guesses of 1,000, at most", ticks), tuple(marks), 440, 330)

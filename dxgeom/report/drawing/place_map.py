@@ -41,11 +41,13 @@ def place_map(
     middle = int(np.argmin(np.abs(spots - np.median(spots, axis=0)).sum(axis=1)))
     here = (float(spots[middle, 0]), float(spots[middle, 1]))
     marks: list[Mark] = []
-    for radius, words in rings:
-        if radius < 1.2 * span:
+    for place, (radius, words) in enumerate(rings):
+        if 0.04 * span < radius < 1.2 * span:
+            turn = math.radians(80 - 50 * place)
             edge = circle(here, radius, radius)
             marks.append(Line((*edge, edge[0]), "orange", 1.2, dashed=True))
-            marks.append(Label((here[0], here[1] + radius), words, "middle", "orange", (0, -7)))
+            spot = (here[0] + radius * math.cos(turn), here[1] + radius * math.sin(turn))
+            marks.append(Label(spot, words, "start", "orange", (3, -5)))
     drawn = tuple((float(x), float(y)) for x, y in spots[:MOST_DRAWN])
     marks.append(Dots(drawn, "blue", 6 if len(labels) <= 60 else 3))
     marks.append(Dots((here,), "orange", 9))

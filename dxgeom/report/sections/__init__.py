@@ -1,5 +1,4 @@
 """What the review page says, a file per section, and what a change of policy does; all of it as a document.
 
-Lives here: the facts of a policy and what was asked and answered under it, and the sections that tell them. Touches the
-policy language, plans, ledgers and metrics; reads no data.
+Lives here: sections, warnings, and the pages made of them. Touches the facts, and what they are about; reads no data.
 """

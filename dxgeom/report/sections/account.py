@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 
-from dxgeom.report.document.blocks import Block, Column, Gauge, Paragraph, Picture, Section, Table
+from dxgeom.report.document.blocks import Block, BudgetGauge, Paragraph, Picture, Section, ShownColumn, ShownTable
 from dxgeom.report.drawing.answer_bars import MOST_BARS, answer_bars
-from dxgeom.report.sections.exactness import possible_ranges
-from dxgeom.report.sections.facts import Facts, entries_of
-from dxgeom.report.sections.released import Released, ReleasedAnswer
+from dxgeom.report.facts.exactness import possible_ranges
+from dxgeom.report.facts.facts import Facts, entries_of
+from dxgeom.report.facts.released import Released, ReleasedAnswer
 from dxgeom.report.wording.numbers import amount, bar, odds
 
 _MONTHS = [
@@ -52,10 +52,10 @@ def account(facts: Facts) -> Section:
     return Section(6, "What was told, and what is left", tuple(blocks))
 
 
-def budget_gauge(told: Fraction, budget: Fraction, count: int | None) -> Gauge:
+def budget_gauge(told: Fraction, budget: Fraction, count: int | None) -> BudgetGauge:
     """How much of the budget was spent."""
     releases = "" if count is None else f", {count:,} release{'' if count == 1 else 's'}"
-    return Gauge(
+    return BudgetGauge(
         float(told / budget), f"{amount(told)} told{releases}", f"{amount(budget - told)} left of {amount(budget)}"
     )
 
@@ -91,19 +91,21 @@ def _words(facts: Facts, told: Fraction) -> Iterator[str]:
 
 def answers_of(one: Released, facts: Facts) -> Iterator[Block]:
     """A release: when and at what price, its answers with bars on common axes, and as figures."""
-    times = f"{amount(one.level * 100)} times in 100"
-    joint = max(0.0, 100 - len(one.answers) * (100 - one.level * 100))
-    together = f"; all {len(one.answers)} together at least {amount(joint)} in 100" if len(one.answers) > 1 else ""
     made_up = "A rehearsal with made-up records. " if one.rehearsal else ""
-    yield Paragraph(
-        f"{made_up}{date_of(one.time)}, spend {amount(one.spend)}: {len(one.answers):,} "
-        f"answer{'' if len(one.answers) == 1 else 's'}. Bars made this way hold the true value {times}, each on its "
-        f"own{together}."
-    )
+    answers = f"{len(one.answers):,} answer{'' if len(one.answers) == 1 else 's'}"
+    yield Paragraph(f"{made_up}{date_of(one.time)}, spend {amount(one.spend)}: {answers}. {joint_words(one)}")
     table = answer_table(one)
     pictures = list(_pictures(one.answers, facts))
     yield from pictures
     yield table
+
+
+def joint_words(one: Released) -> str:
+    """How often bars hold the truth, each on its own and all together."""
+    times = f"{amount(round(one.level * 100, 9))} times in 100"
+    joint = max(0.0, round(100 - len(one.answers) * (100 - one.level * 100), 9))
+    together = f"; all {len(one.answers)} together at least {amount(joint)} in 100" if len(one.answers) > 1 else ""
+    return f"Bars made this way hold the true value {times}, each on its own{together}."
 
 
 def _pictures(answers: Sequence[ReleasedAnswer], facts: Facts) -> Iterator[Picture]:
@@ -130,16 +132,16 @@ def _possible(facts: Facts, group: Sequence[ReleasedAnswer]) -> tuple[float, flo
     return (low, high) if widest > 0.02 * (high - low) else None
 
 
-def answer_table(one: Released) -> Table:
+def answer_table(one: Released) -> ShownTable:
     """The answers as figures; ends outward."""
     columns = (
-        Column("Question"),
-        Column("Answer", figures=True),
-        Column("From", figures=True),
-        Column("To", figures=True),
+        ShownColumn("Question"),
+        ShownColumn("Answer", figures=True),
+        ShownColumn("From", figures=True),
+        ShownColumn("To", figures=True),
     )
     rows = tuple((each.name, *bar(each.value, each.low, each.high)) for each in one.answers[: MOST_BARS * 5])
-    return Table("Answers", columns, rows)
+    return ShownTable("Answers", columns, rows)
 
 
 def date_of(time: str) -> str:

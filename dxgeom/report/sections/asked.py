@@ -11,11 +11,21 @@ from typing import Final
 import numpy as np
 
 from dxgeom.planner.plan import Plan
-from dxgeom.report.document.blocks import Badge, Beside, Block, Column, Paragraph, Picture, Section, Table, Words
+from dxgeom.report.document.blocks import (
+    Badge,
+    Beside,
+    Block,
+    Paragraph,
+    Picture,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Words,
+)
 from dxgeom.report.drawing.noise_shape import noise_shape
 from dxgeom.report.drawing.scene import Scene
-from dxgeom.report.sections.exactness import Expected, covers, expected
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.exactness import Expected, covers, expected
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.shadow import shadow_of_body
 from dxgeom.report.wording.numbers import amount, digits, odds, plus_minus
 
@@ -37,14 +47,14 @@ def asked(facts: Facts) -> Section:
     return Section(5, title, tuple(blocks))
 
 
-def question_table(facts: Facts, rows: tuple[Expected, ...]) -> Table:
+def question_table(facts: Facts, rows: tuple[Expected, ...]) -> ShownTable:
     """Each question with ±, and the two yardsticks beside it."""
     near, far = (odds(pair.distance * facts.budget) for pair in (facts.extremes.closest, facts.extremes.farthest))
     columns = (
-        Column("Question"),
-        Column("This plan", figures=True),
-        Column(f"If every pair were as hidden as the closest ({near})", figures=True),
-        Column(f"If every pair were as little hidden as the farthest ({far})", figures=True),
+        ShownColumn("Question"),
+        ShownColumn("This plan", figures=True),
+        ShownColumn(f"If every pair were as hidden as the closest ({near})", figures=True),
+        ShownColumn(f"If every pair were as little hidden as the farthest ({far})", figures=True),
     )
     cells = tuple(
         (
@@ -55,7 +65,7 @@ def question_table(facts: Facts, rows: tuple[Expected, ...]) -> Table:
         )
         for row in rows[:MOST_ROWS]
     )
-    return Table("Questions and their errors", columns, cells)
+    return ShownTable("Questions and their errors", columns, cells)
 
 
 def _width(half_width: float | None, row: Expected) -> Words:

@@ -10,10 +10,10 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.policy.policy import Policy
-from dxgeom.report.document.blocks import Badge, Block, Code, Column, Notice, Paragraph, Section, Table, Words
+from dxgeom.report.document.blocks import Badge, Block, Code, Notice, Paragraph, Section, ShownColumn, ShownTable, Words
 from dxgeom.report.document.document import Document
-from dxgeom.report.sections.comparisons import Comparison
-from dxgeom.report.sections.facts import Facts, facts_of
+from dxgeom.report.facts.comparisons import PairDistances
+from dxgeom.report.facts.facts import Facts, facts_of
 from dxgeom.report.wording.numbers import amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
@@ -69,7 +69,7 @@ def _pairs(before: Facts, after: Facts) -> Iterator[PairChange]:
             yield from _of_attribute(one, newer[one.name], before.budget, after.budget)
 
 
-def _of_attribute(one: Comparison, other: Comparison, before: float, after: float) -> Iterator[PairChange]:
+def _of_attribute(one: PairDistances, other: PairDistances, before: float, after: float) -> Iterator[PairChange]:
     """Every changed pair of values that both have."""
     place = {label: code for code, label in enumerate(other.labels)}
     codes = [(code, place[label]) for code, label in enumerate(one.labels) if label in place]
@@ -132,17 +132,17 @@ def _told(changes: list[PairChange], nothing: str) -> tuple[Block, ...]:
     if not changes:
         return (Paragraph(nothing),)
     columns = (
-        Column("Two records that differ only in"),
-        Column("For example"),
-        Column("Odds before", figures=True),
-        Column("Odds now", figures=True),
-        Column("Right guesses of 1,000, before and now", figures=True),
-        Column("Now in words"),
+        ShownColumn("Two records that differ only in"),
+        ShownColumn("For example"),
+        ShownColumn("Odds before", figures=True),
+        ShownColumn("Odds now", figures=True),
+        ShownColumn("Right guesses of 1,000, before and now", figures=True),
+        ShownColumn("Now in words"),
     )
     rows = tuple(_row(change) for change in changes[:_MOST_ROWS])
     more = len(changes) - _MOST_ROWS
     rest = (Paragraph(f"And {more:,} more pairs, each changed by no more than these.", "note"),) if more > 0 else ()
-    return (Table("Changed pairs", columns, rows), *rest)
+    return (ShownTable("Changed pairs", columns, rows), *rest)
 
 
 def _row(change: PairChange) -> tuple[Words, ...]:

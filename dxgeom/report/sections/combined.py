@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.report.document.blocks import Paragraph, Section, Strong, Words
-from dxgeom.report.sections.facts import Facts
-from dxgeom.report.wording.numbers import guesses, odds
+from dxgeom.report.facts.facts import Facts
+from dxgeom.report.wording.numbers import at_most, guesses, odds
 
 
 def together(facts: Facts) -> Section:
@@ -36,10 +36,10 @@ def _farthest(facts: Facts) -> Words:
     far = facts.extremes.farthest
     told = far.distance * facts.budget
     if not facts.extremes.exact:
-        return ("Records that differ in everything: odds at most ", Strong(odds(told)), ".")
+        return ("Records that differ in everything: odds ", Strong(at_most(told)), ".")
     return (
-        f"Records that differ in everything add their distances up. The farthest are {far.words}: odds at most ",
-        Strong(odds(told)),
+        f"Two records may differ in everything at once. The farthest are {far.words}: odds ",
+        Strong(at_most(told)),
         f", {guesses(told):,} right guesses of 1,000.",
     )
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dxgeom.report.document.blocks import Block, Code, Column, Definitions, Paragraph, Section, Signature, Table, Words
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.document.blocks import (
+    Block,
+    Code,
+    Definitions,
+    Paragraph,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Signature,
+    Words,
+)
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.wording.glossary import GLOSSARY
 
 
 def evidence(facts: Facts) -> Section:
     """Section 7."""
-    columns = (Column("What"), Column("Established by"), Column("Digest (SHA-256)"))
+    columns = (ShownColumn("What"), ShownColumn("Established by"), ShownColumn("Digest (SHA-256)"))
     blocks: tuple[Block, ...] = (
-        Table("Certificates", columns, tuple(_rows(facts))),
+        ShownTable("Certificates", columns, tuple(_rows(facts))),
         Paragraph(
             (
                 "This page is of your file if its digest is the same: ",

@@ -10,8 +10,8 @@ from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.threshold import Threshold
 from dxgeom.report.document.blocks import Picture
 from dxgeom.report.drawing.place_map import flat, place_map
-from dxgeom.report.sections.comparisons import Comparison
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.comparisons import PairDistances
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.wording.numbers import BANDS, amount, odds
 from dxgeom.universe.places import PointsAttribute
 
@@ -22,7 +22,7 @@ _CAPTION: Final = (
 )
 
 
-def map_of(facts: Facts, one: Comparison) -> Picture | None:
+def map_of(facts: Facts, one: PairDistances) -> Picture | None:
     """The map, where the attribute is of places and their distance counts."""
     attribute = next((each for each in facts.policy.universe.attributes if each.name == one.name), None)
     present = None if attribute is None else attribute.present

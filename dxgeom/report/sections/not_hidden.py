@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from dxgeom.policy.lower.connectivity import Unprotected
-from dxgeom.report.document.blocks import Column, Section, Table
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.document.blocks import Section, ShownColumn, ShownTable
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.people import hides_presence
 
 Row: TypeAlias = tuple[str, str, str]
@@ -15,8 +15,12 @@ Row: TypeAlias = tuple[str, str, str]
 
 def not_hidden(facts: Facts) -> Section:
     """The section."""
-    columns = (Column("Not hidden"), Column("What that means"), Column("Who decided, and how to change it"))
-    return Section(2, "What is not hidden", (Table("What is not hidden", columns, tuple(_rows(facts))),))
+    columns = (
+        ShownColumn("Not hidden"),
+        ShownColumn("What that means"),
+        ShownColumn("Who decided, and how to change it"),
+    )
+    return Section(2, "What is not hidden", (ShownTable("What is not hidden", columns, tuple(_rows(facts))),))
 
 
 def exact_questions(facts: Facts) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dxgeom.report.document.blocks import Block, Code, Notice, Paragraph, Section, Strong, Words
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.people import hides_presence, names_people
-from dxgeom.report.wording.numbers import amount, guesses, odds
+from dxgeom.report.wording.numbers import amount, at_most, guesses, odds
 
 _NUMBERS = ("Nothing needs", "One thing needs", "Two things need", "Three things need", "Four things need")
 
@@ -27,7 +27,7 @@ def summary(facts: Facts) -> tuple[str | Strong, ...]:
         "All answers within the budget together tell the closest two kinds of record apart with odds of at most ",
         Strong(odds(near)),
         f" ({guesses(near):,} right of 1,000 guesses; a coin gets 500), and the farthest two with ",
-        Strong(("" if far == float("inf") else "at most ") + odds(far)),
+        Strong(at_most(far)),
         f" ({guesses(far):,} right).",
     )
 

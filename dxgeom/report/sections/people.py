@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dxgeom.report.document.blocks import Paragraph, Section
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.wording.numbers import guesses, odds
 
 

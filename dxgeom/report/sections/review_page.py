@@ -11,15 +11,15 @@ from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
 from dxgeom.report.document.document import Document
+from dxgeom.report.facts.facts import Facts, entries_of, facts_of
+from dxgeom.report.facts.released import Released, release_of
 from dxgeom.report.sections.account import account
 from dxgeom.report.sections.asked import asked
 from dxgeom.report.sections.combined import together
 from dxgeom.report.sections.evidence import evidence, words_and_signature
-from dxgeom.report.sections.facts import Facts, entries_of, facts_of
 from dxgeom.report.sections.not_hidden import not_hidden
 from dxgeom.report.sections.opening import head, in_short
 from dxgeom.report.sections.people import who
-from dxgeom.report.sections.released import Released, release_of
 from dxgeom.report.sections.rules import hidden
 from dxgeom.report.sections.warnings import warnings
 
@@ -49,8 +49,7 @@ def review_page(
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
     facts = facts_of(policy, plan, amount, plan_digest, history)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
-    seals = {one.seal for one in kept if one.seal is not None}
-    further = tuple(one for one in releases if one.seal is None or one.seal not in seals)
+    further = tuple(one for one in releases if one not in kept)
     facts = Facts(
         facts.policy,
         facts.review,

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.report.document.blocks import Badge, Beside, Block, Column, Paragraph, Picture, Section, Table, Words
+from dxgeom.report.document.blocks import (
+    Badge,
+    Beside,
+    Block,
+    Paragraph,
+    Picture,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Words,
+)
 from dxgeom.report.drawing.guess_curve import guess_curve
 from dxgeom.report.drawing.heat_map import MOST_VALUES, heat_map
-from dxgeom.report.sections.comparisons import Chosen, Comparison, Pair
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.comparisons import Chosen, Pair, PairDistances
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.maps import map_of
 from dxgeom.report.sections.rule_sentences import rule_sentence, rule_title
 from dxgeom.report.wording.numbers import BANDS, amount, band_of, guesses, odds
@@ -30,6 +42,12 @@ _STEPS: Final = ((1, "One step"), (2, "Two steps"), (4, "Four steps"))
 
 def hidden(facts: Facts) -> Section:
     """The section."""
+    section = promises(facts)
+    return replace(section, blocks=(*section.blocks, *_pictures(facts)))
+
+
+def promises(facts: Facts) -> Section:
+    """The section without its pictures."""
     blocks: list[Block] = [Paragraph(_LEAD)]
     for number, rule in enumerate(facts.policy.rules, 1):
         blocks.append(Paragraph(rule_title(number, rule), "title"))
@@ -37,19 +55,19 @@ def hidden(facts: Facts) -> Section:
         rows = rows_of(facts, rule)
         if rows:
             blocks.append(pair_table(facts, f"Pairs under rule {number}", rows))
-    blocks += _pictures(facts)
+
     return Section(1, "What is hidden, and how strongly", tuple(blocks))
 
 
-def pair_table(facts: Facts, label: str, rows: list[Row]) -> Table:
+def pair_table(facts: Facts, label: str, rows: list[Row]) -> ShownTable:
     """Pairs with their odds so far and within the whole budget, guesses, and how well that hides."""
     other = _other_spend(facts)
-    columns = [Column("Two records"), Column("For example")]
-    columns += [] if other is None else [Column(other[0], figures=True)]
+    columns = [ShownColumn("Two records"), ShownColumn("For example")]
+    columns += [] if other is None else [ShownColumn(other[0], figures=True)]
     columns += [
-        Column("Odds, whole budget", figures=True),
-        Column("Right guesses of 1,000", figures=True),
-        Column("In words"),
+        ShownColumn("Odds, whole budget", figures=True),
+        ShownColumn("Right guesses of 1,000", figures=True),
+        ShownColumn("In words"),
     ]
     cells = []
     for what, pair in rows:
@@ -57,7 +75,7 @@ def pair_table(facts: Facts, label: str, rows: list[Row]) -> Table:
         before: tuple[Words, ...] = () if other is None else (odds(pair.distance * other[1]),)
         band = band_of(whole)
         cells.append((what, pair.words, *before, odds(whole), f"{guesses(whole):,}", (Badge(band.words, band.look),)))
-    return Table(label, tuple(columns), tuple(cells))
+    return ShownTable(label, tuple(columns), tuple(cells))
 
 
 def _other_spend(facts: Facts) -> tuple[str, float] | None:
@@ -85,13 +103,29 @@ def rows_of(facts: Facts, rule: ResolvedRule) -> list[Row]:
     rows = []
     for name, bound in every:
         stated = np.isfinite(bound.matrix(known[name].size))
-        steps = bound.in_order and rule.syntax.per is not None
-        found = _steps(known[name]) if steps else _ends(known[name], stated & known[name].every)
+        found = _pairs_of(known[name], bound, rule, stated & known[name].every)
         rows += [(f"{name}: {what.lower()}" if len(rule.bounds) > 1 else what, pair) for what, pair in found]
     return rows
 
 
-def _steps(one: Comparison) -> Iterator[Row]:
+def _pairs_of(one: PairDistances, bound: Bound, rule: ResolvedRule, chosen: Chosen) -> Iterator[Row]:
+    """Pairs that show what a bound does: along a line step by step, elsewhere from the closest to the farthest."""
+    if rule.syntax.per is None:
+        yield from _ends(one, chosen)
+    elif bound.in_order:
+        yield from _steps(one)
+    else:
+        closest, farthest = one.closest(chosen), one.farthest(chosen)
+        if closest is not None and farthest is not None:
+            yield "Closest two", closest
+            for count, _ in _STEPS:
+                near = one.nearest(chosen, count * float(rule.syntax.epsilon or 0))
+                if near is not None and closest.distance < near.distance < farthest.distance:
+                    yield f"About {replace(rule.syntax.per, amount=count * rule.syntax.per.amount)} apart", near
+            yield "Farthest two", farthest
+
+
+def _steps(one: PairDistances) -> Iterator[Row]:
     """Values that are one, two and four steps from each other; of these the pair that is farthest apart."""
     last = one.size - 1
     for count, words in _STEPS:
@@ -103,7 +137,7 @@ def _steps(one: Comparison) -> Iterator[Row]:
         yield "First and last", one.pair(0, last)
 
 
-def _ends(one: Comparison, chosen: Chosen) -> Iterator[Row]:
+def _ends(one: PairDistances, chosen: Chosen) -> Iterator[Row]:
     closest, middle, farthest = one.closest(chosen), one.middle(chosen), one.farthest(chosen)
     if closest is None or farthest is None:
         return
@@ -169,7 +203,7 @@ def example_pairs(facts: Facts) -> list[Pair]:
 def _pictures(facts: Facts) -> Iterator[Block]:
     """How the bands are coloured, the curve, a heat map of each small attribute, and a map of places."""
     legend = tuple((f"odds up to {amount(band.most)} to 1", (Badge(band.words, band.look),)) for band in BANDS[:-1])
-    bands = Table("The words for odds", (Column("Odds"), Column("In words")), (*legend, _LAST))
+    bands = ShownTable("The words for odds", (ShownColumn("Odds"), ShownColumn("In words")), (*legend, _LAST))
     pairs = [(pair.words, pair.distance) for pair in example_pairs(facts)]
     told = None if facts.told is None else float(facts.told)
     curve = Picture(

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from dxgeom.report.document.blocks import Notice
+from dxgeom.report.facts.comparisons import Pair
+from dxgeom.report.facts.exactness import Expected, expected
+from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.combined import idle
-from dxgeom.report.sections.comparisons import Pair
-from dxgeom.report.sections.exactness import Expected, expected
-from dxgeom.report.sections.facts import Facts
 from dxgeom.report.sections.not_hidden import exact_questions
 from dxgeom.report.sections.people import hides_presence, names_people
 from dxgeom.report.sections.rules import rows_of

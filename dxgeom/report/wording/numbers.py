@@ -50,6 +50,16 @@ def _odds(distance: float) -> float:
     return math.exp(min(distance, 100.0) * _UP) * (1 + 1e-12)
 
 
+def at_most(distance: float) -> str:
+    """The same as a limit, to stand after "with" or ":".
+
+    >>> at_most(0.1), at_most(30), at_most(math.inf)
+    ('at most 1.11 to 1', 'more than 1,000,000 to 1', 'no limit')
+    """
+    said = odds(distance)
+    return said if said == NO_LIMIT or said.startswith("more") else f"at most {said}"
+
+
 def odds_figure(distance: float) -> str:
     """The same for a cell of a picture: the number alone.
 

@@ -32,7 +32,7 @@ class ReleasedAnswer:
 class Released:
     """One release: when, at what spend, under which policy, and its answers; ``level``: the bars' own.
 
-    ``seal``: what a ledger knows it by; ``remaining``: of the budget, as it said then.
+    ``remaining``: of the budget, as it said then.
     """
 
     time: str
@@ -42,7 +42,6 @@ class Released:
     records: int | None
     level: float
     answers: tuple[ReleasedAnswer, ...]
-    seal: str | None
     rehearsal: bool
 
 
@@ -71,7 +70,6 @@ def release_of(content: bytes, where: str) -> Released:
 
 
 def _released(document: Mapping[str, Any]) -> Released:
-    ledger = document.get("ledger") or {}
     remaining = document.get("remaining")
     return Released(
         time=str(document.get("time") or ""),
@@ -81,7 +79,6 @@ def _released(document: Mapping[str, Any]) -> Released:
         records=None if document.get("records") is None else int(document["records"]),
         level=float(document["level"]),
         answers=tuple(map(_answer, document["answers"])),
-        seal=None if ledger.get("seal") is None else str(ledger["seal"]),
         rehearsal=bool(document.get("rehearsal")),
     )
 

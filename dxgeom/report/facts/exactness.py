@@ -14,7 +14,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.plan import Plan
-from dxgeom.report.sections.facts import Facts
+from dxgeom.report.facts.facts import Facts
 
 LEVEL: Final = 0.95
 """Nineteen times in twenty."""

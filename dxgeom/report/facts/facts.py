@@ -10,8 +10,8 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.review import Review
 from dxgeom.policy.policy import Policy
-from dxgeom.report.sections.comparisons import Comparison, Extremes, comparisons, extremes
-from dxgeom.report.sections.released import Released
+from dxgeom.report.facts.comparisons import Extremes, PairDistances, comparisons, extremes
+from dxgeom.report.facts.released import Released
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -28,7 +28,7 @@ class Facts:
 
     policy: Policy
     review: Review
-    compared: tuple[Comparison, ...]
+    compared: tuple[PairDistances, ...]
     extremes: Extremes
     plan: Plan | None = field(default=None, repr=False)
     spend: Fraction | None = None

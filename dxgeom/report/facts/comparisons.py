@@ -43,7 +43,7 @@ class Pair:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class PairDistances:
     """All pairs of records that differ in one attribute only, or of all listed records: ``distances`` (n, n)."""
 
     name: str
@@ -81,6 +81,13 @@ class Comparison:
         at = order[order.size // 2]
         return self.pair(int(first[at]), int(second[at]))
 
+    def nearest(self, chosen: Chosen, target: float) -> Pair | None:
+        """Of the chosen pairs the one whose distance is nearest to that, if it is within a tenth of it."""
+        with np.errstate(invalid="ignore"):
+            off = np.where(chosen, np.abs(self.distances - target), np.inf)
+        first, second = (int(one) for one in np.unravel_index(int(np.argmin(off)), off.shape))
+        return self.pair(min(first, second), max(first, second)) if off[first, second] <= 0.1 * target else None
+
     def _at(self, distances: NDArray[np.float64], *, smallest: bool) -> Pair | None:
         place = int(np.argmin(distances) if smallest else np.argmax(distances))
         first, second = (int(one) for one in np.unravel_index(place, distances.shape))
@@ -88,7 +95,7 @@ class Comparison:
         return None if nothing else self.pair(min(first, second), max(first, second))
 
 
-def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> tuple[Comparison, ...]:
+def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> tuple[PairDistances, ...]:
     """A comparison for each attribute that is small enough, or one of all listed records."""
     small = {one.name for one in examined if one.examined and one.values > 1}
     universe, metric = policy.universe, policy.metric
@@ -97,13 +104,13 @@ def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> t
             return ()
         records = np.arange(universe.record_types)
         labels = tuple(", ".join(map(spoken, universe.record(record).values())) for record in records.tolist())
-        return (Comparison(LISTED, labels, _distances(metric.distance(records[:, None], records[None, :]))),)
+        return (PairDistances(LISTED, labels, _distances(metric.distance(records[:, None], records[None, :]))),)
     found, step = [], 1
     for attribute in reversed(universe.attributes):
         if attribute.name in small:
             records = np.arange(attribute.size) * step
             distances = metric.distance(records[:, None], records[None, :])
-            found.append(Comparison(attribute.name, tuple(map(spoken, attribute.labels)), _distances(distances)))
+            found.append(PairDistances(attribute.name, tuple(map(spoken, attribute.labels)), _distances(distances)))
         step *= attribute.size
     return tuple(reversed(found))
 
@@ -123,13 +130,15 @@ class Extremes:
     exact: bool
 
 
-def extremes(policy: Policy, compared: tuple[Comparison, ...], examined: tuple[AttributeExamination, ...]) -> Extremes:
+def extremes(
+    policy: Policy, compared: tuple[PairDistances, ...], examined: tuple[AttributeExamination, ...]
+) -> Extremes:
     """Of all records of the policy's universe."""
     far, exact = _farthest(policy, compared, examined)
     return Extremes(_closest(policy, compared), far, exact)
 
 
-def _closest(policy: Policy, compared: tuple[Comparison, ...]) -> Pair:
+def _closest(policy: Policy, compared: tuple[PairDistances, ...]) -> Pair:
     least = smallest_distance(policy.metric)
     presence = [rule.presence for rule in policy.rules if rule.presence is not None]
     if presence and float(min(presence)) <= least * (1 + _SAME):
@@ -142,7 +151,7 @@ def _closest(policy: Policy, compared: tuple[Comparison, ...]) -> Pair:
 
 
 def _farthest(
-    policy: Policy, compared: tuple[Comparison, ...], examined: tuple[AttributeExamination, ...]
+    policy: Policy, compared: tuple[PairDistances, ...], examined: tuple[AttributeExamination, ...]
 ) -> tuple[Pair, bool]:
     if policy.universe.listed is not None:
         whole = compared[0].farthest(compared[0].every) if compared else None
