@@ -70,7 +70,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
-	$(LOCK) --extra plots --extra postgres --extra spark --group dev -c requirements.lock -o tests/services/services.lock pyproject.toml
+	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --group docs -o requirements-docs.lock
 
 PIP := --quiet --disable-pip-version-check

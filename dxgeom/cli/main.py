@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "verify": "dxgeom.cli.distances.verify",
     "plan": "dxgeom.cli.plan",
     "release": "dxgeom.cli.release",
+    "report": "dxgeom.cli.report",
     "schema": "dxgeom.cli.schema",
     "audit": "dxgeom.cli.audit",
     "ledger": "dxgeom.cli.ledger",

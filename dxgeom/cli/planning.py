@@ -87,12 +87,14 @@ def plan_to_release(
 
 @contextmanager
 def _told() -> Iterator[Callable[[str], None] | None]:
-    """A line on standard error about what is being built, if somebody is looking."""
+    """A line on standard error about what is being built, or a line now and then where nobody is looking."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        from dxgeom.report.showing.progress import ProgressLine
+
+        yield ProgressLine("planning")
         return
     with console.status("planning") as line:
         yield lambda what: line.update(f"planning: {what}")

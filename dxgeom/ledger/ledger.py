@@ -13,6 +13,7 @@ from types import NoneType, TracebackType
 from typing import final
 
 from dxgeom.arguments import require
+from dxgeom.displayed import Displayed
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
 from dxgeom.ledger.book import Book
@@ -43,7 +44,7 @@ class Found:
 
 
 @final
-class Ledger:
+class Ledger(Displayed):
     """An append-only account of spends and answers, exact to the last fraction; made by :meth:`open`.
 
     A release goes: :meth:`find` the key before any data are read; :meth:`charge`, with room for the answer; draw;

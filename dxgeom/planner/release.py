@@ -12,6 +12,7 @@ from typing import Any, Generic, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
@@ -29,8 +30,8 @@ FORMAT = "dxgeom release 1"
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Release(Generic[Answer]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Pictured, Generic[Answer]):
     """A private answer and what it cost.
 
     ``records`` and ``dropped`` are not noisy: the number of records is public when neighbours replace one record by

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
+from dxgeom.displayed import Pictured
 from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
@@ -54,8 +55,8 @@ Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Policy:
+@dataclass(frozen=True, eq=False, repr=False)
+class Policy(Pictured):
     """What records exist, which differences between them stay hidden, and how strongly.
 
     Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's

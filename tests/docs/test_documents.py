@@ -21,6 +21,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for doc
 PAGES = [
     *("bodies", "checking", "ledger", "mechanisms", "noise", "plans", "policies", "quantiles", "queries", "secrets"),
     "selection",
+    "review",
 ]
 CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
@@ -173,6 +174,16 @@ def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy,
     for line in blocks(GUIDE / "plans.md", "sh")[0].splitlines():
         result = CliRunner().invoke(app, line.split()[1:])
         assert result.exit_code == 0, result.output
+
+
+def test_the_document_on_the_review_page_writes_one(in_a_copy, capsys):
+    (code,), (shown,) = (blocks(GUIDE / "review.md", kind) for kind in ("python", "text"))
+    exec(compile(code, "review.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+    Path("report.html").unlink()
+    (line,) = blocks(GUIDE / "review.md", "sh")[0].splitlines()
+    assert CliRunner().invoke(app, line.split()[1:]).exit_code == 0
+    assert Path("report.html").is_file()
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require
+from dxgeom.displayed import Displayed
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
@@ -66,8 +67,8 @@ FAMILIES: Final[tuple[type[Metric], ...]] = (
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class VerifiedMetric:
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifiedMetric(Displayed):
     """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
 
     ``fingerprint``: names the meaning it came from (a policy, a matrix) and, where they are known, the records that the

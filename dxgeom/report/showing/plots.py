@@ -1,0 +1,23 @@
+"""Pictures of policies, plans and releases on matplotlib's axes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.optional_library import optional_library
+
+_HOMES: Final = {"Policy": "policies", "Plan": "plans", "Release": "releases"}
+
+
+def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
+    """The thing's picture; see ``Pictured.plot``. Raises: UnsupportedCombination, MissingExtra."""
+    optional_library("matplotlib", "plots", "pictures are drawn")
+    name = type(thing).__name__
+    scene_of = getattr(import_module(f"dxgeom.report.showing.{_HOMES[name]}"), f"{name.lower()}_scene")
+    scene = scene_of(thing, about)
+    if scene is None:
+        what = f" about {', '.join(about)}" if about else ""
+        raise UnsupportedCombination(f"there is nothing to draw of this {name.lower()}{what}")
+    return import_module("dxgeom.report.drawing.axes").drawn(scene, axes)

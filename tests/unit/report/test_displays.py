@@ -1,0 +1,84 @@
+"""How things look in a terminal, in a notebook and as a picture; and lines of progress."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from reference.project import POLICIES
+
+import dxgeom as dx
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.report.showing.displays import document_for
+
+FOLDER = POLICIES / "hospital-stays"
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory):
+    """One of each kind that is shown, by the name of its class."""
+    policy = dx.load_policy(FOLDER / "policy.yaml")
+    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / "queries.yaml", policy))
+    file = tmp_path_factory.mktemp("displays") / "stays.db"
+    release = plan.release(FOLDER / "stays.csv", ledger=file, spend="1/4", insecure_test_seed=5)
+    named = {"policy_fingerprint": policy.fingerprint, "policy_name": policy.name, "data_set": policy.data_set}
+    ledger = dx.Ledger.open(file, budget=policy.budget, **named)
+    metric = policy.compile()
+    found = [policy, metric, metric.certificate, plan, plan.candidates[0], release, ledger]
+    yield {type(one).__name__: one for one in found}
+    ledger.close()
+
+
+NAMES = ["Policy", "VerifiedMetric", "MetricCertificate", "Plan", "CandidateResult", "Release", "Ledger"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_a_short_line_and_tables(things, name):
+    line = repr(things[name])
+    assert line.startswith(f"<{name} ")
+    assert len(line) < 120
+    shown = things[name]._repr_html_()
+    assert shown.startswith('<div class="dxgeom part">')
+    assert "<table>" in shown
+    assert ' id="' not in shown
+    assert "href" not in shown
+    assert document_for(things[name]).lines()
+
+
+def test_the_line_of_a_release_tells_no_answer(things):
+    assert repr(things["Release"]) == "<Release of 'hospital-stays': 3 answers, spent 0.25, 0.75 left>"
+
+
+def test_pictures_are_drawn_on_axes(things):
+    plan, policy, release = things["Plan"], things["Policy"], things["Release"]
+    dots = plan.plot()
+    assert [label.get_text() for label in dots.get_yticklabels()] == list(plan.queries.names)
+    assert plan.plot(*plan.queries.names[:2]).get_xlim()[0] < 0
+    assert "distance" in policy.plot().get_xlabel()
+    assert len(policy.plot("diagnosis").patches) == 14 * 13 / 2
+    again = release.plot(axes=dots)
+    assert again is dots
+
+
+def test_what_cannot_be_drawn_is_refused(things):
+    with pytest.raises(UnsupportedCombination, match="two different queries"):
+        things["Plan"].plot("nobody", "asked")
+    with pytest.raises(UnsupportedCombination, match="nothing to draw of this policy about wards"):
+        things["Policy"].plot("wards")
+    with pytest.raises(UnsupportedCombination, match="no answer to 'nobody'"):
+        things["Release"].plot("nobody")
+
+
+def test_a_map_is_drawn_of_places():
+    policy = dx.load_policy(POLICIES / "bike-sharing" / "policy.yaml")
+    assert policy.plot("dock").get_aspect() == 1
+
+
+def test_progress_is_a_line_now_and_then():
+    now = iter([0, 1, 7, 9])
+    written = io.StringIO()
+    tell = dx.report.ProgressLine("planning", written, lambda: next(now))
+    for words in ("laplace", "hull"):
+        tell(words)
+    tell(3, 10)
+    assert written.getvalue() == "planning: hull (7 s)\n"
