@@ -76,8 +76,7 @@ class Ledger(Displayed):
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
-        data the policy is about; a ledger of a named data set takes several policies. ``policy``: the policy as
-        canonical text, kept for those who ask later what was told.
+        data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
@@ -145,7 +144,7 @@ class Ledger(Displayed):
         wanted = asked(spend, purpose, plan_fingerprint, key, owner, reserve)
         self._refuse_if_closed()
         if self._new:
-            # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
+            # A new ledger has the whole budget: what this refuses, a file would refuse, too.
             book, records = new_book(self._account)
             charge_row(book, self._account, wanted, datetime.now(UTC))
             self._begin(records)

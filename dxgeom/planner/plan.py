@@ -21,9 +21,9 @@ from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
-from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
+from dxgeom.planner.reason import reason_of
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 from dxgeom.universe.queries import LinearQueries
@@ -217,25 +217,7 @@ class Plan(Pictured):
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
-        # A coarsened hull that may have every facet is the hull again.
-        same = ("hull", "coarse-hull") if self.mechanism.name == "hull" else (self.mechanism.name,)
-        others = [one for one in self.candidates if one.loss is not None and one.name not in same]
-        if self.predicted_mse == 0:
-            return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
-        if not self.candidates:
-            return f"{self.mechanism.name}: as its file says; no other was tried here"
-        if not others:
-            return f"{self.mechanism.name}: the only candidate"
-        next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
-        ratio = (next_best.loss or 0.0) / self.loss
-        if abs(ratio - 1) < 1e-6:
-            return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
-        if 1 < ratio < 1.005:
-            return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
-        if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
-            return f"{self.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
-        compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
-        return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
+        return reason_of(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
