@@ -186,7 +186,9 @@ def test_what_would_be_no_statement_about_people_is_refused():
     metric = policy_of(ONCE).compile()
     with pytest.raises(UnsupportedCombination, match="form='transport'"):
         dx.quantiles.quantile_mechanism(metric, "hour", "1/2", form="laplace")
-    table = dx.optimal_table(metric, [Fraction(1, metric.size)] * metric.size, np.zeros((metric.size, metric.size)).tolist())
+    table = dx.optimal_table(
+        metric, [Fraction(1, metric.size)] * metric.size, np.zeros((metric.size, metric.size)).tolist()
+    )
     with pytest.raises(UnsupportedCombination, match="people here may have many"):
         dx.release(table, 0, ledger=":memory:")
 

@@ -7,8 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.families import members
+from reference.mechanisms import CASES
 from reference.people import POLICY, earth_mover, fractions_of
 
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
@@ -111,3 +114,10 @@ def test_a_small_database_stands_for_people():
     mechanism = small_database(METRIC, CANDIDATES, 0.7)
     drawn = mechanism.draw(SPREAD[5] + SPREAD[20] + SPREAD[33], Fraction(1), InsecureSeededRandomness(1))
     assert drawn.records == 3
+
+
+def test_no_family_draws_past_the_place_where_the_spend_is_divided():
+    assert CASES  # every family is imported
+    families = members(HistogramMechanism)
+    assert len(families) >= 7
+    assert [kind.__name__ for kind in families if {"draw", "draws", "shares"} & set(vars(kind))] == []
