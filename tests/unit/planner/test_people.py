@@ -268,3 +268,25 @@ def test_told_is_about_people_and_what_takes_rows_for_people_is_without_bound(tm
     told = dx.disclosure.told(dx.ledger.read_ledger(ledger), once, [rows, none])
     assert told.of_any == told.attributes[0].told == float("inf")
     assert "without bound" in json.dumps(told.as_dict()["people"])
+
+
+def test_people_with_rows_in_several_blocks_are_answered_in_parallel():
+    policy = dx.parse_policy(
+        "policy: halves\nuniverse: {attributes: {half: [l, r], room: [a, b]}}\npeople: {column: who, count: once}\n"
+        "rules: [{change: room, epsilon: 1}]\nunconnected: allow\nbudget: 30\n"
+    )
+    metric, halves = policy.compile(), np.array([0, 0, 1, 1])
+    table = pd.DataFrame({"who": ["p", "p", "p", "q"], "half": ["l", "l", "r", "r"], "room": ["a", "b", "a", "a"]})
+
+    def counted(inner: dx.VerifiedMetric, members: np.ndarray) -> Any:
+        return dx.plan(inner, dx.LinearQueries.from_matrix(["a"], np.array([[1, 0]]))).mechanism
+
+    answer = dx.release(dx.in_parallel(metric, halves, counted), table, ledger=":memory:", spend=20).answer
+    assert [float(one) for (one,) in answer] == pytest.approx([1 / 3, 4 / 3], abs=0.7)
+    learnt = dx.in_parallel(
+        metric, halves, lambda inner, _: dx.mwem(inner, dx.LinearQueries.from_matrix(["a"], np.array([[1, 0]])))
+    )
+    with pytest.raises(UnsupportedCombination, match="more than one block"):
+        dx.release(learnt, table, ledger=":memory:", spend=1)
+    exact = dx.plan(metric, dx.parse_queries("queries: [{count: half == 'l', name: left}]", policy))
+    assert exact.release(table, ledger=":memory:", spend=1).exact_values == (Fraction(2 * (SHARES // 3), SHARES),)
