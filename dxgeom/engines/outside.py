@@ -49,7 +49,9 @@ def _listed(examples: Iterator[tuple[int, str]], rows: int, source: Source) -> s
     aligned = source.text is not None and lines_are_rows(source.text, rows)
     shown = []
     for row, what in examples:
-        shown.append(f"  data row {row}{f' (line {row + 1})' if aligned else ''}: {what}")
+        # Rows on a server come in any order.
+        where = "a row" if source.there else f"data row {row}{f' (line {row + 1})' if aligned else ''}"
+        shown.append(f"  {where}: {what}")
         if len(shown) == _EXAMPLES:
             break
     return "\n".join(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -67,7 +68,9 @@ def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) ->
         return ()
     from dxgeom.engines.likenesses import repeated_identifiers
 
-    return repeated_identifiers(data, universe)
+    with suppress(DataError):  # the table was read: what cannot be looked at again is not warned of
+        return repeated_identifiers(data, universe)
+    return ()
 
 
 def _histogram(

@@ -132,6 +132,11 @@ DOORS: dict[str, Door] = {
     "Policy.from_dict": Door(
         dx.Policy.from_dict, {"data": POLICY}, {"data": NOT_A_MAPPING, "file": NOT_TEXT, "folder": NOT_A_FOLDER}
     ),
+    "Policy.explain_people": Door(
+        policy.explain_people,
+        {"first": [{"grade": "low"}], "second": [{"grade": "high"}]},
+        dict.fromkeys(("first", "second"), (None, 3, "low", {"grade": "low"}, matrix, TABLE)),
+    ),
     "Policy.explain": Door(
         policy.explain,
         {"first": 0, "second": {"grade": "low"}},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -30,6 +30,9 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
     e^(spend·d(i, j)/shares), and moving a person's shares one by one along an optimal plan by e^(spend·W), W the earth
     mover's distance between the person's rows before and after.
     """
+
+    needs_whole_people: ClassVar[bool] = False
+    """Whether it goes by a whole number of people, which a block of records may not have."""
 
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
@@ -66,11 +69,21 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
             # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.
             raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
         if self.absent is None and records % self.shares:
+            self._refuse_parts_of_people()
+        self.check_size(-(-records // self.shares), spend)
+
+    def _refuse_parts_of_people(self) -> None:
+        """Of a block of records some people are there with a part of their rows only; of all records, all are whole."""
+        if self.metric.block is None:
             raise DataError(
                 f"this policy's people count once, and a histogram holds {self.shares:,} shares of each of them: "
                 "release from a table that says whose row each row is"
             )
-        self.check_size(-(-records // self.shares), spend)
+        if self.needs_whole_people:
+            raise UnsupportedCombination(
+                f"{self.name} goes by the number of people, and some have rows in more than one block: leave blocks "
+                "out, or ask for sums"
+            )
 
     @abstractmethod
     def check_size(self, records: int, spend: Fraction) -> None:

@@ -17,7 +17,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.quantiles.absence import lengths_with_absence, parts_of_a_record
 from dxgeom.mechanisms.quantiles.largest_length import LargestLength
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion
-from dxgeom.mechanisms.quantiles.reach import UNREACHED, Reach
+from dxgeom.mechanisms.quantiles.reach import FINEST, UNREACHED, Reach
 from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -27,6 +27,8 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_down
 
+FINEST_OF_SHARES = 2**14
+"""The same as FINEST where people count once: their shares are many more than records, and lengths have 62 bits."""
 _ASKED = "say what is asked with dx.quantiles.quantile_question"
 
 
@@ -73,7 +75,8 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
         """What lengths are made of. Raises: TooLarge."""
         absence = self.question.absence
         beside = 0.0 if absence is None else round_down(absence.epsilon)
-        return reach_of(self.question.present_metric, self.question.values, beside)
+        finest = FINEST if self.shares == 1 else FINEST_OF_SHARES
+        return reach_of(self.question.present_metric, self.question.values, beside, finest)
 
     @property
     def unit(self) -> Fraction:

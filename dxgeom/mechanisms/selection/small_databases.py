@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations_with_replacement
 from types import NoneType
-from typing import Any, final, get_args
+from typing import Any, ClassVar, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,7 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
     size: int
     planned: int | None = None
     shift: Fraction = Fraction(0)
+    needs_whole_people: ClassVar[bool] = True
 
     @cached_property
     def fingerprint(self) -> str:

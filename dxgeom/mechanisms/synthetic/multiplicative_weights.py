@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +74,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
+    needs_whole_people: ClassVar[bool] = True
 
     @cached_property
     def fingerprint(self) -> str:

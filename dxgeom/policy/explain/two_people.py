@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
+from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.explain.explanation import Explanation
 from dxgeom.policy.explain.sentences import odds
@@ -118,9 +119,11 @@ def explain_people(
 
     Raises: DataError for rows that such a person cannot have; TooLarge.
     """
+    for name, rows in (("first", before), ("second", after)):
+        require(rows, (list, tuple), name, "list the record of each row, such as [{'city': 'Paris'}, {'city': 'Rome'}]")
     people, absent = universe.reading.people, universe.absent
     first, second = ([_index(universe, explain, record) for record in rows] for rows in (before, after))
-    rows = (len(first), len(second))
+    numbers = (len(first), len(second))
 
     def far(i: int, j: int) -> tuple[Fraction | float, Row, Row]:
         found = explain(i, j)
@@ -133,12 +136,12 @@ def explain_people(
         joined = not any(math.isinf(cost[0]) for cost in costs)
         moves = [_move(Fraction(1, people.at_most or 1), cost) for cost in costs] if joined else None
     else:
-        if (people is None or people.count == "single") and rows != (1, 1):
+        if (people is None or people.count == "single") and numbers != (1, 1):
             raise DataError("under this policy a person has exactly one row; 'people' says how people with more count")
         moves = _carried(_spread(first, absent), _spread(second, absent), far)
     if moves is None:
-        return PeopleExplanation(counted, rows, math.inf, (), budget)
-    return PeopleExplanation(counted, rows, sum((move.cost for move in moves), Fraction(0)), tuple(moves), budget)
+        return PeopleExplanation(counted, numbers, math.inf, (), budget)
+    return PeopleExplanation(counted, numbers, sum((move.cost for move in moves), Fraction(0)), tuple(moves), budget)
 
 
 def _index(universe: Universe, explain: Callable[[Any, Any], Explanation], record: Any) -> int:

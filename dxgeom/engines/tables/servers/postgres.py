@@ -165,21 +165,24 @@ class _Query(Elsewhere):
 
 def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReader:
     """The result of a query, batch by batch, as it comes."""
-    plain = pa.schema([field.with_type(_MOMENT) if field.type == _INSTANT else field for field in schema])
+    plain = pa.schema([field.with_type(_MOMENT) if pa.types.is_timestamp(field.type) else field for field in schema])
     options = pa.csv.ConvertOptions(
         column_types=plain, null_values=[""], true_values=["t"], false_values=["f"],
         strings_can_be_null=True, quoted_strings_can_be_null=False,
     )  # fmt: skip
     reading = pa.csv.ReadOptions(column_names=plain.names, block_size=_BLOCK, use_threads=False)
-    parsing = pa.csv.ParseOptions(newlines_in_values=True)
+    # A row of one column that is null is an empty line.
+    parsing = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with connection.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT csv)") as copy:
-            flow = _Flow(iter(copy))
-            if not flow.begins:
-                return
-            for batch in pa.csv.open_csv(flow, reading, parsing, options):
+            flow, come = _Flow(iter(copy)), 0
+            for batch in pa.csv.open_csv(flow, reading, parsing, options) if flow.begins else ():
+                come += batch.num_rows
                 yield batch.cast(schema)
+            flow.read()
+            if come != cursor.rowcount:
+                raise DataError(f"PostgreSQL sent {cursor.rowcount} rows, of which {come} were understood")
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 

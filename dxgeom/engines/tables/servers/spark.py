@@ -133,11 +133,19 @@ class _View(Elsewhere):
     shipped: tuple[pa.DataType, ...]
 
     def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
-        # Ibis' own words for Spark need pandas.
-        (wanted,) = sqlglot.transpile(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb", write="spark")
-        found = self.session.sql(preceded(f"SELECT * FROM {self.name}", wanted)).toArrow()  # noqa: S608
+        wanted = preceded(f"SELECT * FROM {self.name}", _in_its_words(rows))  # noqa: S608
+        found = self.session.sql(wanted).toArrow()
         schema = rows.schema().to_pyarrow()
         return found.rename_columns(schema.names).cast(schema).to_reader()
+
+
+def _in_its_words(rows: ibis.Table) -> str:
+    """Spark's SQL for an expression. (Ibis' own needs pandas.)"""
+    tree = sqlglot.parse_one(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb")
+    for window in tree.find_all(sqlglot.exp.Window):
+        # The number of a row and the row before know no frame, and Spark lets none be said.
+        window.set("spec", None)
+    return tree.sql(dialect="spark")
 
 
 def _type(field: Any, described: str) -> pa.DataType:
