@@ -13,9 +13,11 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.policy.policy import Policy
     from dxgeom.report.document.document import Document
 
@@ -90,7 +92,7 @@ def _asked(
         raise typer.BadParameter("name a queries file or --plan, not both")
     if queries is not None:
         chosen, loaded = planned(policy, queries, records)
-        return loaded, chosen, spend, None
+        return loaded, _linear(chosen), spend, None
     from dxgeom.policy.policy import load_policy
 
     loaded = load_policy(policy)
@@ -100,7 +102,18 @@ def _asked(
 
     kept = load_plan(plan)
     amount = kept.at_spend(spend) if spend is not None or kept.spend is not None else loaded.budget
-    return loaded, kept.plan, amount, kept.digest
+    return loaded, _linear(kept.plan), amount, kept.digest
+
+
+def _linear(plan: Plan | QuantilePlan) -> Plan:
+    from dxgeom.planner.plan import Plan
+
+    if isinstance(plan, Plan):
+        return plan
+    raise UnsupportedCombination(
+        "a page foretells errors of counts, sums and means, and quantiles have none that is the same for all tables: "
+        "leave their file out"
+    )
 
 
 def _page(

@@ -19,6 +19,7 @@ from dxgeom.policy.source.text import PolicyText
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
+from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
@@ -45,6 +46,38 @@ def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
     return {"written": None, "files": {}, "weights": weights_data(queries), **common}
 
 
+def written_queries(queries: QuantileQueries, records: int | None) -> dict[str, Any]:
+    """Quantile queries as a file holds them, with the public number of records that they are planned for.
+
+    Raises: UnsupportedCombination for such as were made by hand.
+    """
+    if not isinstance(queries.source, PolicyText):
+        raise UnsupportedCombination("a plan file holds quantile queries that were read: load or parse them")
+    text = queries.source
+    said = {"written": written(text), "files": files(text), "weights": None}
+    return {**said, "records": records, "fingerprint": queries.fingerprint}
+
+
+def quantile_queries_of(part: QueriesPart, policy: Policy) -> QuantileQueries:
+    """The quantile queries that a file holds. Raises: Wrong."""
+    if part.written is None or part.weights is not None:
+        raise Wrong("DX302", "queries", "quantile queries are written in words")
+    queries = _read(part, policy)
+    if not isinstance(queries, QuantileQueries):
+        raise Wrong("DX304", "queries.written", "these ask for counts and sums, the plan is of quantiles")
+    if queries.fingerprint != part.fingerprint:
+        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    return queries
+
+
+def _read(part: QueriesPart, policy: Policy) -> LinearQueries | QuantileQueries:
+    folder = folder_with(part.files)
+    with refused_as("DX304", "queries.written"):
+        queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
+    require_all_read(folder, "queries.files", "DX304")
+    return queries
+
+
 def _reads_the_same(said: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
     try:
         again = queries_from_dict(said["written"], policy, queries.records, folder=folder_with(said["files"]))
@@ -63,10 +96,10 @@ def queries_of(part: QueriesPart, policy: Policy) -> LinearQueries:
     if part.weights is not None:
         queries = weighed(part.weights, policy.universe, part.records, "queries.weights")
     else:
-        folder = folder_with(part.files)
-        with refused_as("DX304", "queries.written"):
-            queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
-        require_all_read(folder, "queries.files", "DX304")
+        read = _read(part, policy)
+        if not isinstance(read, LinearQueries):
+            raise Wrong("DX304", "queries.written", "these ask for quantiles, the plan is of counts and sums")
+        queries = read
     if queries.fingerprint != part.fingerprint or queries.records != part.records:
         raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
     return queries

@@ -31,7 +31,7 @@ def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> tuple[Ask
     Groups that no record type is in, or none that the query is about, are left out: their answers would always be 0.
     Notes mistakes, and gives nothing then.
     """
-    found = _groups_by(by, columns)
+    found = groups_by(by, columns)
     if found is None:
         return ()
     count = math.prod(len(group.words) for group in found)
@@ -96,7 +96,7 @@ def _asked_of_each(asked: AskedQueries, groups: NamedTable) -> tuple[AskedQuerie
     )
 
 
-def _groups_by(by: Node, columns: ColumnReader) -> list[Groups] | None:
+def groups_by(by: Node, columns: ColumnReader) -> list[Groups] | None:
     """The groups of each column that ``by`` names."""
     nodes = by.items if isinstance(by, Sequence) else (by,)
     if not nodes:

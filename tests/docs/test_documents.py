@@ -138,12 +138,16 @@ def test_the_policy_document_shows_what_explain_prints(in_a_copy):
 
 def test_the_query_document_shows_queries_that_load(policies):
     """Its sum over cities and its matrix need other data than its counts over adults."""
-    (text,) = blocks(GUIDE / "queries.md", "yaml")
+    text, quantiles = blocks(GUIDE / "queries.md", "yaml")
     entries = re.split(r"^  - ", text, flags=re.MULTILINE)
     kept = [entry for entry in entries if not entry.startswith(("sum: elevation_m", "matrix:"))]
     queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult" / "policy.yaml"))
     assert "women over 50K" in queries.names
     assert len(entries) - len(kept) == 2
+    attributes = "{age: {range: [0, 9], step: 1}, ward: [north, south], district: [a, b]}"
+    rules = "unconnected: allow\nrules: [{change: age, epsilon: 1}]\n"
+    policy = dx.parse_policy(f"policy: p\nuniverse: {{attributes: {attributes}}}\n{rules}")
+    assert dx.plan(policy.compile(), parse_queries(quantiles, policy)).queries.names == ("median age", "ages")
 
 
 def test_the_document_on_single_secrets_runs(in_a_copy, capsys):

@@ -19,6 +19,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.plan_files.saving import plan_text
+from dxgeom.planner.quantile_plan import plan_quantiles
 
 POLICY = {
     "policy": "grades",
@@ -34,6 +35,14 @@ metric = policy.compile()
 queries = dx.queries_from_dict(QUERIES, policy)
 universe = policy.universe
 mechanism = dx.selection(metric, queries)
+numbers = dx.Policy.from_dict(
+    {
+        "policy": "n",
+        "universe": {"attributes": {"n": {"range": [0, 3], "step": 1}}},
+        "rules": [{"change": "n", "epsilon": 1}],
+    }
+)
+numbers_metric, medians = numbers.compile(), dx.queries_from_dict({"queries": [{"median": "n"}]}, numbers)
 statistic = dx.mechanisms.statistics.moments([dx.mechanisms.statistics.bounded_column("age", 0, 100, 1)], 1)
 matrix = np.array([[0.0, 1.0], [1.0, 0.0]])
 RAGGED = [[0, 1], [1]]
@@ -230,10 +239,22 @@ DOORS: dict[str, Door] = {
             "coarse_facets": (None, "few", 2.5, [3]),
             "progress": (3, "print"),
             "body": NOT_A_BODY,
+            "spend": NOT_AN_AMOUNT,
         },
     ),
     "Plan.release": Door(
         dx.plan(metric, queries).release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}
+    ),
+    "plan of quantiles": Door(
+        plan_quantiles,
+        {"metric": numbers_metric, "queries": medians},
+        {
+            "metric": NOT_A_METRIC,
+            "queries": NOT_QUERIES,
+            "records": NOT_A_COUNT,
+            "spend": NOT_AN_AMOUNT,
+            "forms": (3, "transport", ["transport"], [], [[3]], {"q": ["laplace"]}, metric),
+        },
     ),
     "load_plan": Door(dx.load_plan, {"path": "plan.json"}, {"path": NOT_A_PATH}),
     "save_plan": Door(

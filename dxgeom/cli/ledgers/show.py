@@ -135,13 +135,16 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
     ]
     print_lines(lines)
     document = _document(answer)
-    answers = _answers(document)
+    answers, quantiles = _rows(document, "answers", "rmse"), _rows(document, "quantiles", "label")
     if answers is not None:
         rows = [
             (str(row["name"]), rounded(float(row["value"]), float(row["rmse"])), brief(float(row["rmse"])))
             for row in answers
         ]
         print_table(("query", "answer", "rmse"), rows)
+        _print_ratios(_rows(document, "ratios", "parts") or [])
+    elif quantiles is not None:
+        print_table(("quantile", "value"), [(str(row["name"]), str(row["label"])) for row in quantiles])
     elif answer is not None:
         print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
 
@@ -156,7 +159,12 @@ def _entry_json(history: History, number: int, answer: bytes | None) -> None:
 
 
 def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
-    answers = _answers(_document(answer))
+    document = _document(answer)
+    quantiles = _rows(document, "quantiles", "label")
+    if quantiles is not None:
+        _print_rows([key for key in quantiles[0] if key != "group"] if quantiles else ["name", "value"], quantiles)
+        return
+    answers = _rows(document, "answers", "rmse")
     if answers is None:
         raise LedgerError(
             f"entry {number} is {state_of(history, number)}, and has no answers to queries that make a table; show it "
@@ -182,13 +190,31 @@ def _document(answer: bytes | None) -> Any:
         return {"base64": base64.b64encode(answer).decode()}
 
 
-def _answers(document: Any) -> list[dict[str, Any]] | None:
-    """The answers to linear queries in a release, None where it is none of that kind."""
-    found = document.get("answers") if isinstance(document, dict) else None
+def _rows(document: Any, kind: str, beside: str) -> list[dict[str, Any]] | None:
+    """The answers of one kind in a release, None where there are none: each with a name, a value and what is
+    ``beside``."""
+    found = document.get(kind) if isinstance(document, dict) else None
     proper = isinstance(found, list) and all(
-        isinstance(row, dict) and {"name", "value", "rmse"} <= {*row} for row in found
+        isinstance(row, dict) and {"name", "value", beside} <= {*row} for row in found
     )
     return found if proper else None
+
+
+def _print_ratios(ratios: list[dict[str, Any]]) -> None:
+    """A table of the ratios that were asked for, each with the parts of its interval."""
+    if not ratios:
+        return
+    rows = [
+        (str(row["name"]), "-" if row["value"] is None else f"{float(row['value']):.6g}", _parts(row["parts"]))
+        for row in ratios
+    ]
+    print_lines([""])
+    print_table(("ratio", "value", "within"), rows)
+
+
+def _parts(parts: Any) -> str:
+    ends = [["-" if end is None else f"{float(end):.6g}" for end in part] for part in parts]
+    return " or ".join(f"{low} to {high}" for low, high in ends)
 
 
 def _whose(history: History, account: int, edition: str | None) -> str:
