@@ -175,7 +175,8 @@ def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
             known = ", ".join(answers.names[:8])
             raise UnsupportedCombination(f"no answer is called '{name}'; the release has {known}")
         require(share, (int, Fraction), "coefficient", "write it exactly, such as -1 or Fraction('0.1')")
-        if abs(share) > LARGEST_SHARE or 0 < abs(share) < 1 / Fraction(LARGEST_SHARE):
+        size = abs(Fraction(share))
+        if size > LARGEST_SHARE or 0 < size < Fraction(1, LARGEST_SHARE):
             raise WrongArgument(f"'coefficient' is 0, or from 1/2**500 to 2**500 in size; that of '{name}' is not")
         row[answers.names.index(name)] += Fraction(share)
     return row
