@@ -19,6 +19,8 @@ Exit codes: 0 fine; 1 the policy, the data or the budget says no; 2 the command 
 """
 
 COMMANDS: Final = {
+    "examples": "dxgeom.cli.examples",
+    "init": "dxgeom.cli.init",
     "check": "dxgeom.cli.check",
     "explain": "dxgeom.cli.explain",
     "verify": "dxgeom.cli.distances.verify",
@@ -39,7 +41,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         name="dxgeom",
         help=HELP,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

@@ -189,6 +189,16 @@ def test_the_document_on_the_review_page_writes_one(in_a_copy, capsys):
     assert Path("report.html").is_file()
 
 
+def test_the_document_on_starting_shows_commands_that_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_text("name,sex,age\nann,F,3\n")
+    for text in blocks(GUIDE / "start.md", "sh"):
+        for line in text.splitlines():
+            result = CliRunner().invoke(app, line.split()[1:])
+            assert result.exit_code == 0, result.output
+        Path("report.html").unlink()
+
+
 def test_the_document_on_selection_runs(in_a_copy, capsys):
     (code,) = blocks(GUIDE / "selection.md", "python")
     exec(compile(code, "selection.md", "exec"), {})

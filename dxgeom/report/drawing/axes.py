@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Polygon
 
 from dxgeom.report.canvas import empty_picture, literal
-from dxgeom.report.drawing.scene import ON_DARK, Area, Arrow, Dots, Label, Line, Look, Mark, Scene
+from dxgeom.report.drawing.scene import DOTS_PER_INCH, ON_DARK, Area, Arrow, Dots, Label, Line, Look, Mark, Scene
 
 COLOURS: Final[dict[Look, str]] = {
     "ink": "#1b2530",
@@ -23,13 +23,12 @@ COLOURS: Final[dict[Look, str]] = {
     "band-4": "#a83f00",
     "band-5": "#1b2530",
 }
-_DOTS_PER_INCH: Final = 72
 
 
 def drawn(scene: Scene, axes: Axes | None = None) -> Axes:
     """The picture on these axes, or on axes of a figure of its own."""
     if axes is None:
-        _, axes = empty_picture(scene.width / _DOTS_PER_INCH, scene.height / _DOTS_PER_INCH)
+        _, axes = empty_picture(scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)
     axes.set_xlim(scene.across.low, scene.across.high)
     axes.set_ylim(scene.up.low, scene.up.high)
     if scene.equal:

@@ -12,6 +12,8 @@ Look: TypeAlias = Literal[
     "ink", "muted", "blue", "pale", "orange", "ground", "band-1", "band-2", "band-3", "band-4", "band-5"
 ]
 """The name of a colour; what it is depends on where the picture is seen."""
+DOTS_PER_INCH: Final = 72
+"""Of a scene's pixels."""
 ON_DARK: Final = frozenset({"band-4", "band-5"})
 """Colours that words stand on in white."""
 

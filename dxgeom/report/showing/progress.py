@@ -27,7 +27,7 @@ class ProgressLine:
         """Says what is done now; two numbers are how much is done, and of how much."""
         words = f"{said[0]} of {said[1]}" if len(said) > 1 else " ".join(map(str, said))
         line = f"{self._doing}: {words}"
-        if self._stream is None and _in_notebook():
+        if self._stream is None and in_notebook():
             self._show(line)
             return
         now = self._clock()
@@ -47,7 +47,7 @@ class ProgressLine:
             self._handle.update(bundle, raw=True)
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
     """Whether a kernel runs this."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
