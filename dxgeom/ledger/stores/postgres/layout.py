@@ -32,6 +32,14 @@ def grant(connection: Any, schema: str, role: str) -> None:
         connection.execute(f'GRANT INSERT ON "{schema}".{table.name} TO {whom}')
 
 
+def is_granted(connection: Any, schema: str, role: str) -> bool:
+    """Whether the role has what :func:`grant` gives; a server only warns where it gave none. Raises: psycopg.Error."""
+    needed = [(table.name, "SELECT") for table in TABLES] + [(table.name, "INSERT") for table in (ENTRIES, ANSWERS)]
+    asked = " AND ".join(["has_table_privilege(%s, %s, %s)"] * len(needed))
+    values = [part for table, right in needed for part in (role, f'"{schema}".{table}', right)]
+    return bool(connection.execute(f"SELECT {asked}", values).fetchone()[0])
+
+
 def is_there(connection: Any, schema: str) -> bool:
     """Whether the schema has a ledger's tables. Raises: psycopg.Error."""
     query = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
-from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.stores.postgres import layout
 from dxgeom.ledger.stores.postgres.address import address_of
@@ -46,6 +46,10 @@ class PostgresSession:
 
     def check_whole(self) -> None:
         layout.check(self._facts or self.identity(), self._schema, self._described)
+        heads = self._connection.execute(f'SELECT position, seal FROM "{self._schema}".head').fetchall()
+        last = [(record.position, record.seal) for record in self.records_from(heads[0][0])] if heads else None
+        if heads != last:
+            raise altered(self._described, "its end is not the one that it remembers")
 
     def records_from(self, position: int) -> Iterable[Record]:
         parts = [
@@ -141,6 +145,8 @@ class PostgresLedger:
     def grant(self, role: str) -> None:
         with self._transaction(write=True) as connection:
             layout.grant(connection, self._schema, role)
+            if not layout.is_granted(connection, self._schema, role):
+                raise unusable(self.described, f"you may not grant it to '{role}'; whoever keeps the ledger may")
             connection.execute("COMMIT")
 
     def close(self) -> None:
