@@ -19,8 +19,8 @@ Exit codes: 0 fine; 1 the policy, the data or the budget says no; 2 the command 
 """
 
 COMMANDS: Final = {
-    "examples": "dxgeom.cli.examples",
-    "init": "dxgeom.cli.init",
+    "examples": "dxgeom.cli.starting.examples",
+    "init": "dxgeom.cli.starting.init",
     "check": "dxgeom.cli.check",
     "explain": "dxgeom.cli.explain",
     "verify": "dxgeom.cli.distances.verify",
