@@ -35,6 +35,7 @@ def compile_and_release(
     purpose: str = "",
     records: int | None = None,
     id: str | None = None,
+    allotment: str | None = None,
 ) -> Release[LinearAnswers]:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
@@ -58,4 +59,5 @@ def compile_and_release(
         quiet_data=quiet_data,
         purpose=purpose,
         id=id,
+        allotment=allotment,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from dxgeom.planner.release import Release
 
 
-def _ledger_file(text: str) -> Path:
+def _ledger(text: str) -> str:
     if text == ":memory:":
         raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return Path(text)
+    return text if "://" in text else str(Path(text))
 
 
 DataFile: TypeAlias = Annotated[
@@ -51,8 +51,17 @@ DataFile: TypeAlias = Annotated[
     ),
 ]
 LedgerOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none."),
+    str | None,
+    typer.Option(
+        "--ledger",
+        parser=_ledger,
+        metavar="FILE",
+        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
+    ),
+]
+AllotmentOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -131,6 +140,7 @@ def release(
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
     purpose: PurposeOption = "",
+    allotment: AllotmentOption = None,
     key: IdOption = None,
     written: OutputOption = None,
     public: PublicOption = None,
@@ -156,12 +166,11 @@ def release(
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
         agreement.check(chosen, level, amount)
-        if book is None:
-            draw = partial(chosen.rehearse, spend=amount, records=records)
-        else:
-            kept = partial(chosen.release, str(data), ledger=str(book), spend=amount, purpose=purpose, id=key)
-            outside: Literal["drop", "refuse"] = "drop" if drop_outside else "refuse"
-            draw = partial(kept, outside=outside, count_column=count_column, quiet_data=quiet_data)
+        draw = partial(chosen.rehearse, spend=amount, records=records)
+        if book is not None:
+            kept = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key)
+            told = {"count_column": count_column, "quiet_data": quiet_data, "allotment": allotment}
+            draw = partial(kept, outside="drop" if drop_outside else "refuse", **told)
         with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
             _show(draw(), agreement, level, output, write, publish)
 
@@ -177,6 +186,8 @@ def _show(
     from dxgeom.planner.release import FORMAT
 
     with kept_safe(released):
+        for warning in released.warnings:
+            print_error(f"warning: {warning}")
         for advice in released.advice:
             print_error(f"advice: {advice}")
         agreeing = agreement.as_document(released)
@@ -194,8 +205,8 @@ def _show(
 
 
 def _files(
-    policy: Path, data: Path | None, queries: Path | None, ledger: Path | None, key: str | None, rehearse: bool
-) -> tuple[Path | None, Path | None, Path | None]:
+    policy: Path, data: Path | None, queries: Path | None, ledger: str | None, key: str | None, rehearse: bool
+) -> tuple[Path | None, Path | None, str | None]:
     """The queries file, the data, and the ledger; a rehearsal has no data and no ledger, a plan no queries file.
 
     Raises: typer.BadParameter.

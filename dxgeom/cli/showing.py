@@ -18,6 +18,7 @@ from dxgeom.cli.agreeing import Agreement
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import ONE_ROW
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -91,7 +92,8 @@ def print_answer_table(released: Release[LinearAnswers], level: float) -> None:
 
 def _print(released: Release[LinearAnswers], level: float) -> None:
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
+    records = "records" if released.people is None else released.people.records_are
+    counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"
     made_up = " that are made up" if released.rehearsal else ""
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
     widths = released.half_widths(level)
@@ -112,6 +114,7 @@ def _print(released: Release[LinearAnswers], level: float) -> None:
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
             *(f"bias       {said}" for said in released.answer.bars.in_words()),
+            f"people     {ONE_ROW if released.people is None else released.people.sentence}",
             *_account(released),
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]

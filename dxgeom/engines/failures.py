@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ QUIET: Final = (
 
 @contextmanager
 def plain_errors(described: str) -> Iterator[None]:
-    """Turns what DuckDB, Ibis, Arrow and the operating system raise into DataError about ``described``."""
+    """Turns what DuckDB, Ibis, Arrow, servers and the operating system raise into DataError about ``described``."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -42,8 +43,14 @@ def plain_errors(described: str) -> Iterator[None]:
         # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
         reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
         raise DataError(reason) from error
-    except (duckdb.Error, ibis.IbisError, pa.ArrowException) as error:
+    except (duckdb.Error, ibis.IbisError, pa.ArrowException, *_of_servers()) as error:
         raise DataError(_reason(described, error)) from error
+
+
+def _of_servers() -> tuple[type[Exception], ...]:
+    """What clients of servers raise, of those that are loaded."""
+    places = (("psycopg", "Error"), ("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError"))
+    return tuple(getattr(sys.modules[module], name) for module, name in places if module in sys.modules)
 
 
 @contextmanager

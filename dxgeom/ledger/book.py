@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Any, final
 
 from dxgeom.ledger.entry import Entry, exact
 from dxgeom.ledger.refusals import altered
+from dxgeom.ledger.sums import ALL, Sums
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
 from dxgeom.metrics.checking.data_set import DataSet
 
@@ -47,7 +47,6 @@ class Book:
         self.ledger = ""
         self.data_set = DataSet()
         """As the ledger says it: without an edition, which is each entry's own."""
-        self.disjoint = False
         self.continues: str | None = None
         self.accounts: list[KeptAccount] = []
         self.documents: dict[int, str] = {}
@@ -58,14 +57,21 @@ class Book:
         self.receipt: tuple[int, str] | None = None
         """The entry of the last row that is an entry or an answer, and that row's seal."""
         self.declared = 0
-        self._spent: dict[tuple[int, str | None], Fraction] = defaultdict(Fraction)
+        self.sums = Sums()
+        self.allotted = 0
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
             "data_sets": self._add_data_set,
             "accounts": self._add_account,
             "policies": self._add_policy,
             "entries": self._add_entry,
             "answers": self._add_answer,
+            "allotments": self._add_allotment,
         }
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether the editions of the data have other people."""
+        return self.sums.disjoint
 
     @property
     def position(self) -> int:
@@ -91,9 +97,7 @@ class Book:
 
         What was spent before there were editions counts in each.
         """
-        if not self.disjoint:
-            return self._spent[account, None]
-        return self._spent[account, None] + (self._spent[account, edition] if edition is not None else 0)
+        return self.sums.spent(account, edition)
 
     def add(self, record: Record) -> None:
         """Read the next row. Raises: LedgerError when it cannot have been written after the rows before it."""
@@ -118,7 +122,7 @@ class Book:
         loosens = known.budget is not None and budget != known.budget
         if row["number"] != self.declared or row["people"] not in (SHARED, DISJOINT) or changes or loosens:
             raise altered(self.described, f"row {record.position} makes it a ledger of other data")
-        self.ledger, self.disjoint = row["ledger"], row["people"] == DISJOINT
+        self.ledger, self.sums.disjoint = row["ledger"], row["people"] == DISJOINT
         self.data_set = DataSet(row["name"], budget=budget)
         self.continues = self.continues or row["continues"]
 
@@ -142,16 +146,21 @@ class Book:
         if row["key"] in self.keys or (self.disjoint and row["edition"] is None):
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
         spend = self._exact(row["spend"], f"the spend of entry {number}")
-        account, edition = row["account"], row["edition"] if self.disjoint else None
-        left = self.accounts[account - 1].budget - self.spent(account, edition) - spend
-        total = self.spent(0, edition) + spend
+        account, edition, owner = row["account"], row["edition"], row["owner"]
+        budget = self.accounts[account - 1].budget
+        left = budget - self.spent(account, edition) - spend
+        total = self.spent(ALL, edition) + spend
         cap = self.data_set.budget
         if left < 0 or (cap is not None and total > cap):
             raise altered(self.described, f"entry {number} spends more than remained")
         if (str(left), str(total)) != (row["remaining"], row["total"]):
             raise altered(self.described, f"entry {number} does not say what remained after it")
-        for whose in (account, 0):
-            self._spent[whose, edition] += spend
+        part = self.sums.part(account, owner)
+        if part is None and owner is not None and self.sums.allotted(account):
+            raise altered(self.described, f"entry {number} is of an allotment that is not there")
+        if self.sums.spent_of_part(account, part, edition) + spend > self.sums.size_of_part(account, part, budget):
+            raise altered(self.described, f"entry {number} spends more than remained of its allotment")
+        self.sums.add(account, owner, edition, spend)
         stated = {name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")}
         kept = {name: row[name] for name in ("owner", "key", "reserved")}
         entry = Entry(number, spend, remaining=left, total=total, seal=record.seal, **stated, **kept)
@@ -168,6 +177,20 @@ class Book:
             raise altered(self.described, f"row {record.position} does not say where the answer is")
         self.receipt = (entry, record.seal)
         self.answers[entry] = KeptAnswer(entry, row["place"] == BESIDE, row["bytes"], row["digest"], record.seal)
+
+    def _add_allotment(self, record: Record, row: dict[str, Any]) -> None:
+        self.allotted += 1
+        if row["number"] != self.allotted or not 1 <= row["account"] <= len(self.accounts) or not row["owner"]:
+            raise altered(self.described, f"row {record.position} divides no account, or for nobody")
+        account, owner = row["account"], row["owner"]
+        amount = Fraction(0) if row["amount"] == "0" else self._exact(row["amount"], f"the allotment of '{owner}'")
+        if (
+            not self.sums.most_spent(account, owner)
+            <= amount
+            <= self.sums.largest_allotment(account, owner, self.accounts[account - 1].budget)
+        ):
+            raise altered(self.described, f"row {record.position} allots less than was spent, or more than there is")
+        self.sums.allot(account, owner, amount)
 
     def _exact(self, text: str, what: str) -> Fraction:
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import final
 
@@ -49,7 +51,7 @@ def asked(
     )
 
 
-def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tuple[Table, tuple[Field, ...]]:
+def charge_row(book: Book, account: Account, wanted: Asked, now: datetime) -> tuple[Table, tuple[Field, ...]]:
     """The entry's row. The account's own rows are in the book already.
 
     Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.
@@ -64,6 +66,7 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
             "answer by the key, or give this release a key of its own",
         )
     remaining, total = _after(book, kept, account, wanted.spend)
+    _check_allotment(book, kept, account, wanted)
     return ENTRIES, (
         len(book.entries) + 1,
         kept.number,
@@ -75,7 +78,7 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
         str(total),
         wanted.purpose,
         wanted.plan_fingerprint,
-        time_utc,
+        now.isoformat(timespec="microseconds"),
         wanted.reserve,
     )
 
@@ -102,6 +105,29 @@ def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> 
         amount(remaining, "budget that would remain")
     amount(total, "sum of all spends")
     return remaining, total
+
+
+def _check_allotment(book: Book, kept: KeptAccount, account: Account, wanted: Asked) -> None:
+    """Refuse what an allotment, or what is not allotted, does not allow. Raises: BudgetExceeded, LedgerError."""
+    allotted, part = book.sums.allotted(kept.number), book.sums.part(kept.number, wanted.owner)
+    if not allotted:
+        return
+    if part is None and wanted.owner is not None:
+        raise no_allotment(account, wanted.owner, allotted)
+    size = book.sums.size_of_part(kept.number, part, kept.budget)
+    spent = book.sums.spent_of_part(kept.number, part, account.data_set.edition)
+    if wanted.spend > size - spent:
+        whose = "what is not allotted" if part is None else f"the allotment '{part}'"
+        raise _exceeded(f"{whose} of policy '{account.policy_name}'", size, spent, wanted.spend)
+
+
+def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerError:
+    """The error about an allotment that is not there."""
+    names = ", ".join(f"'{name}'" for name in known) or "none"
+    return LedgerError(
+        f"policy '{account.policy_name}' has no allotment '{owner}' in this ledger; it has {names}; nothing was spent; "
+        "name one of these, or make it with 'dxgeom ledger allot'"
+    )
 
 
 def _exceeded(whose: str, budget: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from dxgeom.plan_files.exact_text import keys_of, list_of, rational_of
+from dxgeom.plan_files.exact_text import figure_of, keys_of, list_of
 from dxgeom.plan_files.wrong import Wrong
 from dxgeom.planner.objectives.objective import Objective
 
@@ -50,7 +50,7 @@ def _read(hint: Any, data: Any, place: str) -> Any:
         (other,) = {*get_args(hint)} - {NoneType}
         return None if data is None else _read(other, data, place)
     if hint is Fraction:
-        return rational_of(data, place)
+        return figure_of(data, place)
     if not isinstance(data, hint):
         raise Wrong("DX302", place, f"this is of another kind than {hint.__name__}")
     return data

@@ -10,7 +10,7 @@ import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.plan_files.document import OriginPart, QueriesPart, TablePart, WeightsPart
-from dxgeom.plan_files.exact_text import rational_of, rationals_of
+from dxgeom.plan_files.exact_text import figure_of, rationals_of
 from dxgeom.plan_files.sources import require_all_read
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
@@ -135,9 +135,11 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     units = rationals_of(part.units, f"{place}.units")
     importance = None if part.importance is None else rationals_of(part.importance, f"{place}.importance")
     wanted = tuple(
-        None if error is None else rational_of(error, f"{place}.errors[{number}]")
+        None if error is None else figure_of(error, f"{place}.errors[{number}]")
         for number, error in enumerate(part.errors)
     )
+    if any(error is not None and error <= 0 for error in wanted):
+        raise Wrong("DX304", f"{place}.errors", "an error that is asked for is positive")
     shape, known = tuple(part.shape), universe if part.of_universe else None
     if not shape or math.prod(shape) != universe.size or not part.tables:
         raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} record types")
@@ -173,7 +175,7 @@ def _rounding(part: WeightsPart, place: str) -> tuple[ValueRounding, ...]:
         here = f"{place}.rounding[{number}]"
         if one.counted_by is not None and one.counted_by >= len(part.names):
             raise Wrong("DX304", here, "records are counted by one of the queries")
-        per_record = rational_of(one.per_record, here)
+        per_record = figure_of(one.per_record, here)
         if per_record < 0:
             raise Wrong("DX304", here, "rounding moves an answer by no less than 0")
         found.append(ValueRounding(per_record, one.counted_by, tuple(one.clamped)))
@@ -184,7 +186,7 @@ def _ratios(part: WeightsPart, place: str) -> tuple[AskedRatio, ...]:
     found = []
     for number, one in enumerate(part.ratios):
         here = f"{place}.ratios[{number}]"
-        low, high = (rational_of(end, here) for end in one.within)
+        low, high = (figure_of(end, here) for end in one.within)
         if max(one.numerator, one.denominator) >= len(part.names) or low > high:
             raise Wrong("DX304", here, "a ratio is of two of the queries, within an interval")
         asks = None if one.asks is None else _about(one.asks, one.name, f"{here}.asks")

@@ -93,6 +93,7 @@ class LoadedPlan:
         count_column: str | None = None,
         quiet_data: bool = False,
         id: str | None = None,
+        allotment: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once, as :meth:`dxgeom.Plan.release` does.
@@ -109,6 +110,7 @@ class LoadedPlan:
             count_column=count_column,
             quiet_data=quiet_data,
             id=id,
+            allotment=allotment,
             insecure_test_seed=insecure_test_seed,
         )
 

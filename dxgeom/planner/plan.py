@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Pictured
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
-from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
+from dxgeom.planner.reason import reason_of
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -83,11 +83,14 @@ class Plan(Pictured):
 
     def bars(self, spend: Fraction = Fraction(1), records: int | None = None) -> ErrorBars:
         """What is known of the answers' errors at a spend."""
+        require_records(records)
         return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
 
     @property
     def bound_in_words(self) -> str:
         """What the lower bound says about this plan, in one sentence."""
+        if self.lower_bound == 0 < self.loss:
+            return "how far this plan is from the best noise is not known here: only a search for one tells"
         bound = (
             f"no additive noise that stretches to every spend has a {self.objective.title} below {self.lower_bound:.6g}"
         )
@@ -123,9 +126,10 @@ class Plan(Pictured):
 
     @property
     def ordinary(self) -> CandidateResult:
-        """Ordinary ε-DP, which every plan is compared with."""
+        """Ordinary ε-DP, which every plan is compared with; not tried where the plan is from a file."""
         (name,) = names(Kind.ORDINARY)
-        return next(candidate for candidate in self.candidates if candidate.name == name)
+        not_tried = CandidateResult(name, None, reason="not tried")
+        return next((candidate for candidate in self.candidates if candidate.name == name), not_tried)
 
     @property
     def epsilon_dp_ratio(self) -> float | None:
@@ -143,6 +147,7 @@ class Plan(Pictured):
 
         Args: ``records``: their public number; left out, what the queries state. None are told without it.
         """
+        require_records(records)
         number = self.queries.records if records is None else records
         return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
 
@@ -167,6 +172,7 @@ class Plan(Pictured):
         count_column: str | None = None,
         quiet_data: bool = False,
         id: str | None = None,
+        allotment: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -181,6 +187,7 @@ class Plan(Pictured):
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             plan_fingerprint=self.fingerprint,
             id=id,
+            allotment=allotment,
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         blank = (Fraction(0),) * self.queries.count
@@ -192,10 +199,11 @@ class Plan(Pictured):
         Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
         Raises: as :meth:`release`, for a spend beyond the whole budget too.
         """
+        require_records(records)
         change = self.mechanism.change
         number = records or self.queries.records or (RECORDS if change is None else change.records)
-        made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
-        return replace(made_up, rehearsal=True)
+        released = self.release(made_up(self.mechanism, number), ledger=":memory:", spend=spend)
+        return replace(released, rehearsal=True)
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         return LinearAnswers(self.queries, self.mechanism, values, spend, records)
@@ -209,23 +217,7 @@ class Plan(Pictured):
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
-        # A coarsened hull that may have every facet is the hull again.
-        same = ("hull", "coarse-hull") if self.mechanism.name == "hull" else (self.mechanism.name,)
-        others = [one for one in self.candidates if one.loss is not None and one.name not in same]
-        if self.predicted_mse == 0:
-            return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
-        if not others:
-            return f"{self.mechanism.name}: the only candidate"
-        next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
-        ratio = (next_best.loss or 0.0) / self.loss
-        if abs(ratio - 1) < 1e-6:
-            return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
-        if 1 < ratio < 1.005:
-            return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
-        if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
-            return f"{self.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
-        compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
-        return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
+        return reason_of(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
@@ -262,6 +254,7 @@ class Plan(Pictured):
                 )
             ],
             "records": self.records,
+            **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -282,7 +275,8 @@ class Plan(Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        return [head, *table, *self.biases_in_words, *foot]
+        people = [] if self.metric.people is None else [self.metric.people.sentence]
+        return [head, *table, *people, *self.biases_in_words, *foot]
 
     def _row(self, candidate: CandidateResult) -> str:
         worst = candidate.worst_query

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.displayed import Pictured
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
@@ -21,6 +23,7 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
+from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
@@ -53,6 +56,7 @@ class Release(Pictured, Generic[Answer]):
     repeated: bool = False
     rehearsal: bool = False
     not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
+    looks_like_people: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -168,9 +172,25 @@ class Release(Pictured, Generic[Answer]):
         Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 300
         answers.
         """
+        if integers and self.people is not None and self.people.count == "once":
+            raise UnsupportedCombination(
+                "where people count once, answers add up fractions of people's rows, which are no whole numbers: leave "
+                "integers out"
+            )
         return consistent_answers(
             self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
         )
+
+    @property
+    def people(self) -> People | None:
+        """How people with many rows were counted; None where every row was taken to be another person's, or no
+        histogram was read."""
+        return next((reader.metric.people for reader in histogram_readers(self.mechanism)), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the curator may have missed about the table, in sentences; in no file of the release."""
+        return tuple(map(repeated_in_words, self.looks_like_people))
 
     @property
     def advice(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -192,7 +212,7 @@ class Release(Pictured, Generic[Answer]):
                 if linear is None
                 else {
                     "answers": linear.as_dicts(level),
-                    "level": level,
+                    "level": float(level),
                     "warnings": [useless.as_dict() for useless in linear.useless],
                 }
             ),
@@ -200,7 +220,7 @@ class Release(Pictured, Generic[Answer]):
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,
-            "dropped_rows": self.dropped,
+            **self._people_in_words,
             "mechanism": self.mechanism.name,
             "time": self.time,
             "secure_randomness": self.secure,
@@ -212,13 +232,25 @@ class Release(Pictured, Generic[Answer]):
             **({"rehearsal": True} if self.rehearsal else {}),
         }
 
+    @property
+    def _people_in_words(self) -> dict[str, Any]:
+        """What was dropped, and what is assumed or stated of people."""
+        people = self.people
+        if people is None:
+            assumed = {"assumed": ONE_ROW} if histogram_readers(self.mechanism) else {}
+            return {"dropped_rows": self.dropped, **assumed}
+        # How many rows people have who count once is told nowhere.
+        once = people.count == "once"
+        dropped = {"dropped_rows": None, "dropped_people": self.dropped} if once else {"dropped_rows": self.dropped}
+        return {**dropped, "records_are": people.records_are, "people": people.sentence}
+
     def public_dict(self, level: float = 0.95) -> dict[str, Any]:
         """The same without what only the curator may see: dropped rows, the time, and where the ledger is.
 
         The entry's number and seal stay, so that an auditor can ask for the entry.
         """
         document = self.as_dict(level)
-        for curators in ("dropped_rows", "time", "repeated"):
+        for curators in ("dropped_rows", "dropped_people", "time", "repeated"):
             document.pop(curators, None)
         return {**document, **({} if self.booking is None else {"ledger": self.booking.public_dict()})}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,6 +41,10 @@ if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do no
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
     from dxgeom.policy.explain.review import Review
+    from dxgeom.policy.explain.two_people import PeopleExplanation
+
+Record: TypeAlias = int | str | Mapping[str, Any]
+"""A record as people put it: its index, its values by attribute, or "absent"."""
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
@@ -155,9 +159,15 @@ class Policy(Pictured):
             raise UnsupportedCombination("this text is no policy that was kept with its files") from error
 
     def compile(self) -> VerifiedMetric:
-        """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
+        """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*.
+
+        Where people count by rows, at most m each, it is that of a row: the m-th part, so that m rows together tell no
+        more than the policy says of people.
+        """
+        people = self.universe.reading.people
         return verify(
-            self.metric,
+            self._of_a_row(people.most_rows) if people is not None else self.metric,
+            people=people,
             title=self.name,
             fingerprint=self.fingerprint,
             budget=self.budget,
@@ -166,11 +176,16 @@ class Policy(Pictured):
             stated=self.stated,
         )
 
+    def _of_a_row(self, rows: int) -> Metric:
+        from dxgeom.metrics.operations.divided import divided
+
+        return self.metric if rows == 1 else divided(self.metric, rows)
+
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
         from dxgeom.policy.explain.review import review
 
-        return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
+        return review(self.file, self.resolved, self.parts, self.metric, self.unprotected)
 
     def forms(self) -> tuple[Form, ...]:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
@@ -178,7 +193,7 @@ class Policy(Pictured):
 
         return forms(self.description, self.parts, self.metric, self.rules)
 
-    def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
+    def explain(self, first: Record, second: Record) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.
 
         Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both;
@@ -190,6 +205,19 @@ class Policy(Pictured):
         from dxgeom.policy.explain.explanation import explain
 
         return explain(self.file, self.resolved, self.description, self.metric, first, second)
+
+    def explain_people(self, first: Sequence[Record], second: Sequence[Record]) -> PeopleExplanation:
+        """Why two people are as far apart as they are: the cheapest way to carry the one's rows to the other's.
+
+        Args: the record of each row, as :meth:`explain` takes it with all attributes; where rows are counted, in their
+        order. A person without rows is absent.
+        Guarantee: *exact*; where distances of records are rounded, *rounded up*. Where people count once, the few
+        shares by which more than 16 rows are rounded are left out.
+        Raises: DataError for rows that such a person cannot have, and as :meth:`explain`.
+        """
+        from dxgeom.policy.explain.two_people import explain_people
+
+        return explain_people(self.universe, self.explain, first, second, self.budget)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

@@ -80,7 +80,10 @@ def _who_counts(table: WeightTable) -> Iterator[object]:
         yield one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()
 
 
-def _meanings(workload: AskedQueries) -> Iterator[tuple[Fraction, object]]:
-    """For each query of one table, what all have in common that ask the same."""
+def _meanings(workload: AskedQueries) -> Iterator[tuple[Fraction, object, ValueRounding]]:
+    """For each query of one table, what all have in common that ask the same.
+
+    Numbers may be added up by the weights of a condition, such as the middles 0 and 1, and yet be rounded.
+    """
     if len(workload.tables) == 1:
-        yield from zip(workload.units, _who_counts(workload.tables[0]), strict=False)
+        yield from zip(workload.units, _who_counts(workload.tables[0]), workload.each_rounding, strict=False)

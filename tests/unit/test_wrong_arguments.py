@@ -120,6 +120,7 @@ OF_A_RELEASE: dict[str, tuple[Any, ...]] = {
     "count_column": (3, ["n"], TABLE),
     "insecure_test_seed": ("one", 0.5, [1]),
     "id": NOT_TEXT[1:],
+    "allotment": NOT_TEXT[1:],
     "quiet_data": NOT_YES_OR_NO,
 }
 OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
@@ -253,6 +254,7 @@ DOORS: dict[str, Door] = {
             "mechanism": NOT_A_CHOICE,
             "outside": NOT_A_CHOICE,
             "id": NOT_TEXT[1:],
+            "allotment": NOT_TEXT[1:],
             "quiet_data": NOT_YES_OR_NO,
             "purpose": NOT_TEXT[1:],
             "count_column": (3, ["n"], TABLE),

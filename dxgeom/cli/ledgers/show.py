@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dxgeom.cli.ledgers.accounts import allotment_dict, print_division
 from dxgeom.cli.ledgers.words import (
     LedgerFile,
     about,
@@ -65,6 +66,7 @@ def _show_text(history: History) -> None:
         for number, edition, spent, remaining in left(history)
     ]
     print_table(("policy", "budget", "spent", "remaining"), accounts)
+    print_division(history)
     if history.entries:
         print_lines([""])
         rows = [
@@ -102,7 +104,9 @@ def _show_json(history: History) -> None:
     }
     entries = [entry_dict(history, one) for one in history.entries]
     last = None if history.receipt is None else receipt_text(*history.receipt)
-    print_json({"data_set": data_set, "accounts": accounts, "entries": entries, "last_seal": last})
+    allotments = [allotment_dict(history, one) for one in history.allotments]
+    divided = {"allotments": allotments} if allotments else {}
+    print_json({"data_set": data_set, "accounts": accounts, **divided, "entries": entries, "last_seal": last})
 
 
 def _show_csv(history: History) -> None:
@@ -120,6 +124,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         f"time       {one.time_utc}",
         f"policy     {_whose(history, one.account, one.edition)}",
         f"purpose    {one.purpose}",
+        *([] if one.owner is None else [f"allotment  {one.owner}"]),
         f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
         f"plan       {one.plan_fingerprint}",
         *([] if one.key is None else [f"key        {one.key}"]),

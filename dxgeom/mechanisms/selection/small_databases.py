@@ -136,13 +136,16 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
             raise DataError(
                 f"the queries were changed for {self.planned:,} records, these are {records:,}: plan for it"
             )
-        require_scores_fit(2 * self.size * records * int(np.abs(self.numerators).max()))
-        require_rate(self._largest_lead, spend)
+        require_scores_fit(2 * self.size * records * self.shares * int(np.abs(self.numerators).max()))
+        require_rate(self._largest_lead, spend / self.shares)
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SmallDatabase:
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[SmallDatabase]:
         databases = self._every_database()
-        place = choose(self._scores(data, databases), self._largest_lead, spend, self.law, randomness)
-        return SmallDatabase(tuple(databases[place].tolist()), int(data.sum()), self.queries)
+        scores, records = self._scores(counts, databases), int(counts.sum()) // self.shares
+        places = (choose(scores, self._largest_lead, spend, self.law, randomness) for _ in range(count))
+        return [SmallDatabase(tuple(databases[place].tolist()), records, self.queries) for place in places]
 
     def kept(self, answer: Any) -> Any:
         return [answer.records, *answer.record_types]

@@ -41,6 +41,7 @@ from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_down
+from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe
 
 _DOOR = object()
@@ -76,7 +77,8 @@ class VerifiedMetric(Displayed):
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
     distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
     none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
-    of its own.
+    of its own. ``people``: how people with many rows count, None where every row is taken to be a person's only one;
+    where rows are counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
 
     metric: Metric
@@ -88,6 +90,7 @@ class VerifiedMetric(Displayed):
     data_set: DataSet = UNNAMED
     stated: Callable[[], str | None] | None = field(default=None, repr=False)
     block: str | None = None
+    people: People | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -101,6 +104,8 @@ class VerifiedMetric(Displayed):
             )
         if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
             raise UnsupportedCombination("this metric has an absent record, the universe has none")
+        if self.universe is not None and self.universe.reading.people != self.people:
+            raise UnsupportedCombination("a metric on records counts people as these records say")
 
     def on(self, universe: Universe) -> VerifiedMetric:
         """The same metric on these records, which its fingerprint then names; itself if it knows them already.
@@ -117,7 +122,7 @@ class VerifiedMetric(Displayed):
                 "the metric of a block is about some records of a larger one: give its queries as a matrix"
             )
         named = canonical_digest("metric on records", self.fingerprint, universe.digest)
-        return replace(self, fingerprint=named, universe=universe, door=_DOOR)
+        return replace(self, fingerprint=named, universe=universe, people=_people_of(universe), door=_DOOR)
 
     def about(self, data_set: DataSet) -> VerifiedMetric:
         """The same metric about these data. What it says of them already stays: a name or an edition is only added.
@@ -171,18 +176,32 @@ def verify(
     data_set: DataSet = UNNAMED,
     stated: Callable[[], str | None] | None = None,
     block: str | None = None,
+    people: People | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, the universe included where one is given; else see
-    :meth:`VerifiedMetric.on`.
+    :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
+    where ``metric`` has to be that of a row.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
     _require_known(metric)
+    counted = _people_of(universe) if people is None and universe is not None else people
     return VerifiedMetric(
-        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, door=_DOOR
+        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, counted, door=_DOOR
     )
+
+
+def _people_of(universe: Universe) -> People | None:
+    """Who people are, as records say. Raises: UnsupportedCombination where the metric of a row is another one."""
+    people = universe.reading.people
+    if people is not None and people.most_rows > 1:
+        raise UnsupportedCombination(
+            "these records count people by their rows, each at a part of what the policy says: use the metric that "
+            "the policy itself compiles to"
+        )
+    return people
 
 
 def _require_known(metric: Metric) -> None:

@@ -81,6 +81,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             data_set=verified.data_set,
             stated=verified.stated,
             block=canonical_digest("block", verified.records, inside),
+            people=verified.people,
         )
         for inside in members
     )

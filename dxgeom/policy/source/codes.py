@@ -52,6 +52,9 @@ CODES: Final[dict[str, str]] = {
     "DX162": "a derived column that cannot be worked out, or makes nothing that the attribute could be",
     "DX163": "no time zone of that name",
     "DX164": "columns or a reach of 'nearest' that do not fit the places",
+    # people
+    "DX170": "people whose keys do not go together",
+    "DX171": "a column that says who people are, or orders their rows, and is one of an attribute too",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",

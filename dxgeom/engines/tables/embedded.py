@@ -1,10 +1,9 @@
-"""Opening a table: whatever the user holds becomes one DuckDB relation with known columns and types."""
+"""The embedded engine, DuckDB: files, frames and relations become one view with known columns and types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -13,10 +12,11 @@ import ibis
 import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.naming import located
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
 from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
+from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
 from dxgeom.errors import DataError
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -34,48 +34,44 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 @final
-@dataclass(frozen=True)
-class Source:
-    """A table that is open.
+class DuckDB(Engine):
+    """The embedded engine: files, frames, Arrow, its own relations, and what flows by from elsewhere."""
 
-    ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
-    ``text``: the file if it is delimited text, whose cells have no type of their own; ``anew``: for rows that flow by
-    once, what makes them flow from the first one.
-    """
+    name = "DuckDB"
 
-    described: str
-    connection: duckdb.DuckDBPyConnection
-    rows: ibis.Table
-    types: tuple[pa.DataType, ...]
-    text: Delimited | None
-    anew: Callable[[], pa.RecordBatchReader] | None = None
+    def takes(self, table: Any) -> bool:
+        return True
 
-    def query(self, rows: ibis.Table) -> duckdb.DuckDBPyRelation:
-        """The result of an expression over ``rows``, from their first one; the one before must have been read."""
-        if self.anew is not None:
-            self.connection.unregister("everything")
-            self.connection.register("everything", self.anew())
-        return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
+    def look_up(self, table: Any) -> None:
+        if isinstance(table, str | Path):
+            file_of(table)
 
-    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
-        """The result of an expression over ``rows``, batch by batch; see :meth:`query`."""
-        return iter(pa.RecordBatchReader.from_stream(self.query(rows)))
+    @contextmanager
+    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+        described = file_of(table) if isinstance(table, str | Path) else "the table"
+        with connected() as connection:
+            with plain_errors(described):
+                source = _source(connection, table, described, wanted)
+            yield source
 
 
 @contextmanager
-def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
-    """Opens a table for reading the columns ``wanted``; closes it afterwards.
-
-    Raises: DataError when it is nothing that can be read, or lacks a column.
-    """
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of its own, in memory."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     try:
-        described = file_of(table) if isinstance(table, str | Path) else "the table"
-        with plain_errors(described):
-            source = _source(connection, table, described, wanted)
-        yield source
+        yield connection
     finally:
         connection.close()
+
+
+def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Source:
+    """The source of a table that is open elsewhere, whose rows flow through a connection here."""
+    fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
+    connection.register("everything", pa.schema(fields).empty_table())
+    schema = _view_of_wanted(connection, tuple(range(len(there.types))))
+    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
+    return Source(there.described, connection, rows, there.types, None, there.everything, there)
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
@@ -91,7 +87,7 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places = located(_view_text(connection, text), wanted, described)
     schema = _view_of_wanted(connection, places)
-    rows = ibis.table(schema=ibis.schema(schema), name="records")
+    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
     return Source(described, connection, rows, tuple(schema.types), text, anew)
 
 
@@ -108,6 +104,16 @@ def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ..
             schema = schema.set(position, pa.field(f"k{position}", pa.string()))
     connection.execute(f"CREATE VIEW records AS SELECT {', '.join(chosen)} FROM everything")  # noqa: S608
     return schema
+
+
+def names_of_columns(table: Any) -> tuple[str, ...]:
+    """The names of a table's columns, as they stand. Raises: DataError for what cannot be read."""
+    if not isinstance(table, str | Path):
+        return names_of_frame(table)
+    with plain_errors(file_of(table)):
+        if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+            return common_columns(files or [Path(table)])
+        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
 
 
 def file_of(table: str | Path) -> str:
