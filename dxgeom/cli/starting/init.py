@@ -16,7 +16,7 @@ from dxgeom.cli.terminal.printing import print_json, print_lines
 from dxgeom.errors import DataError, PolicyError
 
 if TYPE_CHECKING:
-    from dxgeom.engines.outlines import OutlinedColumn
+    from dxgeom.engines.tables.outlines import OutlinedColumn
     from dxgeom.starting.declared import Declared
     from dxgeom.starting.drafts import Draft
 
@@ -80,7 +80,7 @@ def init(
 
 
 def _columns(table: Path, left_out: list[str]) -> list[OutlinedColumn]:
-    from dxgeom.engines.outlines import outline_of
+    from dxgeom.engines.tables.outlines import outline_of
     from dxgeom.universe.wording import did_you_mean
 
     found = outline_of(table)
@@ -94,7 +94,7 @@ def _columns(table: Path, left_out: list[str]) -> list[OutlinedColumn]:
 def _declared(
     table: Path, columns: list[OutlinedColumn], public: list[str], values: list[str], ends: list[str]
 ) -> dict[str, Declared]:
-    from dxgeom.engines.outlines import public_values
+    from dxgeom.engines.tables.outlines import public_values
     from dxgeom.starting.declared import Values, ends_of
 
     found: dict[str, Declared] = {}

@@ -59,7 +59,8 @@ def covers(half_width: float | None, possible: tuple[float, float] | None, share
 def possible_ranges(plan: Plan, records: int | None) -> list[tuple[float, float] | None]:
     """For each query the ends of what its answer can be, with a public number of records."""
     queries = plan.queries
-    if records is None:
+    people = None if queries.universe is None else queries.universe.reading.people
+    if records is None or (people is not None and people.most_rows > 1):
         return [None] * queries.count
     low, high = queries.tables.extremes
     each = zip(low.tolist(), high.tolist(), queries.units, strict=True)

@@ -17,7 +17,7 @@ _LARGEST: Final = 64 << 20
 
 @final
 @dataclass(frozen=True)
-class BarredAnswer:
+class AnswerAsReleased:
     """One answer with the ends of its bar; ``low`` and ``high`` are ∞ where no limit can be given."""
 
     name: str
@@ -41,7 +41,7 @@ class Released:
     remaining: Fraction | None
     records: int | None
     level: float
-    answers: tuple[BarredAnswer, ...]
+    answers: tuple[AnswerAsReleased, ...]
     rehearsal: bool
 
 
@@ -83,11 +83,11 @@ def _released(document: Mapping[str, Any]) -> Released:
     )
 
 
-def _answer(row: Mapping[str, Any]) -> BarredAnswer:
+def _answer(row: Mapping[str, Any]) -> AnswerAsReleased:
     low, high = row.get("interval") or (None, None)
     value = float(row["value"])
     if not math.isfinite(value):
         raise ValueError("an answer is a number")
     unit = row.get("unit")
     ends = (-math.inf if low is None else float(low), math.inf if high is None else float(high))
-    return BarredAnswer(str(row["name"]), None if unit is None else str(unit), value, *ends)
+    return AnswerAsReleased(str(row["name"]), None if unit is None else str(unit), value, *ends)

@@ -11,7 +11,7 @@ from dxgeom.report.document.blocks import Block, BudgetGauge, Paragraph, Picture
 from dxgeom.report.drawing.answer_bars import MOST_BARS, answer_bars
 from dxgeom.report.facts.exactness import possible_ranges
 from dxgeom.report.facts.facts import Facts, entries_of
-from dxgeom.report.facts.released import BarredAnswer, Released
+from dxgeom.report.facts.released import AnswerAsReleased, Released
 from dxgeom.report.wording.numbers import amount, bar, odds
 
 _MONTHS = [
@@ -108,8 +108,8 @@ def joint_words(one: Released) -> str:
     return f"Bars made this way hold the true value {times}, each on its own{together}."
 
 
-def _pictures(answers: Sequence[BarredAnswer], facts: Facts) -> Iterator[Picture]:
-    units: defaultdict[str | None, list[BarredAnswer]] = defaultdict(list)
+def _pictures(answers: Sequence[AnswerAsReleased], facts: Facts) -> Iterator[Picture]:
+    units: defaultdict[str | None, list[AnswerAsReleased]] = defaultdict(list)
     for each in answers:
         units[each.unit].append(each)
     for unit, group in units.items():
@@ -119,7 +119,7 @@ def _pictures(answers: Sequence[BarredAnswer], facts: Facts) -> Iterator[Picture
         yield Picture(scene, f"The dots are the released answers, the lines their bars.{more}")
 
 
-def _possible(facts: Facts, group: Sequence[BarredAnswer]) -> tuple[float, float] | None:
+def _possible(facts: Facts, group: Sequence[AnswerAsReleased]) -> tuple[float, float] | None:
     if facts.plan is None:
         return None
     known = dict(zip(facts.plan.queries.names, possible_ranges(facts.plan, facts.records), strict=True))

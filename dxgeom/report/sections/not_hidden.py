@@ -8,7 +8,7 @@ from typing import TypeAlias
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.document.blocks import Section, ShownColumn, ShownTable
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.sections.people import hides_presence
+from dxgeom.report.sections.people import hides_presence, people_of
 
 Row: TypeAlias = tuple[str, str, str]
 
@@ -53,6 +53,13 @@ def _rows(facts: Facts) -> Iterator[Row]:
             "The policy: no rule about presence. 'presence: true' with an epsilon adds one, at the cost of more noise.",
         )
         yield "The number of records", f"{number} is told exactly.", "The same."
+    people = people_of(facts)
+    if people is not None and people.count == "rows":
+        yield (
+            "Which rows a person has",
+            f"Which rows there are, and their order by {people.order}, may be told; {people.at_most} of each are kept.",
+            "The policy, by 'people: {count: rows}'. 'count: once' hides it.",
+        )
     yield (
         "What is true of many",
         "What the answers say of people in general can be held of anybody, in the data or not.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dxgeom.report.document.blocks import Block, Code, Notice, Paragraph, Section, Strong, Words
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.sections.people import hides_presence, names_people
+from dxgeom.report.sections.people import hides_presence, people_of
 from dxgeom.report.wording.numbers import amount, at_most, guesses, odds
 
 _NUMBERS = ("Nothing needs", "One thing needs", "Two things need", "Three things need", "Four things need")
@@ -48,7 +48,10 @@ def _records(facts: Facts) -> str:
     if hides_presence(facts):
         return "their number is private"
     number = "number not stated" if facts.records is None else f"{facts.records:,}"
-    return number if names_people(facts) else f"{number}, one per person assumed"
+    people = people_of(facts)
+    if people is None:
+        return f"{number}, one per person assumed"
+    return number if people.count == "rows" else f"{number}, each of one person"
 
 
 def _hidden(facts: Facts) -> list[str]:

@@ -13,7 +13,7 @@ from dxgeom.report.facts.exactness import Expected, expected
 from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.combined import idle
 from dxgeom.report.sections.not_hidden import exact_questions
-from dxgeom.report.sections.people import hides_presence, names_people
+from dxgeom.report.sections.people import hides_presence, people_of
 from dxgeom.report.sections.rules import rows_of
 from dxgeom.report.wording.numbers import MOST_ODDS, amount, band_of, guesses, odds, plus_minus
 
@@ -60,7 +60,7 @@ def _decisions(facts: Facts, rows: tuple[Expected, ...]) -> Iterator[Notice]:
     if exact:
         more = f"{_some(exact)}: the policy hides nothing that {'it tells' if len(exact) == 1 else 'they tell'}."
         yield _notice("decide", f"{_count(len(exact), 'question is', 'questions are')} answered exactly.", more, 2)
-    if not names_people(facts):
+    if people_of(facts) is None:
         far = facts.extremes.closest.distance * facts.budget
         more = (
             "The policy does not say how people with several rows count. For two rows of one person the odds square: "

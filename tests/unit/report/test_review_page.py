@@ -219,3 +219,24 @@ def test_a_plan_from_a_file_has_the_same_errors(stays, tmp_path):
     assert said(again, 5) == said(document, 5)
     assert kept.digest in said(again, 7)
     assert replace(again, sections=()).digest == document.digest
+
+
+@pytest.mark.parametrize(
+    ("people", "words"),
+    [
+        ({"column": "id", "count": "single"}, "A second row of a person stops the release"),
+        ({"column": "id", "count": "once"}, "Each person weighs 1, shared over their rows"),
+        ({"column": "id", "count": "rows", "at_most": 3, "order": "day"}, "each tells a part in 3 of what"),
+    ],
+)
+def test_a_policy_that_names_people_says_how_they_count(people, words):
+    data = {
+        "policy": "p",
+        "people": people,
+        "universe": {"attributes": {"a": ["x", "y"]}},
+        "rules": [{"change": "a", "epsilon": 1}],
+    }
+    page = review_page(dx.Policy.from_dict(data))
+    assert words in said(page, 4)
+    assert "several rows" not in said(page, 0)
+    assert ("Which rows a person has" in said(page, 2)) == (people["count"] == "rows")

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.sources import file_of, opened
 from dxgeom.engines.tables.delimited import delimited, header_of
+from dxgeom.engines.tables.embedded import file_of
 from dxgeom.engines.tables.parquet_files import files_of_folder
+from dxgeom.engines.tables.sources import opened
 from dxgeom.errors import DataError
 
 Holds: TypeAlias = Literal["words", "whole numbers", "numbers", "days", "yes or no", "unknown"]
