@@ -207,6 +207,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"bound   {plan.bound_in_words}",
             *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *(f"bias    {said}" for said in plan.biases_in_words),
+            *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),
             "",
             f"each answer, at spend {plain(spend)}",
         ]

@@ -42,11 +42,16 @@ def _ledger(text: str) -> str:
     return text if "://" in text else str(Path(text))
 
 
+def _table(text: str) -> Path | str:
+    return text if "://" in text else Path(text)
+
+
 DataFile: TypeAlias = Annotated[
-    Path | None,
+    Any,  # a path, or the URL of a table on a server
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record. Left out "
-        "when rehearsing.",
+        parser=_table,
+        help="The table: .csv, .tsv (also .gz) or .parquet, a folder of Parquet files, postgresql://…#table or "
+        "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",
     ),
 ]
@@ -211,8 +216,8 @@ def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> 
 
 
 def _files(
-    policy: Path, data: Path | None, queries: Path | None, ledger: str | None, key: str | None, rehearse: bool
-) -> tuple[Path | None, Path | None, str | None]:
+    policy: Path, data: Any, queries: Path | None, ledger: str | None, key: str | None, rehearse: bool
+) -> tuple[Path | None, Any, str | None]:
     """The queries file, the data, and the ledger; a rehearsal has no data and no ledger, a plan no queries file.
 
     Raises: typer.BadParameter.

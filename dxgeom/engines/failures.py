@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, final
 
 import duckdb
 import ibis
@@ -17,6 +17,9 @@ import pyarrow as pa
 from dxgeom.errors import DataError
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
+_FLOWING = re.compile(
+    r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
+)
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
@@ -24,6 +27,11 @@ QUIET: Final = (
     "the table cannot be released from as it is; which rows, cells or columns are the reason is told without "
     "quiet_data (--quiet-data), for the curator's eyes only"
 )
+
+
+@final
+class Unreachable(DataError):
+    """A server cannot be reached, or lets nobody in; told in any case, since it depends on no data."""
 
 
 @contextmanager
@@ -58,8 +66,8 @@ def muted(quiet: bool) -> Iterator[None]:
     """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them."""
     try:
         yield
-    except DataError:
-        if not quiet:
+    except DataError as error:
+        if not quiet or isinstance(error, Unreachable):
             raise
         raise DataError(QUIET) from None
 
@@ -79,8 +87,9 @@ def _reason(described: str, error: Exception) -> str:
         return f"{described} needs more memory to read than is allowed; shorten its longest cells"
     if "state machine" in text:
         return f"{where}: line endings or quotes are mixed; write the file anew with one kind of line ending"
-    return f"{where} cannot be read: {_first_line(error)}"
+    flowing = _FLOWING.search(text)
+    return f"{where} cannot be read: {_first_line(flowing[1] if flowing else text) or type(error).__name__}"
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _first_line(text: str) -> str:
+    return next(iter(text.splitlines()), "")

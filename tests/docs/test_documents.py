@@ -22,7 +22,7 @@ PAGES = [
     *("bodies", "checking", "ledger", "mechanisms", "noise", "people", "plans", "policies", "quantiles", "queries"),
     *("review", "secrets", "selection"),
 ]
-CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
+CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
     "README.md": ["check", "plan", "release", "release", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],

@@ -49,6 +49,9 @@ class PostgresTables:
     def url(self, what: str) -> str:
         return f"{self._server.url(self._database)}#{what}"
 
+    def execute(self, statement: str) -> None:
+        self._server.execute(statement, database=self._database)
+
     def keep(self, table: pa.Table, _: Path) -> str:
         import psycopg
 

@@ -39,9 +39,10 @@ def has_scheme(table: Any, *schemes: str) -> bool:
 def address_of(url: str, example: str) -> Address:
     """Raises: DataError where no table is named."""
     server, sign, what = url.partition("#")
-    if not sign or not what.strip():
+    what = unquote(what).strip().rstrip(";")
+    if not sign or not what:
         raise DataError(f"a table on a server is its URL, then # and the table or a query, such as {example}")
-    return Address(server, unquote(what).strip().rstrip(";"))
+    return Address(server, what)
 
 
 def preceded(columns: str, query: Any) -> str:

@@ -14,8 +14,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.csv
 
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.failures import Unreachable, plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
+from dxgeom.engines.tables.frames import backend_of
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
@@ -76,7 +77,13 @@ class Postgres(Engine):
 
 @contextmanager
 def _connected(psycopg: Any, server: str) -> Iterator[Any]:
-    connection = psycopg.connect(server, client_encoding="UTF8", fallback_application_name="dxgeom")
+    try:
+        connection = psycopg.connect(server, client_encoding="UTF8", fallback_application_name="dxgeom")
+    except psycopg.ProgrammingError:
+        # The message may repeat the URL, and a password with it.
+        raise Unreachable(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
+    except psycopg.Error as error:
+        raise Unreachable(f"the PostgreSQL server cannot be reached: {_sentence(error)}") from None
     try:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -85,6 +92,10 @@ def _connected(psycopg: Any, server: str) -> Iterator[Any]:
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
             connection.cancel()  # left in the middle: the server need not go on
         connection.close()
+
+
+def _sentence(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _source(connection: Any, sql: str, described: str, wanted: tuple[str, ...]) -> Iterator[Source]:
@@ -232,4 +243,4 @@ def _quoted(name: str) -> str:
 
 
 def _is_of_ibis(table: Any) -> bool:
-    return isinstance(table, ibis.Table) and table.get_backend().name == "postgres"
+    return backend_of(table) == "postgres"

@@ -14,6 +14,7 @@ import sqlglot
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
+from dxgeom.engines.tables.frames import backend_of
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
@@ -169,4 +170,4 @@ def _is_frame(table: Any) -> bool:
 
 
 def _is_of_ibis(table: Any) -> bool:
-    return isinstance(table, ibis.Table) and table.get_backend().name == "pyspark"
+    return backend_of(table) == "pyspark"
