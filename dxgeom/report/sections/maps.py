@@ -12,7 +12,7 @@ from dxgeom.report.document.blocks import Picture
 from dxgeom.report.drawing.place_map import flat, place_map
 from dxgeom.report.facts.comparisons import PairDistances
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.wording.numbers import BANDS, amount, odds
+from dxgeom.report.wording.numbers import BANDS, amount, digits, odds
 from dxgeom.universe.places import PointsAttribute
 
 _MOST_RINGS: Final = 4
@@ -29,30 +29,29 @@ def map_of(facts: Facts, one: PairDistances) -> Picture | None:
     if not isinstance(present, PointsAttribute):
         return None
     spots = flat(present.coordinates, present.geometry)
-    rings = _rings(facts, one.name)
+    rings = _rings(facts, one.name, present.unit or "")
     scene = place_map(one.name, present.labels, spots, present.unit or "", rings)
     return Picture(scene, _CAPTION if rings else "Each dot is a place, at one scale in all directions.")
 
 
-def _rings(facts: Facts, name: str) -> list[tuple[float, str]]:
+def _rings(facts: Facts, name: str, unit: str) -> list[tuple[float, str]]:
     """How far places are from each other where a rule by distance reaches the end of a band."""
     found: list[tuple[float, str]] = []
     for rule in facts.policy.rules:
         bound = dict(rule.bounds).get(name)
         if isinstance(bound, Threshold) and isinstance(bound.axis, PlacesAxis):
-            found.append(
-                (float(bound.reach), f"{odds(float(bound.epsilon) * facts.budget)}, within {amount(bound.reach)}")
-            )
+            near = f"{odds(float(bound.epsilon) * facts.budget)}, within {amount(bound.reach)} {unit}"
+            found.append((float(bound.reach), near.rstrip()))
         elif isinstance(bound, PerDistance) and isinstance(bound.axis, PlacesAxis):
-            found += _growing(bound, facts.budget)
+            found += _growing(bound, facts.budget, unit)
     return found[:_MOST_RINGS]
 
 
-def _growing(bound: PerDistance, budget: float) -> list[tuple[float, str]]:
+def _growing(bound: PerDistance, budget: float, unit: str) -> list[tuple[float, str]]:
     each = float(bound.rate) * budget
     limits = [(one.most, math.log(one.most)) for one in BANDS[:-1]]
     return [
-        (limit / each, f"{amount(most)} to 1, {amount(float(f'{limit / each:.2g}'))}")
+        (limit / each, f"{amount(most)} to 1, about {digits(limit / each, 2)} {unit}".rstrip())
         for most, limit in limits
         if limit > float(bound.floor) * budget
     ]

@@ -37,6 +37,7 @@ _LEAD: Final = (
     "likely; every other record may be known. A coin gets 500 of 1,000 such guesses right; with the answers, at most "
     "this many are right, on average."
 )
+_SAME: Final = 1e-9
 _STEPS: Final = ((1, "One step"), (2, "Two steps"), (4, "Four steps"))
 
 
@@ -141,15 +142,16 @@ def _ends(one: PairDistances, chosen: Chosen) -> Iterator[Row]:
     closest, middle, farthest = one.closest(chosen), one.middle(chosen), one.farthest(chosen)
     if closest is None or farthest is None:
         return
-    if farthest.distance <= closest.distance * (1 + 1e-9):
-        yield "Any two", closest
-        return
-    yield "Closest two", closest
-    if middle is not None and closest.distance < middle.distance < farthest.distance:
-        yield "Two in the middle", middle
-    yield "Farthest two", farthest
     whole = one.farthest(one.every)
-    if whole is not None and whole.distance > farthest.distance * (1 + 1e-9):
+    beyond = whole is not None and whole.distance > farthest.distance * (1 + _SAME)
+    if farthest.distance <= closest.distance * (1 + _SAME):
+        yield "Any two that it names" if beyond else "Any two", closest
+    else:
+        yield "Closest two", closest
+        if middle is not None and closest.distance < middle.distance < farthest.distance:
+            yield "Two in the middle", middle
+        yield "Farthest two", farthest
+    if whole is not None and beyond:
         yield "Farthest two by any way", whole
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final, TextIO, final
 
 EVERY: Final = 5.0
@@ -38,11 +39,9 @@ class ProgressLine:
             stream.flush()
 
     def _show(self, line: str) -> None:
-        from IPython.display import display
-
         bundle = {"text/plain": line}
         if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)
+            self._handle = import_module("IPython.display").display(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
 

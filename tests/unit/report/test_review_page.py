@@ -166,6 +166,13 @@ def test_an_epsilon_that_hides_nothing_stops_a_signature():
     assert "more than 1,000,000 to 1" in short
 
 
+def test_chains_beyond_what_a_rule_names_are_told():
+    policy = dx.load_policy(POLICIES / "bike-sharing" / "policy.yaml")
+    told = said(review_page(policy), 1)
+    assert "Any two that it names | Station or Library | 1.65 to 1" in told
+    assert "Farthest two by any way | Station or Beach | 12.2 to 1" in told
+
+
 def test_hostile_names_are_text():
     values = [HOSTILE, LONG, TURNED, '" onload="alert(2)', "</style><b>", "{{ 7 * 7 }}", "&lt;"]
     data = {
