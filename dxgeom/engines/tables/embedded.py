@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
 from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
 from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
@@ -51,7 +53,7 @@ class DuckDB(Engine):
         described = file_of(table) if isinstance(table, str | Path) else "the table"
         with connected() as connection:
             with plain_errors(described):
-                source = _source(connection, table, described, wanted)
+                source = _source(connection, of_lake(table), described, wanted)
             yield source
 
 
@@ -59,6 +61,9 @@ class DuckDB(Engine):
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of its own, in memory."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
+    if sys.stdout.isatty():
+        # What takes longer than two seconds shows how much of it is done; in notebooks DuckDB does so on its own.
+        connection.execute("SET enable_progress_bar = true")
     try:
         yield connection
     finally:
@@ -121,7 +126,7 @@ def file_of(table: str | Path) -> str:
     path = Path(table)
     described = f"'{table}'"
     with plain_errors(described):
-        if files_of_folder(path) is not None:
+        if files_of_folder(path) is not None or of_lake(path) is not path:
             return described
         if path.is_dir():
             raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")

@@ -11,6 +11,7 @@ import ibis.expr.operations as operations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
 from dxgeom.errors import DataError
 
 _REGISTERED_BY_IBIS = (operations.InMemoryTable, operations.ScalarUDF, operations.AggUDF)
@@ -36,6 +37,8 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
 
     Raises: DataError when it is not a table.
     """
+    if is_iceberg(table):
+        return names_of_iceberg(table)
     if _is_pandas(table) or isinstance(table, duckdb.DuckDBPyRelation | ibis.Table):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
@@ -66,6 +69,8 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
             )
         columns = {f"c{position}": table[name] for position, name in enumerate(wanted)}
         return lambda: _rows_of(table.select(**columns))
+    if is_iceberg(table):
+        return flowing_from_iceberg(table, wanted)
     if _is_dataset(table):
         fields = {f"c{position}": pc.field(name) for position, name in enumerate(wanted)}
         return lambda: table.scanner(columns=fields).to_reader()

@@ -228,3 +228,10 @@ def test_a_histogram_cannot_be_changed() -> None:
     assert (histogram.counts.tolist(), histogram.total) == ([1, 2, 3], 6)
     with pytest.raises(ValueError, match="read-only"):
         histogram.counts[0] = 5
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    with embedded.connected() as connection:
+        assert connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(terminal,)]

@@ -137,3 +137,30 @@ def test_a_cluster_of_a_master_and_two_workers_counts_by_its_address(tmp_path: P
         cluster.close()
     assert done.stdout.splitlines()[-1:] == ["[5000, 10000]"], done.stderr[-2000:]
     assert not cluster.folder.exists()
+
+
+@pytest.mark.service("postgres")
+def test_an_ibis_table_of_postgres_is_read_in_its_session(postgres: Any, tmp_path: Path) -> None:
+    tables = PostgresTables(postgres)
+    server, _, name = tables.keep(TABLE, tmp_path).partition("#")
+    connection = ibis.postgres.connect(
+        user="postgres", host="127.0.0.1", port=postgres.port, database=server.rpartition("/")[2]
+    )
+    try:
+        table = connection.table(name)
+        assert histogram_of_table(table, WORDS).counts.tolist() == [1, 2]
+        assert histogram_of_table(table.filter(table.w == "y"), WORDS).counts.tolist() == [0, 2]
+        with pytest.raises(DataError, match="a row: w is 'z'"):
+            histogram_of_table(table.mutate(w=ibis.ifelse(table.w == "x", "z", "y")), WORDS)
+        assert connection.con.info.transaction_status.name == "IDLE"
+    finally:
+        connection.disconnect()
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.service("spark")
+def test_an_ibis_table_of_spark_is_read_in_its_session(spark: Any, tmp_path: Path) -> None:
+    as_spark(spark, TABLE, tmp_path).createOrReplaceTempView("of_ibis")
+    table = ibis.pyspark.connect(spark).table("of_ibis")
+    assert histogram_of_table(table.filter(table.w == "y"), WORDS).counts.tolist() == [0, 2]
+    spark.catalog.dropTempView("of_ibis")
