@@ -28,6 +28,8 @@ COMMANDS_RUN_HERE = {
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
     "policies/README.md": ["check", "plan", "release"],
 }
+RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
+"""Run by ``test_documents_on_servers.py``."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -66,8 +68,8 @@ def commands(document):
 def test_no_document_that_shows_code_or_commands_is_forgotten():
     """Each is run by a test of its own below; the errors' reference has its own module."""
     shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
-    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE
-    assert {name for name, path in shown.items() if commands(path)} == set(COMMANDS_RUN_HERE)
+    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE | RUN_ON_SERVERS
+    assert {name for name, path in shown.items() if commands(path)} == {*COMMANDS_RUN_HERE, *RUN_ON_SERVERS}
 
 
 def imported(code):
@@ -76,7 +78,7 @@ def imported(code):
     return {ast.unparse(node) for node in nodes}
 
 
-@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE))
+@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE | RUN_ON_SERVERS))
 def test_a_document_imports_the_package_by_its_front_door_only(document):
     found = {line for code in blocks(ROOT / document, "python") for line in imported(code)}
     assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
@@ -250,7 +252,7 @@ def test_the_contents_list_every_page():
     contents = ROOT / "docs" / "index.md"
     text = contents.read_text(encoding="utf-8")
     linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)", text)}
-    listed = re.findall(r"^(?!:)(/?\w[\w/]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
+    listed = re.findall(r"^(?!:)(/?\w[\w/-]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
     paths = [ROOT / name[1:] if name.startswith("/") else contents.parent / name for name in listed]
     site = {path.with_name(f"{path.name}.md") for path in paths}
     pages = {page for page in DOCUMENTS if page != contents and page.parent.name != "decisions"}

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from dxgeom.errors import LedgerError
 
@@ -14,6 +14,8 @@ SCHEMA: Final = "dxgeom_ledger"
 """The ledger of a database that has one only."""
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_HOST: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
+_OPTION: Final = re.compile(r"[a-zA-Z_]+")
 _SECRETS: Final = ("password", "secret")
 _FALLBACKS: Final = {
     "connect_timeout": "10",
@@ -45,15 +47,20 @@ def address_of(place: str | Path) -> LedgerAddress:
         raise _wrong("it has a space or a control character; write these as %20 and the like")
     parts = urlsplit(text)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    user, _, _ = parts.netloc.rpartition("@")
+    user, _, hosts = parts.netloc.rpartition("@")
     if ":" in user or any(secret in option.lower() for option in options for secret in _SECRETS):
         raise _wrong(
             "it holds a password, which would be seen in lists of processes, histories and releases; leave it out, and "
             "keep the password in a password file (~/.pgpass, or PGPASSFILE=file) or a service file "
             "(postgresql:///?service=name)"
         )
-    if parts.fragment or "#" in text:
-        raise _wrong("it has a '#'; write that as %23")
+    # A password with such a character of its own would be taken for a port, a database or an option.
+    plain = all(_HOST.fullmatch(host) for host in hosts.split(",")) and all(map(_OPTION.fullmatch, options))
+    if not plain or "#" in text or "@" in parts.path + parts.query:
+        raise _wrong(
+            "it is no 'postgresql://user@host:port/database?option=value'; write characters such as # / ? @ in a name "
+            "as %23 and the like"
+        )
     schema = options.pop("ledger", SCHEMA)
     if not _NAME.fullmatch(schema) or schema.startswith("pg_") or schema in ("public", "information_schema"):
         raise LedgerError(
@@ -61,7 +68,7 @@ def address_of(place: str | Path) -> LedgerAddress:
             "write for instance '?ledger=visits'"
         )
     given = {**_FALLBACKS, **options} if "service" not in options else options
-    server = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(given, quote_via=quote), ""))
+    server = f"postgresql://{parts.netloc}{parts.path}?{urlencode(given, quote_via=quote)}"
     return LedgerAddress(server, schema, text)
 
 
