@@ -78,6 +78,10 @@ class Quantiles(QueryKind):
         items = stated[1].items if stated and isinstance(stated[1], Sequence) else ()
         levels = [_level(item, columns) for item in items]
         known = tuple(level for level in levels if level is not None)
+        again = next((place for place, level in enumerate(known) if level in known[:place]), None)
+        if again is not None and len(known) == len(items):
+            columns.note("DX219", items[again].span, "a level is listed twice", "name each level once")
+            return None
         return None if len(known) < len(items) else _quantiles(self.word, known, node, value, columns)
 
 

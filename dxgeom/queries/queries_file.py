@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping as Map
 from types import NoneType
 from typing import Any, Final
@@ -195,7 +196,7 @@ def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistak
     seen: set[str] = set()
     for entry, one in asked:
         names = _names_of(one)
-        again = next((name for name in names if name in seen), None)
+        again = next((name for name, times in Counter(names).items() if times > 1 or name in seen), None)
         if again is not None:
             advice = "remove one of them, or give one a 'name'"
             mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
@@ -205,5 +206,5 @@ def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistak
 def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
     """What is told under names of their own."""
     if isinstance(asked, AskedQuantiles):
-        return (asked.name,)
+        return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
     return asked.names if asked.ratio is None else asked.ratio[:1]

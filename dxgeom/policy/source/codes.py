@@ -68,6 +68,6 @@ CODES: Final[dict[str, str]] = {
     "DX209": "an importance that is not a positive number",
     "DX210": "marginals of more ways than there are columns, or of none",
     "DX215": "a number of records, where the policy keeps it private",
-    "DX219": "a quantile's level that is not between 0 and 1",
+    "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
 }

@@ -90,6 +90,7 @@ WRONG = [
     ("{quantiles: age, at: [half]}", "3:27: DX219: a level lies between 0 and 1"),
     ("{quantiles: age, at: [1/0]}", "3:27: DX219: a level lies between 0 and 1"),
     ("{quantiles: age, at: [-0.1]}", "3:27: DX219: a level lies between 0 and 1"),
+    ("{quantiles: age, at: [0.5, 1/2]}", "3:32: DX219: a level is listed twice"),
     ("{median: age, by: wrad}", "3:23: DX201: there is no column 'wrad'"),
     ("{median: age, where: ward == 'D'}", "DX202: 'ward' has no value 'D'"),
     ("{median: age, importance: 2}", "3:19: DX200: 'importance' goes with"),
@@ -114,3 +115,6 @@ def test_quantiles_and_counts_are_not_asked_in_one_file(wards):
 def test_names_are_distinct(wards):
     with pytest.raises(dx.QueryError, match="DX203: there are two queries called 'median age'"):
         dx.parse_queries("queries:\n  - median: age\n  - {median: age, by: ward}\n", wards)
+    with pytest.raises(dx.QueryError, match="DX203: there are two queries called 'q at 1/4'"):
+        text = "queries:\n  - {name: q, quantiles: age, at: [1/4]}\n  - {name: q at 1/4, median: age}\n"
+        dx.parse_queries(text, wards)
