@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dxgeom.policy.bounds.partition import Partition
 from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
@@ -86,7 +85,7 @@ def _secret(rule: ResolvedRule, names: list[str], budget: float) -> str:
     if secrets.edges is None:
         by, bound = listed(secrets.partition or ()), rule.bounds[0][1]
         epsilon = float(bound.extremes[0])
-        across = "between two, only what other rules hide" if isinstance(bound, Partition) else "between two, see below"
+        across = "between two, only what other rules hide" if bound.of_present is None else "between two, see below"
         return f"{names[0]} inside one {by}: odds at most {odds(epsilon * budget)}; {across}."
     least, most = (float(end) * budget for end in rule.bounds[0][1].extremes)
     each = f"each step has its own odds, {odds(least)} to {odds(most)}" if least != most else f"a step: {odds(most)}"
