@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.refusals import altered, unusable
@@ -21,10 +21,13 @@ from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.stores.postgres import layout
 from dxgeom.ledger.stores.postgres.address import address_of
 from dxgeom.ledger.stores.postgres.connecting import begin, connected, plain_errors
-from dxgeom.ledger.tables import TABLES, Record
+from dxgeom.ledger.tables import ENTRIES, TABLES, Record
 
 SETTLE_SECONDS = 150.0
 """How long to ask what became of a commit: longer than the server keeps a transaction whose client is gone."""
+
+LARGEST_ANSWER: Final = 2**28
+"""Bytes of an answer: a value of PostgreSQL has at most four times as many, and may be written as twice as many."""
 
 _PAUSE: Final = 0.2
 
@@ -75,6 +78,8 @@ class PostgresSession:
 
     def append(self, record: Record, content: bytes | None = None) -> None:
         table = record.table
+        if table is ENTRIES and cast(int, record.fields[-1]) > LARGEST_ANSWER:
+            raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
         names = [
             "position",
             *(column.name for column in table.columns),

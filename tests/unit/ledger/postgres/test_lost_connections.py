@@ -110,7 +110,7 @@ def spend_exactly(place: str, writers: int, tries: int, fitting: int) -> None:
     assert {line.split("-")[0] for line in returned} == {f"w{number}" for number in range(writers)}
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.long)])
 def test_killed_clients_lose_no_charge_that_was_acknowledged(postgres: Any, kills: int) -> None:
     place, chance, returned = postgres.new_ledger(), random.Random(5), []
     opened(place).close()
@@ -191,6 +191,13 @@ def test_commits_are_on_the_disk_though_the_role_would_not_have_them_wait(postgr
             assert session._connection.execute("SHOW search_path").fetchone() == ("pg_catalog, pg_temp",)
     finally:
         postgres.execute("ALTER ROLE postgres RESET synchronous_commit")
+
+
+def test_an_answer_that_a_server_cannot_hold_is_refused_before_the_charge(postgres: Any) -> None:
+    with opened(postgres.new_ledger()) as ledger:
+        with pytest.raises(LedgerError, match="more than 256 MiB"):
+            charge(ledger, reserve=2**28 + 1)
+        assert ledger.spent() == 0
 
 
 def test_a_lock_that_somebody_keeps_is_waited_for_and_then_named(postgres: Any, monkeypatch: Any) -> None:
