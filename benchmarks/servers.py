@@ -1,4 +1,4 @@
-"""Counting rows on PostgreSQL and Spark: dxgeom against a bare GROUP BY on the same server; the histogram is the one here.
+"""Counting rows on PostgreSQL and Spark: dxgeom against a bare GROUP BY on the same server.
 
 Starts servers of its own on loopback; needs psycopg, pyspark, PostgreSQL and Java (make test-services says how to get
 them), and says so where they are not there. Run with: python benchmarks/servers.py [rows]
