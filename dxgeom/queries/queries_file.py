@@ -92,7 +92,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
     else:
         _refuse_records(root, records, mistakes)
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    asked = [(entry, one) for entry in entries for one in reader.asked(entry)]
+    asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
     _check_names(asked, mistakes)
     quantiles = [(entry, one) for entry, one in asked if isinstance(one, AskedQuantiles)]
     made = [(entry, one) for entry, one in asked if isinstance(one, AskedQueries)]
@@ -207,4 +207,4 @@ def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
     """What is told under names of their own."""
     if isinstance(asked, AskedQuantiles):
         return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
-    return asked.names if asked.ratio is None else asked.ratio[:1]
+    return tuple(ratio.title for ratio in asked.ratios) or asked.names

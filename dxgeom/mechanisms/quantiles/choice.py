@@ -111,7 +111,7 @@ def mechanism_of_form(form: str, question: QuantileQuestion) -> QuantileMechanis
 
     Raises: UnsupportedCombination, TooLarge, UnboundedLoss where it cannot answer this.
     """
-    if form not in _FORMS:
+    if not isinstance(form, str) or form not in _FORMS:
         raise UnsupportedCombination(f"'form' is one of {', '.join(_FORMS)}; found {form!r}")
     return _FORMS[form](question)
 
@@ -172,7 +172,7 @@ def quantiles_by(
     def of_one(inner: VerifiedMetric, members: NDArray[np.int64]) -> QuantileMechanism:
         own = None if asked is None else asked[members]
         question = quantile_question(inner, values.among(members), at, where=own, may_be_empty=True)
-        return mechanism_of_form(form if isinstance(form, str) else form(question), question)
+        return mechanism_of_form(form(question) if callable(form) else form, question)
 
     return in_parallel(metric, _labels(metric, by), of_one, f"quantiles of {values.name} by group")
 
