@@ -26,7 +26,7 @@ def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tupl
     asked = {meaning for one in plain for meaning in _meanings(one)}
     taken = {name for one in plain for name in one.names}
     kept: list[AskedQueries] = []
-    wanted: list[list[list[tuple[Fraction, object]]]] = []
+    wanted: list[list[list[tuple[Fraction, object, ValueRounding]]]] = []
     for workload in workloads:
         if not workload.ratios:
             kept.append(workload)
