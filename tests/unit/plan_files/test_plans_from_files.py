@@ -55,6 +55,7 @@ def check_same(plan, loaded):
 
 
 @pytest.mark.parametrize("mechanism", [candidate.name for candidate in CANDIDATES])
+@pytest.mark.long
 def test_every_candidate_releases_from_its_file_as_it_does_itself(mechanism, tmp_path):
     built = 0
     for name in SMALL:
