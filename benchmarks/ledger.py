@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -28,6 +29,7 @@ LENGTHS = (10, 5000)
 ROUNDS = 200
 SPEND = Fraction(1, 10**6)
 ACCOUNT = Account("benchmark", "f" * 64, Fraction(1))
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = {"purpose": "what a charge costs", "plan_fingerprint": "p" * 64}
 
 
@@ -37,7 +39,7 @@ def filled(path: Path, length: int) -> Ledger:
     wanted = asked(SPEND, WORDS["purpose"], WORDS["plan_fingerprint"], None, None, 0)
     with Chronicle(SqliteFile(path)).writing() as page:
         for _ in range(length):
-            page.append(*charge_row(page.book, ACCOUNT, wanted, "2026-01-01T00:00:00.000000+00:00"))
+            page.append(*charge_row(page.book, ACCOUNT, wanted, BEGUN))
         page.commit()
     return ledger
 

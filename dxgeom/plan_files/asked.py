@@ -139,15 +139,23 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
         "importance": None if queries.importance is None else [*map(str, queries.importance)],
         "measures": list(queries.measures),
         "errors": [None if error is None else str(error) for error in queries.errors],
-        "rounding": [
-            {**vars(one), "per_record": str(one.per_record), "clamped": list(one.clamped)} for one in queries.rounding
-        ],
+        "rounding": [*map(_rounded, queries.rounding)],
         "ratios": [
             {**vars(one), "within": [*map(str, one.within)], "asks": None if one.asks is None else _origin(one.asks)}
             for one in queries.ratios
         ],
         "origins": [*map(_origin, queries.origins)],
         "of_universe": queries.universe is not None,
+    }
+
+
+def _rounded(one: ValueRounding) -> dict[str, Any]:
+    stepped = {"stepped": [*one.stepped]} if one.stepped else {}
+    return {
+        "per_record": str(one.per_record),
+        "counted_by": one.counted_by,
+        "clamped": [*one.clamped],
+        **stepped,
     }
 
 
@@ -211,7 +219,7 @@ def _rounding(part: WeightsPart, place: str) -> tuple[ValueRounding, ...]:
         per_record = figure_of(one.per_record, here)
         if per_record < 0:
             raise Wrong("DX304", here, "rounding moves an answer by no less than 0")
-        found.append(ValueRounding(per_record, one.counted_by, tuple(one.clamped)))
+        found.append(ValueRounding(per_record, one.counted_by, tuple(one.clamped), tuple(one.stepped)))
     return tuple(found)
 
 

@@ -54,6 +54,7 @@ class RoundingPart(BaseModel):
     per_record: Rational = Field(description="At most so far for each record that the query counts.")
     counted_by: Place | None = Field(description="The place of a query that counts all these records.")
     clamped: list[str] = Field(description="Columns whose numbers were clamped to ends that are not the true ones.")
+    stepped: list[str] = Field([], description="Columns of whose numbers its condition asks more than the values tell.")
 
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
 from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
+from dxgeom.universe.conditions.stepped import stepped_columns
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
@@ -29,10 +30,14 @@ EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
 @dataclass(frozen=True)
 class ColumnReader:
     """Reads conditions and columns of one file, over one universe; notes mistakes and returns None where there is
-    one."""
+    one.
+
+    ``stepped``: the columns of which the conditions so far ask more than their values tell.
+    """
 
     universe: Universe
     mistakes: Mistakes
+    stepped: list[str] = field(default_factory=list)
 
     def condition(self, node: Node) -> WeightTable | None:
         """Weight 1 where a condition is true, 0 elsewhere."""
@@ -40,7 +45,8 @@ class ColumnReader:
             self.note("DX108", node.span, "a condition is one piece of text")
             return None
         try:
-            chosen = evaluate(parse_predicate(node.text), self.universe)
+            predicate = parse_predicate(node.text)
+            chosen = evaluate(predicate, self.universe)
         except PredicateError as error:
             span = place_in(node, error.offset, self.mistakes.text.content)
             self.note("DX202", span, error.message, error.advice)
@@ -48,6 +54,7 @@ class ColumnReader:
         if not chosen.mask.any():
             self.note("DX202", node.span, "no record type satisfies this condition", "the answer would always be 0")
             return None
+        self.stepped.extend(stepped_columns(predicate, self.universe))
         return tabulated(chosen.axes, chosen.mask[None])
 
     def where(self, node: Mapping) -> WeightTable | None:

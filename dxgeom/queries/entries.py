@@ -54,6 +54,7 @@ class QueryReader:
         if empty or wrong - {_UNIMPORTANT}:
             return None
         before = len(self.columns.mistakes.found)
+        self.columns.stepped.clear()
         _, value = node.entry(kind.word) or (None, node)
         try:
             made = kind.asked(node, value, self.columns, self.records)
@@ -64,7 +65,7 @@ class QueryReader:
             return None
         if isinstance(made, AskedQuantiles):
             return replace(made, name=syntax.name or made.name)
-        return self._linear(made, syntax, kind, node)
+        return self._linear(replace(made, stepped=tuple(dict.fromkeys(self.columns.stepped))), syntax, kind, node)
 
     def _linear(self, made: AskedQueries, syntax: NamedSyntax, kind: QueryKind, node: Mapping) -> AskedQueries | None:
         """The queries with their names, by group, and with what else is said of them."""

@@ -60,7 +60,7 @@ def _with_other_names(asked: AskedQueries, taken: set[str], ratio: RatioWords) -
 def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
     """What rounding of values does to each answer; a sum over some records is told which answer counts them, if any."""
     found = [rounding for workload in workloads for rounding in workload.each_rounding]
-    if all(one == ValueRounding() for one in found):
+    if all(one == ValueRounding() and not one.stepped for one in found):
         return ()
     counts: dict[object, int] = {}
     at = 0

@@ -70,7 +70,8 @@ class AskedQueries:
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
     ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer; or,
     ``by_group``, that of each. ``counted``: the records that each answer is about, 1 for each and 0 elsewhere; None
-    where nobody asks. ``numbers``: those that are added up. ``origins``: what each answer is about, where that is more
+    where nobody asks. ``numbers``: those that are added up. ``stepped``: columns of whose numbers the conditions ask
+    more than the values tell. ``origins``: what each answer is about, where that is more
     than the query's name. ``ratios``: where there are K of them, the queries are K numerators in one table and K
     denominators, which count, in another.
     """
@@ -87,11 +88,13 @@ class AskedQueries:
     numbers: SummedNumbers | None = None
     origins: tuple[AnswerOrigin, ...] = ()
     ratios: tuple[RatioWords, ...] = ()
+    stepped: tuple[str, ...] = ()
 
     @property
     def each_rounding(self) -> tuple[ValueRounding, ...]:
         """What rounding of values does to each answer."""
-        return self.by_group or (self.rounding or ValueRounding(),) * len(self.names)
+        each = self.by_group or (self.rounding or ValueRounding(),) * len(self.names)
+        return tuple(replace(one, stepped=self.stepped) for one in each) if self.stepped else each
 
     @property
     def each_alone(self) -> list[AskedQueries]:

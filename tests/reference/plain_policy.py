@@ -52,7 +52,9 @@ def plain_policy(policy: Policy, folder: Path) -> tuple[list[PlainAttribute], li
         for name, cells in _columns(folder / document.universe.table).items():
             written.setdefault(name, tuple(dict.fromkeys(cells)))
     attributes = [
-        _regions(policy, name) if isinstance(written[name], RegionsSyntax) else _attribute(name, written[name], folder)
+        _missing(_regions(policy, name), written[name])
+        if isinstance(written[name], RegionsSyntax)
+        else _attribute(name, written[name], folder)
         for name in names
     ]
     return attributes, [_rule(rule, attributes, folder) for rule in document.rules]
@@ -69,7 +71,10 @@ def _records(policy: Policy, attributes: list[PlainAttribute], folder: Path) -> 
 def _attribute(name: str, written: Any, folder: Path) -> PlainAttribute:
     if isinstance(written, tuple):
         return PlainAttribute(name, "", written, None, "")
-    plain = _written(name, written, folder)
+    return _missing(_written(name, written, folder), written)
+
+
+def _missing(plain: PlainAttribute, written: Any) -> PlainAttribute:
     stated = getattr(written, "missing", None)
     if stated in (None, "refuse"):
         return plain
@@ -99,7 +104,7 @@ def _written(name: str, written: Any, folder: Path) -> PlainAttribute:
 
 def _regions(policy: Policy, name: str) -> PlainAttribute:
     """Which point stands for a region is the policy's own choice, and taken from it."""
-    regions = policy.universe.attribute(name)
+    regions = policy.universe.attribute(name).present
     assert isinstance(regions, PointsAttribute)
     spots = [tuple(map(float, spot)) for spot in regions.coordinates]
     return PlainAttribute(name, "", regions.keys, None, "km", (), _all_roads(spots, great_circle))
@@ -172,7 +177,7 @@ def _amount(rule: RuleSyntax, attributes: list[PlainAttribute]) -> Fraction:
         return Fraction(0)
     own = next(attribute.own_unit for attribute in attributes if attribute.name == (rule.change or ("",))[0])
     metres = {"m": 1, "km": 1000}
-    return length.amount * metres.get(length.unit, 1) / metres.get(own, 1) if own else length.amount
+    return length.amount * metres[length.unit] / metres[own] if own and length.unit in metres else length.amount
 
 
 def _edges(rule: RuleSyntax, folder: Path) -> PlainEdges | None:

@@ -58,6 +58,8 @@ class Selection(HistogramMechanism[int]):
     def shortfall(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` the score is above the best score less this; whatever the data.
 
+        Scores are of values as the policy rounds them: where the candidates are sums of numbers that stand for others,
+        each score is up to its ``candidates.each_rounding`` from that of the raw numbers.
         Definition: (ln R − ln(1 − level))·unit·range_sensitivity/spend, up to the rounding of float64.
         Source: Kamalaruban et al. 2020, Theorem 4; corrected: what another score costs is subtracted, not added.
         Permute-and-flip inherits it, because its score stochastically dominates that of the other law.

@@ -26,6 +26,7 @@ from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 
 DATABASE_LIMIT = 1_000_000
@@ -116,10 +117,12 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         return math.comb(self.metric.size + self.size - 1, self.size)
 
     def error_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
-        """With probability at least ``level`` no answer is further off than this; whatever the data.
+        """With probability at least ``level`` no answer is further from the truth about raw numbers than this.
 
-        Definition: n·w·√(ln 2K/2m) + 2c·(ln M − ln(1 − level))/spend + n·shift, w the widest range of one query's
-        weights, M the number of databases; up to the rounding of float64.
+        Definition: n·w·√(ln 2K/2m) + 2c·(ln M − ln(1 − level))/spend + n·shift + n·r, w the widest range of one query's
+        weights, M the number of databases, r the most that one record's raw numbers differ from the values that stand
+        for them; columns clamped to ends that are not the true ones are about the clamped numbers. Whatever the data;
+        up to the rounding of float64.
         Source: Kamalaruban et al. 2020, Proposition 1; corrected: the theorem it takes from Dwork & Roth 2014 finds a
         database within αn only for more than two queries, so what m records can reach is bounded by Hoeffding's
         inequality itself; and M counts the databases of size m exactly.
@@ -128,7 +131,8 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         widest = float(self.unit) * float(np.ptp(self.numerators, axis=1).max())
         reached = records * widest * math.sqrt(math.log(2 * self.queries.count) / (2 * self.size))
         per_nat = 2 * float(self.unit) * self.steepest / float(spend)
-        return reached + per_nat * (math.log(self.databases) + nats_of(level)) + records * float(self.shift)
+        known = records * float(self.shift) + float(rounding_biases(self.queries.each_rounding, records).max())
+        return reached + per_nat * (math.log(self.databases) + nats_of(level)) + known
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:

@@ -18,6 +18,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries
 from dxgeom.mechanisms.synthetic.fitting import SOFTENING, Known
+from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 
 MOST_WHOLE = 2**50
@@ -45,6 +46,7 @@ class Measurement:
     def half_width(self, level: float = 0.95) -> float:
         """The value's error is at most this with probability *at least* ``level``.
 
+        That is its noise: of values as the policy rounds them, ``error_bounds`` speak of raw numbers.
         Raises: UnsupportedCombination unless 0 < level < 1.
         """
         return self.noise_within(nats_of(level))
@@ -94,14 +96,20 @@ class SyntheticHistogram:
         """(K,): the histogram's answers to the queries."""
         return self.asked.model(self.distribution).answers() * self.records * float(self.asked.unit)
 
+    @property
+    def rounding(self) -> NDArray[np.float64]:
+        """(K,): how far the truth about raw numbers can be from that about the values that stand for them."""
+        return rounding_biases(self.queries.each_rounding, self.records)
+
     def error_bounds(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): with probability *at least* ``level`` no answer at all is further from the truth than its bound.
+        """(K,): with probability *at least* ``level`` no answer is further from the raw numbers' truth than its bound.
 
         Definition: of a measured query |answer − value| and what its noise can be; of another one |answer − what the
         model answered before the last selection|, the gap that this selection found, the noise of that gap's
         measurement, and what the selection may have missed. The chance to be wrong, 1 − level, is shared evenly by
         the rounds and the last selection, and a round's part by its measurements: what is measured later, which may
-        follow from the noise, changes nothing. Up to the rounding of float64.
+        follow from the noise, changes nothing. What :attr:`rounding` can do comes on top; where numbers were clamped to
+        ends that are not the true ones, the truth is about the clamped ones. Up to the rounding of float64.
         It holds for any histogram, however it was made of the measurements. Often much larger than the real error: it
         takes the worst case of every measurement at once.
         Raises: UnsupportedCombination unless 0 < level < 1.
@@ -118,7 +126,7 @@ class SyntheticHistogram:
         for one in self.measurements:
             noise = one.noise_within(nats + math.log(each_round[one.round]))
             bounds[one.query] = abs(self.answers[one.query] - float(one.value)) + noise
-        return bounds
+        return bounds + self.rounding
 
     def largest_error(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` no answer to a query is further from the truth than this.

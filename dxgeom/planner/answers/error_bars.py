@@ -102,6 +102,7 @@ class ErrorBars:
                 "rounding": float(rounding) if np.isfinite(rounding) else None,
                 "rounding_per_record": str(one.per_record),
                 "changed": float(changed),
+                **({"stepped": [*one.stepped]} if one.stepped else {}),
             }
             for rounding, one, changed in zip(
                 self.rounding, self.queries.each_rounding, self.mechanism.biases, strict=True
@@ -129,7 +130,19 @@ class ErrorBars:
         clamped = tuple(dict.fromkeys(name for one in each for name in one.clamped))
         if clamped:
             said.append(f"numbers are clamped, their true ends not stated: bars are about clamped {_listed(clamped)}")
-        return said
+        return said + self._of_conditions()
+
+    def _of_conditions(self) -> list[str]:
+        """That a condition counts records by the value that stands for their number, which no bound can cover."""
+        asking = [place for place, one in enumerate(self.queries.each_rounding) if one.stepped]
+        if not asking:
+            return []
+        columns = dict.fromkeys(name for place in asking for name in self.queries.each_rounding[place].stepped)
+        return [
+            f"a value of {_listed(tuple(columns))} stands for all up to the next one: "
+            f"'{self.queries.names[asking[0]]}' asks which value a record has, not which number, and error bars say "
+            "nothing of the difference; with < and >= there is none"
+        ]
 
     def _advice(self, unknown: Sequence[int]) -> str:
         if self.answers is None:

@@ -153,7 +153,7 @@ def check_connected(policy: ResolvedPolicy, found: tuple[Unprotected, ...], mist
             mistakes.add("DX155", policy.universe_span, str(one), f"{advice} if that is what you want")
             continue
         code = "DX150" if one.no_rule else "DX151"
-        rule = kind_making(policy.universe.attribute(one.attribute)).joining
+        rule = kind_making(policy.universe.attribute(one.attribute).present).joining
         if one.no_rule:
             rule = f"add a rule 'change: {one.attribute}'"
         advice = f"{rule}; or write 'unconnected: allow' if that is what you want"

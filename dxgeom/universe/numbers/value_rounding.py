@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import final
 
@@ -21,11 +21,14 @@ class ValueRounding:
     ``per_record``: the most that it moves the answer for each record that the query counts, in the answer's unit;
     *exact*. ``counted_by``: the place of a query that counts all these records, where one does. ``clamped``: columns
     whose numbers were clamped to ends that are not the true ones; the answer is about the clamped numbers.
+    ``stepped``: columns of whose numbers its condition asks more than the values tell, which nothing bounds. That is
+    about the words of the query, not about its weights: two that differ in it only are equal.
     """
 
     per_record: Fraction = Fraction(0)
     counted_by: int | None = None
     clamped: tuple[str, ...] = ()
+    stepped: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def after(self, queries: int) -> ValueRounding:
         """The same where so many other queries come first."""
