@@ -96,6 +96,7 @@ def held(shares, releases):
     return True
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_about_raw_numbers():
     assert held(coverage(policies=6, releases=50, seed=1), 300)
 

@@ -36,6 +36,7 @@ def test_the_same_law_twice_shows_nothing():
     assert observed_loss(generator.normal(size=5000), generator.normal(size=5000)).nats == 0
 
 
+@pytest.mark.long
 def test_it_rarely_claims_too_much():
     """4000 audits with an error of 1 in 20 each: more than 265 wrong claims have a chance below 1e-5 under the bound,
     and the bound is far from attained; the seed is fixed."""

@@ -41,6 +41,7 @@ def around(attribute: NumericAttribute, more: list[float]) -> list[float | None]
 
 @settings(max_examples=120, deadline=None)
 @given(ranges | bins, st.lists(st.floats(-2000, 2000), max_size=20), st.booleans())
+@pytest.mark.long
 def test_an_engine_codes_each_number_as_its_attribute_does(
     attribute: NumericAttribute, more: list[float], optional: bool
 ) -> None:

@@ -75,6 +75,7 @@ def test_each_person_comes_once_with_all_rows(rows: list[Row]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(rows, st.sampled_from([People("who", "rows", m, "at") for m in (1, 2, 5)] + [People("who", "single")]))
+@pytest.mark.long
 def test_rows_that_count_are_the_first_of_each_person(rows: list[Row], people: People) -> None:
     places = [row[3] for row in rows]
     try:

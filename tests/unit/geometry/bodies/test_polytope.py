@@ -73,6 +73,7 @@ def test_a_thin_body_is_barely_larger_than_its_hull(aspect):
 
 
 @pytest.mark.parametrize("dimension", range(1, 8))
+@pytest.mark.long
 def test_many_cornered_facets_are_cut_completely(dimension):
     """Volumes of the cube and of the root polytope, whose facets are products of simplices, are known exactly."""
     cube = np.array(list(itertools.product([-1, 1], repeat=dimension)))

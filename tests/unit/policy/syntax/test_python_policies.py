@@ -210,6 +210,7 @@ KEYS += ["dataset", "name", "edition", "people"]
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), anything), st.sampled_from(KEYS[3:]), anything)
+@pytest.mark.long
 def test_no_data_whatever_gives_another_error_than_its_mistakes(data, key, value):
     below = {"rules": [{"change": "native", "epsilon": 1, key: value}]}
     for stated in (

@@ -56,6 +56,7 @@ def read(document: Any, folder: Path) -> Policy | None:
     return policy
 
 
+@pytest.mark.long
 def test_no_word_of_the_language_is_forgotten(folder):
     """Each key is drawn wherever the schema has it, and each word is part of a policy that is right."""
     drawn: set[tuple[str, str]] = set()
