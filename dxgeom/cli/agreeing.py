@@ -16,7 +16,6 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.release import Release
@@ -75,27 +74,7 @@ class Agreement:
         if self.wanted:
             require_few(plan.queries.count)
 
-    def as_document(self, released: Release[LinearAnswers]) -> dict[str, Any]:
-        """What goes into the release's JSON; nothing where nothing was asked for."""
-        agreeing = self._of(released)
-        if agreeing is None:
-            return {}
-        document = {"error": error_dict(agreeing)} if isinstance(agreeing, DxgeomError) else agreeing.as_dict()
-        return {"consistent": document}
-
-    def print(self, released: Release[LinearAnswers]) -> None:
-        """A table of the answers that agree, and what was done to the released ones."""
-        agreeing = self._of(released)
-        if isinstance(agreeing, DxgeomError):
-            print_lines(["", f"no answers that agree: {agreeing}"])
-        elif agreeing is not None:
-            exact = agreeing.exact_values
-            shown = (plain(value) if value.denominator == 1 else f"{float(value):,.6g}" for value in exact)
-            print_lines([""])
-            print_table(("query", "answer that agrees"), list(zip(agreeing.names, shown, strict=True)))
-            print_lines(["", *agreeing.done])
-
-    def _of(self, released: Release[LinearAnswers]) -> ConsistentAnswers | DxgeomError | None:
+    def of(self, released: Release[Any]) -> ConsistentAnswers | DxgeomError | None:
         """The answers that agree, or why there are none: the released ones are paid for, and shown in any case."""
         if not self.wanted:
             return None
@@ -103,3 +82,23 @@ class Agreement:
             return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
         except DxgeomError as error:
             return error
+
+
+def agreeing_document(agreeing: ConsistentAnswers | DxgeomError | None) -> dict[str, Any]:
+    """What goes into the release's JSON; nothing where nothing was asked for."""
+    if agreeing is None:
+        return {}
+    document = {"error": error_dict(agreeing)} if isinstance(agreeing, DxgeomError) else agreeing.as_dict()
+    return {"consistent": document}
+
+
+def print_agreeing(agreeing: ConsistentAnswers | DxgeomError | None) -> None:
+    """A table of the answers that agree, and what was done to the released ones."""
+    if isinstance(agreeing, DxgeomError):
+        print_lines(["", f"no answers that agree: {agreeing}"])
+    elif agreeing is not None:
+        exact = agreeing.exact_values
+        shown = (plain(value) if value.denominator == 1 else f"{float(value):,.6g}" for value in exact)
+        print_lines([""])
+        print_table(("query", "answer that agrees"), list(zip(agreeing.names, shown, strict=True)))
+        print_lines(["", *agreeing.done])

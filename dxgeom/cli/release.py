@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption
+from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
@@ -195,18 +195,19 @@ def _show(
             print_error(f"warning: {warning}")
         for advice in released.advice:
             print_error(f"advice: {advice}")
-        agreeing = agreement.as_document(released)
-        curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **agreeing}
+        agreeing = agreement.of(released)
+        told = agreeing_document(agreeing)
+        curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
         if write is not None:
             write(json_lines(curators))
         if publish is not None:
-            publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **agreeing}))
+            publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
         if output is TableFormat.json:
             print_json(curators)
         elif output is TableFormat.csv:
             print_answer_table(released, bars)
         else:
-            print_release(released, agreement)
+            print_release(released, bars, agreeing)
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dxgeom.cli.agreeing import Agreement, Bars
+from dxgeom.cli.agreeing import Bars, print_agreeing
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW
 
 if TYPE_CHECKING:
+    from dxgeom.errors import DxgeomError
+    from dxgeom.planner.answers.consistency import ConsistentAnswers
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
@@ -66,16 +68,16 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
         signal.signal(hangup, before)
 
 
-def print_release(released: Release[Any], agreement: Agreement) -> None:
-    """The release as text; of a rehearsal every line says so."""
+def print_release(released: Release[Any], bars: Bars, agreeing: ConsistentAnswers | DxgeomError | None) -> None:
+    """The release as text, and the answers that agree; of a rehearsal every line says so."""
     if not released.rehearsal:
-        _print(released, agreement.bars)
-        agreement.print(released)
+        _print(released, bars)
+        print_agreeing(agreeing)
         return
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
-        _print(released, agreement.bars)
-        agreement.print(released)
+        _print(released, bars)
+        print_agreeing(agreeing)
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
