@@ -17,6 +17,7 @@ import typer
 from dxgeom.cli.agreeing import Agreement
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_error, print_lines, print_table, rounded
+from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
 def _account(released: Release[LinearAnswers]) -> list[str]:
     """What was spent, and where that is written down."""
     budget, booking = released.mechanism.account.budget, released.booking
-    spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}"
+    currency = released.mechanism.account.currency
+    how = "" if currency == PURE else f" ({currency}: squares add up)"
+    spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}{how}"
     if booking is None:
         return [f"spent      nothing; a release would have spent {plain(released.spent)} of {plain(budget)}"]
     return [

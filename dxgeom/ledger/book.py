@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any, final
 
 from dxgeom.ledger.entry import Entry, exact
-from dxgeom.ledger.refusals import altered
+from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
 from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
 
 
 @final
@@ -82,12 +83,18 @@ class Book:
         position = self.position + 1
         return Record(table, position, fields, seal_of(table, self.seal, position, fields))
 
+    @property
+    def currency(self) -> Currency:
+        """How spends add up here: in all accounts as in the first."""
+        return currency_of(self.accounts[0].currency if self.accounts else PURE)
+
     def account_of(self, policy_fingerprint: str) -> KeptAccount | None:
         """The account of a policy, if there is one."""
         return next((kept for kept in self.accounts if kept.policy_fingerprint == policy_fingerprint), None)
 
     def spent(self, account: int, edition: str | None) -> Fraction:
-        """What an account, or all together (account 0), spent: of the edition only where editions have other people.
+        """What an account, or all together (account 0), spent, as the currency counts it: of the edition only where
+        editions have other people.
 
         What was spent before there were editions counts in each.
         """
@@ -125,6 +132,11 @@ class Book:
     def _add_account(self, record: Record, row: dict[str, Any]) -> None:
         if row["number"] != len(self.accounts) + 1 or self.account_of(row["policy_fingerprint"]) is not None:
             raise altered(self.described, f"row {record.position} opens an account that is there already")
+        if row["currency"] not in (PURE, CONCENTRATED):
+            counts = f"it counts in '{row['currency']}', which this dxgeom does not know; use a newer one"
+            raise unusable(self.described, counts)
+        if self.accounts and row["currency"] != self.currency.name:
+            raise altered(self.described, f"row {record.position} counts in another currency than the rows before it")
         budget = self._exact(row["budget"], "its budget")
         self.accounts.append(
             KeptAccount(row["number"], row["policy_name"], row["policy_fingerprint"], budget, row["currency"])
@@ -143,18 +155,28 @@ class Book:
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
         spend = self._exact(row["spend"], f"the spend of entry {number}")
         account, edition = row["account"], row["edition"] if self.disjoint else None
-        left = self.accounts[account - 1].budget - self.spent(account, edition) - spend
-        total = self.spent(0, edition) + spend
+        counted, added = self.currency.counted, self.currency.counted(spend)
+        left = counted(self.accounts[account - 1].budget) - self.spent(account, edition) - added
+        total = self.spent(0, edition) + added
         cap = self.data_set.budget
-        if left < 0 or (cap is not None and total > cap):
+        if left < 0 or (cap is not None and total > counted(cap)):
             raise altered(self.described, f"entry {number} spends more than remained")
         if (str(left), str(total)) != (row["remaining"], row["total"]):
             raise altered(self.described, f"entry {number} does not say what remained after it")
         for whose in (account, 0):
-            self._spent[whose, edition] += spend
-        stated = {name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")}
-        kept = {name: row[name] for name in ("owner", "key", "reserved")}
-        entry = Entry(number, spend, remaining=left, total=total, seal=record.seal, **stated, **kept)
+            self._spent[whose, edition] += added
+        stated: dict[str, Any] = {
+            name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")
+        }
+        kept: dict[str, Any] = {name: row[name] for name in ("owner", "key", "reserved")}
+        roots = self.currency.spend_below(left), self.currency.spend_above(total)
+        shown: dict[str, Any] = {
+            "remaining": roots[0],
+            "counted_remaining": left,
+            "total": roots[1],
+            "seal": record.seal,
+        }
+        entry = Entry(number, spend, **shown, **stated, **kept)
         self.entries.append(entry)
         self.receipt = (number, record.seal)
         if entry.key is not None:

@@ -16,6 +16,7 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.stores.store import Session
 from dxgeom.ledger.stores.stores import store_at
+from dxgeom.privacy.currencies import PURE, Currency, currency_of
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
@@ -41,6 +42,11 @@ class History:
     waiting: dict[int, int]
     receipt: tuple[int, str] | None
     documents: dict[int, str] = field(repr=False)
+
+    @property
+    def currency(self) -> Currency:
+        """How spends add up here."""
+        return currency_of(self.accounts[0].currency if self.accounts else PURE)
 
     def account_of(self, entry: Entry) -> KeptAccount:
         """Under which policy an entry was charged."""

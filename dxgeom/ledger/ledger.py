@@ -24,6 +24,7 @@ from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.tables import Field, Record, Table
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
+from dxgeom.privacy.currencies import PURE, Privacy
 
 
 @final
@@ -69,18 +70,21 @@ class Ledger:
         budget: Fraction,
         data_set: DataSet = UNNAMED,
         policy: str | None = None,
+        currency: Privacy = PURE,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is no such file.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
         data the policy is about; a ledger of a named data set takes several policies. ``policy``: the policy as
-        canonical text, kept for those who ask later what was told.
+        canonical text, kept for those who ask later what was told. ``currency``: how spends add up, "pure" (their sum)
+        or "concentrated" (their squares); that of the first account is the ledger's.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
-        ledger = cls.at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
+        account = Account(policy_name, policy_fingerprint, budget, currency, data_set=data_set, policy=policy)
+        ledger = cls.at(path, account)
         if ledger._new:
             ledger._begin(_new_book(ledger._account)[1])
         ledger._chronicle.store.try_to_write()
@@ -180,13 +184,17 @@ class Ledger:
             return answer_in(self._chronicle.store.files, book, session, _entry_of(book, entry))
 
     def spent(self) -> Fraction:
-        """The sum of this policy's spends, of this edition only where editions have other people."""
+        """The sum of this policy's spends, of this edition only where editions have other people; where squares add up
+        the root of their sum, *rounded up*."""
         with self._book() as book:
             kept = book.account_of(self._account.policy_fingerprint)
-            return Fraction(0) if kept is None else book.spent(kept.number, self._account.data_set.edition)
+            if kept is None:
+                return Fraction(0)
+            return book.currency.spend_above(book.spent(kept.number, self._account.data_set.edition))
 
     def remaining(self) -> Fraction:
-        """What can still be spent under this policy: its budget less its spends, or what is left of the data set's."""
+        """What can still be spent under this policy: its budget less its spends, or what is left of the data set's;
+        where squares add up the root of what is left of the budget's, *rounded down*."""
         with self._book() as book:
             return remaining_of(book, self._account)
 

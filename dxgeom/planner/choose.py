@@ -25,6 +25,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
+from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -83,7 +84,9 @@ def plan(
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
-    return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
+    # What is known of bounds is about noise for pure privacy.
+    bound = shared.lower_bound() if metric.privacy == PURE else 0.0
+    return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), bound, number)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:

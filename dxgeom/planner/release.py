@@ -19,6 +19,7 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
+from dxgeom.privacy.currencies import PURE
 
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
@@ -173,6 +174,7 @@ class Release(Generic[Answer]):
             "time": self.time,
             "secure_randomness": self.secure,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
+            **({} if account.currency == PURE else {"privacy": account.currency}),
             **({} if linear is None else {"queries_fingerprint": linear.queries.fingerprint}),
             "plan_fingerprint": self.plan_fingerprint,
             **({} if self.booking is None else {"ledger": self.booking.as_dict()}),

@@ -34,6 +34,7 @@ from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import text_of_data, write_policy
+from dxgeom.privacy.currencies import Privacy
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
@@ -85,6 +86,11 @@ class Policy:
     def budget(self) -> Fraction:
         """Releases may spend this multiple of the metric in total."""
         return self.resolved.budget
+
+    @property
+    def privacy(self) -> Privacy:
+        """What a distance promises, and how spends add up: "pure" or "concentrated"."""
+        return self.resolved.privacy
 
     @property
     def data_set(self) -> DataSet:
@@ -163,6 +169,7 @@ class Policy:
             universe=self.universe,
             data_set=self.data_set,
             stated=self.stated,
+            privacy=self.privacy,
         )
 
     def review(self) -> Review:

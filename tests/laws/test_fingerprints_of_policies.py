@@ -112,6 +112,7 @@ LEFT_OUT = object()
 MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("PolicySyntax.rules", "words", ("rules",), BASES["words"]["rules"][:2]),
     ("PolicySyntax.budget", "words", ("budget",), 2),
+    ("PolicySyntax.privacy", "words", ("privacy",), "concentrated"),
     ("UniverseSyntax.table", "table", ("universe", "table"), "reordered.csv"),
     ("UniverseSyntax.attributes", "words", A, ["y", "x"]),
     ("UniverseSyntax.attributes", "words", A, ["x", "y", "z"]),

@@ -119,6 +119,7 @@ class PolicySyntax(BaseModel):
     universe: UniverseSyntax
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
+    privacy: Literal["pure", "concentrated"] = "pure"
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
@@ -136,7 +137,7 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, universe, rules, budget, dataset, unconnected",
+    "policy": "a policy has: policy, about, universe, rules, budget, privacy, dataset, unconnected",
     "dataset": "a dataset has: name, and perhaps edition, people: disjoint, budget",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",
