@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check format test-extras test-long soak docs wheel test-wheel bench lock clean
+.PHONY: demo test check format test-extras test-services test-long soak docs wheel test-wheel bench lock clean
 
 # For everybody.
 
@@ -29,6 +29,11 @@ format: .venv/ready
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
 	DXGEOM_MUST_RUN=mbi,numba .venv-peers/bin/python -m pytest -m "needs and not long"
+
+# What needs servers: PostgreSQL and Java from the system's packages; a test that cannot run is a failure here, too.
+SERVICES ?= postgres,spark
+test-services: .venv-services/ready
+	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -m service
 
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
@@ -65,6 +70,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --extra plots --extra postgres --extra spark --group dev -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --group docs -o requirements-docs.lock
 
 PIP := --quiet --disable-pip-version-check
@@ -76,6 +82,10 @@ PIP := --quiet --disable-pip-version-check
 .venv-peers/ready: benchmarks/peers.lock pyproject.toml
 	$(call environment,.venv-peers,$<)
 	$(call this_project,.venv-peers)
+
+.venv-services/ready: tests/services/services.lock pyproject.toml
+	$(call environment,.venv-services,$<)
+	$(call this_project,.venv-services)
 
 .venv-docs/ready: requirements-docs.lock
 	$(call environment,.venv-docs,$<)
@@ -94,4 +104,4 @@ define this_project
 endef
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-wheel demo-output docs-output dist
+	rm -rf .venv .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output dist

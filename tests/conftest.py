@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from reference.project import POLICIES
+from services.postgres import PostgresServer
+from services.requirements import missing
 
 # Tests never time: a busy machine is no failure. Where changes are judged, examples are the same each time;
 # elsewhere every run tries new ones.
@@ -17,8 +20,9 @@ settings.register_profile("search", deadline=None)
 settings.load_profile("judge" if os.environ.get("CI") else "search")
 
 MUST_RUN = frozenset(filter(None, os.environ.get("DXGEOM_MUST_RUN", "").split(",")))
-"""Libraries whose tests may neither be skipped nor be missing."""
+"""Libraries and services whose tests may neither be skipped nor be missing."""
 _PASSED: set[str] = set()
+_SKIPPED: set[str] = set()
 
 
 @pytest.fixture(scope="session")
@@ -27,24 +31,42 @@ def policies() -> Path:
     return POLICIES
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all tests of this process; mark those that use it with ``service("postgres")``."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test for want of a library, unless it must run."""
-    for mark in item.iter_markers("needs"):
-        (library,) = mark.args
-        item.user_properties.append(("needs", library))
-        if library not in MUST_RUN and find_spec(library) is None:
-            pytest.skip(f"{library} is not installed; make test-extras runs this")
+    """Skips a test for want of a library or a service, unless it must run."""
+    for mark in [*item.iter_markers("needs"), *item.iter_markers("service")]:
+        (name,) = mark.args
+        item.user_properties.append(("needs", name))
+        reason = missing(name) if mark.name == "service" else _not_installed(name)
+        if name not in MUST_RUN and reason is not None:
+            pytest.skip(reason)
+
+
+def _not_installed(library: str) -> str | None:
+    return None if find_spec(library) else f"{library} is not installed; make test-extras runs this"
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remembers which libraries' tests have passed, also those that ran in other processes."""
+    """Remembers whose tests have passed or were skipped, also those that ran in other processes."""
+    needed = {name for key, name in report.user_properties if key == "needs"}
     if report.when == "call" and report.passed:
-        _PASSED.update(library for name, library in report.user_properties if name == "needs")
+        _PASSED.update(needed)
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _SKIPPED.update(needed)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails when no test passed of a library whose tests must run."""
-    missing = MUST_RUN - _PASSED
-    if missing and not hasattr(session.config, "workerinput"):
-        print(f"\nno test passed that needs {', '.join(sorted(missing))}, named in DXGEOM_MUST_RUN")
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    """Fails when no test passed of what must run, or one of them was skipped for whatever reason."""
+    if hasattr(session.config, "workerinput"):
+        return
+    for names, what in ((MUST_RUN - _PASSED, "no test passed that needs"), (MUST_RUN & _SKIPPED, "skipped: a test of")):
+        if names:
+            print(f"\n{what} {', '.join(sorted(names))}, named in DXGEOM_MUST_RUN")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
 import typer
 
 from dxgeom.cli.terminal.failures import error_dict
+from dxgeom.cli.terminal.options import TableFormat
 from dxgeom.cli.terminal.printing import print_lines, print_table
 from dxgeom.errors import DxgeomError
 from dxgeom.universe.columns import plain
@@ -38,10 +39,15 @@ class Agreement:
     wanted: bool
     nonnegative: bool
     integers: bool
+    output: TableFormat
 
     def __post_init__(self) -> None:
         if (self.nonnegative or self.integers) and not self.wanted:
             raise typer.BadParameter("--nonnegative and --integers are about the answers of --consistent: give it, too")
+        if self.wanted and self.output is TableFormat.csv:
+            raise typer.BadParameter(
+                "answers that agree are told as text or JSON, beside the released ones; not as CSV"
+            )
 
     def check(self, plan: Plan, level: float, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a

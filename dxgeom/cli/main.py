@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
-
-from dxgeom.cli.audit import audit
-from dxgeom.cli.check import check
-from dxgeom.cli.distances.verify import verify
-from dxgeom.cli.explain import explain
-from dxgeom.cli.ledger import ledger
-from dxgeom.cli.plan import plan
-from dxgeom.cli.release import release
-from dxgeom.cli.schema import schema
 
 HELP = """Private answers where not everything is equally sensitive.
 
@@ -25,23 +18,45 @@ queries, release the answers.
 Exit codes: 0 fine; 1 the policy, the data or the budget says no; 2 the command was not understood.
 """
 
-# Plain help can be searched and piped; tracebacks with local variables could show the data.
-app = typer.Typer(
-    name="dxgeom",
-    help=HELP,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command()(check)
-app.command()(explain)
-app.command()(verify)
-app.command()(plan)
-app.command()(release)
-app.command()(schema)
-app.add_typer(audit, name="audit")
-app.add_typer(ledger, name="ledger")
+COMMANDS: Final = {
+    "check": "dxgeom.cli.check",
+    "explain": "dxgeom.cli.explain",
+    "verify": "dxgeom.cli.distances.verify",
+    "plan": "dxgeom.cli.plan",
+    "release": "dxgeom.cli.release",
+    "schema": "dxgeom.cli.schema",
+    "audit": "dxgeom.cli.audit",
+    "ledger": "dxgeom.cli.ledger",
+}
+"""Where each command is, under its own name: a function, or commands below it."""
+
+
+def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands; the others are not loaded."""
+    # Plain help can be searched and piped; tracebacks with local variables could show the data.
+    made = typer.Typer(
+        name="dxgeom",
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(_options)
+    for name in commands:
+        command = getattr(import_module(COMMANDS[name]), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name)(command)
+    return made
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """``app``: with all commands."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return application()
 
 
 def _print_version(wanted: bool) -> None:
@@ -52,7 +67,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and stop.")
@@ -67,4 +81,6 @@ def run() -> None:
         # An answer that was paid for must not be lost because a terminal cannot show one of its letters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="dxgeom")
+    # Most of the time to start is loading: what was not asked for stays where it is.
+    named = [name for name in sys.argv[1:2] if name in COMMANDS]
+    application(named or COMMANDS)(prog_name="dxgeom")

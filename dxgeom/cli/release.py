@@ -12,19 +12,19 @@ import typer
 
 from dxgeom.cli.agreeing import Agreement, ConsistentOption, IntegersOption, NonnegativeOption
 from dxgeom.cli.planning import plan_to_release
-from dxgeom.cli.showing import kept_safe, print_release, whatever_becomes_of_the_terminal
+from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
-    Format,
-    FormatOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
     RecordsOption,
+    TableFormat,
+    TableFormatOption,
     data_set_of,
     errors_of,
     spend_of,
@@ -135,7 +135,7 @@ def release(
     written: OutputOption = None,
     public: PublicOption = None,
     rehearse: RehearseOption = False,
-    output: FormatOption = Format.text,
+    output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
@@ -151,7 +151,7 @@ def release(
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db --id 2026-11
     """
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
-    agreement = Agreement(consistent, nonnegative, integers)
+    agreement = Agreement(consistent, nonnegative, integers, output)
     with refusals(output):
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
@@ -170,7 +170,7 @@ def _show(
     released: Release[LinearAnswers],
     agreement: Agreement,
     level: float,
-    output: Format,
+    output: TableFormat,
     write: Callable[[str], None] | None,
     publish: Callable[[str], None] | None,
 ) -> None:
@@ -185,8 +185,10 @@ def _show(
             write(json_lines(curators))
         if publish is not None:
             publish(json_lines({"format": FORMAT, **released.public_dict(level), **agreeing}))
-        if output is Format.json:
+        if output is TableFormat.json:
             print_json(curators)
+        elif output is TableFormat.csv:
+            print_answer_table(released, level)
         else:
             print_release(released, agreement, level)
 

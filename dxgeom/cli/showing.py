@@ -16,7 +16,7 @@ import typer
 
 from dxgeom.cli.agreeing import Agreement
 from dxgeom.cli.terminal.failures import REFUSED
-from dxgeom.cli.terminal.printing import brief, print_error, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
 
@@ -76,6 +76,18 @@ def print_release(released: Release[LinearAnswers], agreement: Agreement, level:
         _print(released, level)
         agreement.print(released)
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
+
+
+def print_answer_table(released: Release[LinearAnswers], level: float) -> None:
+    """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
+    from dxgeom.planner.answers.answer_table import answer_columns
+
+    columns = answer_columns(released.answer, level)
+    marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
+    table = {**marked, **columns}
+    print_csv(tuple(table), zip(*table.values(), strict=True))
+    for useless in released.answer.useless:
+        print_error(f"warning: {useless.in_words}")
 
 
 def _print(released: Release[LinearAnswers], level: float) -> None:

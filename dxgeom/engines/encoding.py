@@ -15,24 +15,36 @@ from dxgeom.universe.universe import Universe
 
 @final
 class BatchEncoder:
-    """Encodes the columns k0, k1, … of batches; remembers the words it has met."""
+    """Encodes the columns k0, k1, … of batches; remembers the words it has met.
 
-    def __init__(self, universe: Universe) -> None:
+    ``coded``: the attributes, by place, whose cells are their codes already, null where they are missing.
+    """
+
+    def __init__(self, universe: Universe, coded: frozenset[int]) -> None:
         self._universe = universe
+        self._coded = coded
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
 
     def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
         """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is no value, or may not be missing."""
         reading = self._universe.reading
         each = zip(self._universe.attributes, reading.attributes, reading.cells, self._met, strict=True)
-        return [
-            _codes(attribute, one, [batch.column(f"k{cell}") for cell in cells], met)
-            for attribute, one, cells, met in each
-        ]
+        codes = []
+        for place, (attribute, one, cells, met) in enumerate(each):
+            columns = [batch.column(f"k{cell}") for cell in cells]
+            given = place in self._coded
+            codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, met))
+        return codes
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The record type of each row, ``OUTSIDE`` where there is none."""
         return self._universe.indices_of(codes)
+
+
+def _given(attribute: Attribute, column: Any) -> NDArray[np.int64]:
+    nothing = OUTSIDE if attribute.missing is None else attribute.missing
+    codes = column.fill_null(nothing) if column.null_count else column
+    return np.asarray(np.from_dlpack(codes)).astype(np.int64)
 
 
 def _codes(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dxgeom.engines.delimited import lines_are_rows
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.delimited import lines_are_rows
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
@@ -52,7 +52,7 @@ def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) 
 
 def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, str]]:
     """Examples; the attributes that lack a value in one of them are added to ``empty``."""
-    encoder, read = BatchEncoder(reader.universe), 0
+    encoder, read = BatchEncoder(reader.universe, frozenset()), 0
     reading = reader.universe.reading
     attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
     for batch in reader.batches_with_text():

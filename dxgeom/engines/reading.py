@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
 
 import ibis
 import pyarrow as pa
 
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
+from dxgeom.engines.coding import coded_by, codes_of
 from dxgeom.engines.expressions import carried_out
 from dxgeom.engines.sources import Source
 from dxgeom.universe.columns import may_be_fractions
+from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.expressions import MomentPart
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
-RECORDS = "records"
+RECORDS: Final = "records"
 """The column of a batch that says how many records a row of it stands for."""
+_FEW_WHOLE_NUMBERS: Final = 1000
+
+
+@final
+@dataclass(frozen=True)
+class Grouping:
+    """How equal rows are put together before anything is encoded.
+
+    ``keys``: what rows are equal in, over the source's rows: columns as they are, k0, k1, …, and cells that the engine
+    works out, c0, c1, …; ``coded``: the attributes, by place, whose cells are worked out to their codes.
+    """
+
+    keys: dict[str, Any]
+    coded: frozenset[int]
+    universe: Universe
+    source: Source
+
+    def cells(self, rows: ibis.Table) -> dict[str, Any]:
+        """k0, k1, …: what each attribute in order is handed of a table that has the keys."""
+        reading, cells = self.universe.reading, list[Any]()
+        for one, places, own in zip(reading.attributes, reading.places, reading.cells, strict=True):
+            if f"c{own[0]}" in self.keys:
+                cells += [rows[f"c{cell}"] for cell in own]
+            else:
+                cells += _cells(replace(self.source, rows=rows), one, places)
+        return {f"k{place}": cell for place, cell in enumerate(cells)}
 
 
 @final
@@ -28,7 +56,7 @@ class RecordReader:
 
     ``cells``: k0, k1, …, what each attribute in order is handed of a row, text or float64, followed, if rows are
     counted by a column, by RECORDS (null where it is no whole number); ``shown``: the columns that were read, as text,
-    for messages, named s0, s1, …
+    for messages, named s0, s1, …; ``grouping``: None where hardly two rows are equal.
     """
 
     source: Source
@@ -36,13 +64,17 @@ class RecordReader:
     cells: ibis.Table
     shown: ibis.Table
     weighted: bool
-    groups: bool
+    grouping: Grouping | None
 
-    def batches(self, *, grouped: bool) -> Iterator[pa.RecordBatch]:
-        """The cells: one row for each distinct row of the table when grouped, else all rows in the table's order."""
-        if grouped:
-            return _stream(self.source, self.cells.group_by(self.cells.columns).agg(**{RECORDS: ibis._.count()}))
-        return _stream(self.source, self.cells)
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The cells of all rows, in the table's order."""
+        return self.source.batches(self.cells)
+
+    def groups(self, grouping: Grouping) -> Iterator[pa.RecordBatch]:
+        """The cells of distinct rows, some of them codes, and RECORDS, how many rows are so."""
+        rows = self.source.rows.select(**grouping.keys)
+        counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
+        return self.source.batches(counted.select(**grouping.cells(counted), **{RECORDS: counted[RECORDS]}))
 
     @property
     def not_declared_whole(self) -> tuple[str, ...]:
@@ -59,7 +91,7 @@ class RecordReader:
 
     def batches_with_text(self) -> Iterator[pa.RecordBatch]:
         """All rows in the table's order: the cells, then the same as they stand in the table."""
-        return _stream(self.source, self.shown)
+        return self.source.batches(self.shown)
 
 
 def plan_reading(source: Source, universe: Universe, count_column: str | None) -> RecordReader:
@@ -74,20 +106,43 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
     if count_column is not None:
         columns[RECORDS] = _records(source, len(reading.columns), count_column)
     shown = {f"s{k}": source.rows[f"k{k}"].cast("string") for k in range(len(source.types))}
-    # Measured on 10⁷ rows: grouping halves the time for words and whole numbers, but doubles it and triples the
-    # memory for decimals, coordinates among them, of which hardly two are equal.
-    decimals = any(_are_decimals(source, one, places) for one, places in each)
     rows, with_text = source.rows.select(**columns), source.rows.select(**columns, **shown)
-    return RecordReader(
-        source, universe, rows, with_text, count_column is not None, count_column is None and not decimals
-    )
+    grouping = _grouping(source, universe, cells) if count_column is None else None
+    return RecordReader(source, universe, rows, with_text, count_column is not None, grouping)
 
 
-def _are_decimals(source: Source, reading: CellReading, places: tuple[int, ...]) -> bool:
-    """Whether hardly two rows hand an attribute the same."""
-    if reading.read_as != "numbers" or isinstance(reading.expression, MomentPart):
+def _grouping(source: Source, universe: Universe, cells: list[Any]) -> Grouping | None:
+    """None where an attribute reads numbers that the engine cannot code, of which hardly two are equal.
+
+    Measured on 10⁷ rows: grouping these doubles the time and triples the memory.
+    """
+    keys, coded, reading = dict[str, Any](), set[int](), universe.reading
+    each = zip(universe.attributes, reading.attributes, reading.places, reading.cells, strict=True)
+    for place, (attribute, one, places, own) in enumerate(each):
+        numbers = coded_by(attribute, one)
+        if _as_they_are(source, one, places, numbers):
+            keys |= {f"k{column}": source.rows[f"k{column}"] for column in places}
+        elif numbers is not None:
+            keys[f"c{own[0]}"] = codes_of(numbers, cells[own[0]])
+            coded.add(place)
+        elif one.read_as == "numbers" and not isinstance(one.expression, MomentPart):
+            return None
+        else:
+            keys |= {f"c{cell}": cells[cell] for cell in own}
+    return Grouping(keys, frozenset(coded), universe, source)
+
+
+def _as_they_are(
+    source: Source, reading: CellReading, places: tuple[int, ...], numbers: NumericAttribute | None
+) -> bool:
+    """Whether rows with equal columns are many, so that cells are worked out once for all of them."""
+    if reading.expression is not None or len(places) > 1:
         return False
-    return len(places) > 1 or not repeats(source.types[places[0]])
+    kind = source.types[places[0]]
+    if reading.read_as != "numbers":
+        return repeats(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)
+    few = numbers is None or numbers.ends[1] - numbers.ends[0] <= max(_FEW_WHOLE_NUMBERS, 2 * numbers.size)
+    return bool(pa.types.is_integer(kind)) and few
 
 
 def _cells(source: Source, reading: CellReading, places: tuple[int, ...]) -> list[Any]:
@@ -107,7 +162,3 @@ def _records(source: Source, position: int, name: str) -> Any:
     if pa.types.is_integer(kind):
         return ibis.ifelse(column >= 0, column.try_cast("int64"), ibis.null("int64"))
     raise wrong_type(source, name, kind, "whole numbers of records", "convert the column to integers")
-
-
-def _stream(source: Source, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
-    return iter(pa.RecordBatchReader.from_stream(source.query(rows)))

@@ -12,11 +12,11 @@ import duckdb
 import ibis
 import pyarrow as pa
 
-from dxgeom.engines.delimited import Delimited, delimited, header_of
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.frames import arrow_of_frame, flowing, names_of_frame
 from dxgeom.engines.naming import located
-from dxgeom.engines.parquet_files import common_columns, files_of_folder
+from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
+from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
 from dxgeom.errors import DataError
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -56,6 +56,10 @@ class Source:
             self.connection.unregister("everything")
             self.connection.register("everything", self.anew())
         return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
+
+    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """The result of an expression over ``rows``, batch by batch; see :meth:`query`."""
+        return iter(pa.RecordBatchReader.from_stream(self.query(rows)))
 
 
 @contextmanager

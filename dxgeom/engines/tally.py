@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.engines.encoding import BatchEncoder
-from dxgeom.engines.reading import RECORDS, RecordReader
+from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 
@@ -36,20 +36,21 @@ class Tally:
 
 def tally(reader: RecordReader) -> Tally:
     """Counts every row once."""
-    if reader.groups:
+    if reader.grouping is not None:
         try:
-            return _tally(reader, grouped=True)
+            return _tally(reader, reader.grouping)
         except duckdb.OutOfMemoryException:
             # Too many distinct rows to hold at once; reading them one after another needs no such room.
             pass
-    return _tally(reader, grouped=False)
+    return _tally(reader, None)
 
 
-def _tally(reader: RecordReader, *, grouped: bool) -> Tally:
-    encoder = BatchEncoder(reader.universe)
+def _tally(reader: RecordReader, grouping: Grouping | None) -> Tally:
+    grouped = grouping is not None
+    encoder = BatchEncoder(reader.universe, grouping.coded if grouping else frozenset())
     counts = np.zeros(reader.universe.size, dtype=np.int64)
     total = dropped = rows = outside_rows = bad_counts = 0
-    for batch in reader.batches(grouped=grouped):
+    for batch in reader.groups(grouping) if grouping else reader.batches():
         indices = encoder.indices(encoder.codes(batch))
         records, bad = _records(batch, has_column=grouped or reader.weighted)
         inside = indices != OUTSIDE

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
-from dxgeom.plan_files.document import QueriesPart, TablePart, WeightsPart
+from dxgeom.plan_files.document import OriginPart, QueriesPart, TablePart, WeightsPart
 from dxgeom.plan_files.exact_text import rational_of, rationals_of
 from dxgeom.plan_files.sources import require_all_read
 from dxgeom.plan_files.wrong import Wrong, refused_as
@@ -23,6 +23,7 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.weight_tables import WeightTables
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
@@ -108,9 +109,17 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
         "rounding": [
             {**vars(one), "per_record": str(one.per_record), "clamped": list(one.clamped)} for one in queries.rounding
         ],
-        "ratios": [{**vars(one), "within": [*map(str, one.within)]} for one in queries.ratios],
+        "ratios": [
+            {**vars(one), "within": [*map(str, one.within)], "asks": None if one.asks is None else _origin(one.asks)}
+            for one in queries.ratios
+        ],
+        "origins": [*map(_origin, queries.origins)],
         "of_universe": queries.universe is not None,
     }
+
+
+def _origin(origin: AnswerOrigin) -> dict[str, Any]:
+    return {"query": origin.query, "group": [*map(list, origin.group)]}
 
 
 def _defaults() -> dict[str, Any]:
@@ -136,6 +145,8 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     every = sorted(query for one in part.tables for query in one.queries)
     if every != list(range(len(part.names))):
         raise Wrong("DX304", f"{place}.tables", "every query stands in exactly one table")
+    if part.origins and len(part.origins) != len(part.names):
+        raise Wrong("DX304", f"{place}.origins", "every answer is about something, or none says what")
     with refused_as("DX304", place):
         weights = WeightTables(shape, tables)
         return LinearQueries(
@@ -149,6 +160,10 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
             wanted,
             _rounding(part, place),
             _ratios(part, place),
+            origins=tuple(
+                _about(one, name, f"{place}.origins[{number}]")
+                for number, (one, name) in enumerate(zip(part.origins, part.names, strict=False))
+            ),
         )
 
 
@@ -172,8 +187,18 @@ def _ratios(part: WeightsPart, place: str) -> tuple[AskedRatio, ...]:
         low, high = (rational_of(end, here) for end in one.within)
         if max(one.numerator, one.denominator) >= len(part.names) or low > high:
             raise Wrong("DX304", here, "a ratio is of two of the queries, within an interval")
-        found.append(AskedRatio(one.name, one.numerator, one.denominator, (low, high)))
+        asks = None if one.asks is None else _about(one.asks, one.name, f"{here}.asks")
+        found.append(AskedRatio(one.name, one.numerator, one.denominator, (low, high), asks))
     return tuple(found)
+
+
+def _about(part: OriginPart, name: str, place: str) -> AnswerOrigin:
+    """What an answer is about. Its group is in no fingerprint, but in the answer's name, which is in it."""
+    for column, value in part.group:
+        named = {f"{own}={value}" for own in (column, column.partition(".")[2])}
+        if not any(words in name for words in named):
+            raise Wrong("DX304", place, f"'{name}' is not about {column}={value}")
+    return AnswerOrigin(part.query, tuple(part.group))
 
 
 def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:

@@ -57,6 +57,18 @@ class RoundingPart(BaseModel):
 
 
 @final
+class OriginPart(BaseModel):
+    """What an answer is about."""
+
+    model_config = _STRICT
+
+    query: str = Field(description="What the query is called that asked for it.")
+    group: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
+        description="Columns and their values that its records have in common."
+    )
+
+
+@final
 class RatioPart(BaseModel):
     """A ratio of two answers."""
 
@@ -66,6 +78,7 @@ class RatioPart(BaseModel):
     numerator: Place
     denominator: Place
     within: tuple[Rational, Rational] = Field(description="The lowest and the highest that it can be.", strict=False)
+    asks: OriginPart | None = Field(description="What it is about; null for a query of its own.")
 
 
 @final
@@ -83,6 +96,7 @@ class WeightsPart(BaseModel):
     errors: list[Rational | None] = Field(description="The error that each answer may have, where one was asked for.")
     rounding: list[RoundingPart] = Field(description="What rounding of values does to each answer; empty for none.")
     ratios: list[RatioPart] = Field(description="Ratios of two answers that are asked for, too.")
+    origins: list[OriginPart] = Field(description="What each answer is about; empty where each is a query of its own.")
     of_universe: bool = Field(description="Whether they know the policy's universe, or are a bare matrix.")
 
 

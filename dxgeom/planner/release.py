@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
@@ -88,6 +89,36 @@ class Release(Generic[Answer]):
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
         ``joint`` all do at once."""
         return self.answer.intervals(level, joint=joint)
+
+    def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer | RatioAnswer:
+        """The answer, or the ratio, of that name, with its interval at 95 %.
+
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        queries = self.answer.queries
+        origins = (*queries.each_origin, *(ratio.origin for ratio in queries.ratios))
+        return the_answer(self.answer.by_name, name, origins)
+
+    def to_arrow(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pyarrow.Table``, a row for each.
+
+        Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals.
+        Returns: the columns query, name, those that answers are grouped by, value, low, high, rmse, bias and unit. A
+        column of the policy that is named like one of these is called ``by …``.
+        Raises: UnsupportedCombination for an unknown query.
+        """
+        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+
+        return arrow_table(answer_columns(self.answer, level, query))
+
+    def to_pandas(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
+
+        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
+        """
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(answer_columns(self.answer, level, query))
 
     def ratios(self: Release[LinearAnswers], level: float = 0.95) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``."""

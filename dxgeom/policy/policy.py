@@ -14,7 +14,6 @@ from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.review import Review, review
 from dxgeom.policy.lower.connectivity import (
     Unprotected,
     check_connected,
@@ -41,6 +40,7 @@ from dxgeom.universe.wording import shown
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
+    from dxgeom.policy.explain.review import Review
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
@@ -174,6 +174,8 @@ class Policy:
 
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
+        from dxgeom.policy.explain.review import review
+
         return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
 
     def forms(self) -> tuple[Form, ...]:

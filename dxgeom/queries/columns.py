@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -11,45 +10,19 @@ import numpy as np
 from dxgeom.errors import PredicateError
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
-from dxgeom.queries.weights import TooFine, integers_over_unit
+from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.numbers.number_cells import Interval
-from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable, products, tabulated
+from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads import Groups, cut_groups, groups_of_column
+from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
 
 EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
 """Weight 1 for every record."""
-
-
-@final
-@dataclass(frozen=True)
-class SummedNumbers:
-    """A column's numbers as they are added up: integer weights over one unit.
-
-    ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
-    its numbers were clamped to ends that are not the true ones; ``extent``: the lowest and the highest number meant;
-    ``known``: 1 for the records that have a number, None where all do.
-    """
-
-    weights: WeightTable
-    unit: Fraction
-    spread: WeightTable
-    spread_unit: Fraction
-    clamped: tuple[str, ...]
-    extent: Interval
-    known: WeightTable | None
-
-    def rounding(self, chosen: WeightTable) -> ValueRounding:
-        """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
-        _, most = products(self.spread, chosen).extremes
-        return ValueRounding(int(most[0]) * self.spread_unit, clamped=self.clamped)
 
 
 @final
@@ -115,9 +88,9 @@ class ColumnReader:
         clamped = (column.name,) if cells is not None and cells.raw.clamped and cells.raw.true_ends is None else ()
         nothing = np.zeros(int(column.missing), dtype=np.int64)
         weights, spreads = (along(self.universe, axis, np.append(each, nothing)[None]) for each in (integers, spread))
-        there = np.append(np.ones(len(column.numbers), dtype=np.int64), nothing)[None]
-        known = along(self.universe, axis, there) if column.missing else None
-        return SummedNumbers(weights, unit, spreads, spread_unit, clamped, column.extent, known)
+        present = np.append(np.ones_like(integers), nothing)
+        there = along(self.universe, axis, present[None]) if column.missing else EVERYBODY
+        return SummedNumbers(weights, unit, spreads, spread_unit, clamped, column.extent, there)
 
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""

@@ -9,24 +9,26 @@ from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
 
 
 @final
 class CountSyntax(QuerySyntax):
-    """``{count: condition}``."""
+    """``{count: condition, by: [columns…]}``."""
 
     count: Word = Field(description="How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.")
+    by: By = None
 
 
 @final
 class SumSyntax(QuerySyntax):
-    """``{sum: column, where: condition}``."""
+    """``{sum: column, where: condition, by: [columns…]}``."""
 
     sum: Word = Field(description="The sum of a numeric attribute or column.")
     where: Where = None
+    by: By = None
 
 
 @final
@@ -38,7 +40,8 @@ class Count(QueryKind):
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen = columns.condition(value)
-        return None if chosen is None else AskedQueries((one_line(value),), (Fraction(1),), (chosen,))
+        name = "count" if node.entry("by") and one_line(value) == "true" else one_line(value)
+        return None if chosen is None else AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen)
 
 
 @final
@@ -53,6 +56,12 @@ class Sum(QueryKind):
         if found is None or chosen is None:
             return None
         name = f"sum of {one_line(value)}{condition_words(node)}"
-        measure, summed = one_line(value), products(found.weights, chosen)
-        rounding = found.rounding(chosen)
-        return AskedQueries((name,), (found.unit,), (summed,), measure=measure, rounding=rounding, counted=chosen)
+        return AskedQueries(
+            (name,),
+            (found.unit,),
+            (products(found.weights, chosen),),
+            measure=one_line(value),
+            rounding=found.rounding(chosen),
+            counted=chosen,
+            numbers=found,
+        )

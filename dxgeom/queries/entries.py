@@ -12,10 +12,12 @@ from dxgeom.errors import TooLarge
 from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax
+from dxgeom.queries.grouping import by_groups
+from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _UNIMPORTANT = "DX209"
 """A wrong importance does not hide what else is wrong with its query."""
@@ -29,32 +31,37 @@ class QueryReader:
     columns: ColumnReader
     records: int | None
 
-    def asked(self, node: Node) -> AskedQueries | None:
-        """The queries of one entry of the list."""
+    def asked(self, node: Node) -> tuple[AskedQueries, ...]:
+        """The queries of one entry of the list; of one that asks for ratios by group, those of each group."""
         if not isinstance(node, Mapping):
             self.columns.note("DX200", node.span, "a query is a mapping such as 'count: age >= 65'")
-            return None
+            return ()
         kind = self._kind(node)
         empty = self._empty_values(node)
         if kind is None:
-            return None
+            return ()
         syntax, wrong = self._checked(kind, node)
         if empty or wrong - {_UNIMPORTANT}:
-            return None
+            return ()
         before = len(self.columns.mistakes.found)
         _, value = node.entry(kind.word) or (None, node)
         try:
             made = kind.asked(node, value, self.columns, self.records)
         except TooLarge as error:
             self.columns.note("DX207", value.span, str(error))
-            return None
+            return ()
         if made is None or syntax is None or len(self.columns.mistakes.found) > before:
-            return None
-        return replace(
-            _named(made, syntax.name, kind),
-            importance=syntax.importance or Fraction(1),
-            measure=syntax.unit or made.measure,
-            error=syntax.error,
+            return ()
+        if made.ratio is not None and syntax.error is not None:
+            message = "'error' is asked of answers that noise is chosen for, not of the ratio of two"
+            advice = "ask for the sum and the count, or for two counts, with an 'error' each"
+            self.columns.note("DX200", (node.entry("error") or (node,))[0].span, message, advice)
+            return ()
+        named, by = _named(made, syntax.name, kind, value), node.entry("by")
+        grouped = (named,) if by is None else by_groups(named, by[1], self.columns)
+        importance, wanted = syntax.importance or Fraction(1), syntax.error
+        return tuple(
+            replace(one, importance=importance, measure=syntax.unit or one.measure, error=wanted) for one in grouped
         )
 
     def _kind(self, node: Mapping) -> QueryKind | None:
@@ -108,12 +115,21 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
     return "DX200", f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}", ""
 
 
-def _named(made: AskedQueries, name: str | None, kind: QueryKind) -> AskedQueries:
-    if name is None:
-        return made
+def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -> AskedQueries:
+    """The answers with their names; without one, a query is called what it asks."""
     if made.ratio is not None:
-        return replace(made, names=tuple(f"{name}: {own}" for own in made.names), ratio=(name, made.ratio[1]))
-    return replace(made, names=tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,))
+        title, within = made.ratio
+        names = tuple(f"{name}: {own}" for own in made.names) if name else made.names
+        origins = tuple(map(AnswerOrigin, names))
+        return replace(
+            made, names=names, origins=origins, ratio=(name or title, within), asks=AnswerOrigin(name or title)
+        )
+    if name is None:
+        called = f"{kind.word} of {one_line(value)}" if kind.several else made.names[0]
+        return replace(made, origins=made.origins or (AnswerOrigin(called),) * len(made.names))
+    names = tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,)
+    groups = [origin.group for origin in made.origins] or [()] * len(names)
+    return replace(made, names=names, origins=tuple(AnswerOrigin(name, group) for group in groups))
 
 
 def _is_empty(node: Node) -> bool:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import EVERYBODY, ColumnReader
-from dxgeom.queries.query_kind import QueryKind, QuerySyntax, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
 
@@ -20,23 +20,25 @@ _ONES = (Fraction(1), Fraction(1))
 
 @final
 class MeanSyntax(QuerySyntax):
-    """``{mean: column, where: condition}``."""
+    """``{mean: column, where: condition, by: [columns…]}``."""
 
     mean: Word = Field(
         description="The mean of a numeric attribute or column: over all records, whose public number is 'records', or "
         "over a group whose size is private."
     )
     where: Where = None
+    by: By = None
 
 
 @final
 class ShareSyntax(QuerySyntax):
-    """``{share: condition, where: condition}``."""
+    """``{share: condition, where: condition, by: [columns…]}``."""
 
     share: Word = Field(
         description="Which part of the records satisfies a condition; with 'where', of those of a group."
     )
     where: Where = None
+    by: By = None
 
 
 @final
@@ -49,26 +51,34 @@ class Mean(QueryKind):
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen, found = columns.where(node), columns.numbers(value)
         place = (node.entry(self.word) or (node,))[0].span
-        missing = found is not None and found.known is not None
-        private = node.entry("where") is not None or columns.universe.absent is not None or missing
+        private = bool(node.entry("where") or node.entry("by")) or columns.universe.absent is not None
+        private = private or (found is not None and found.there is not EVERYBODY)
         if not private and records is None:
             advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
             columns.note("DX204", place, "a mean needs the number of records", advice)
             return None
         if found is None or chosen is None:
             return None
-        chosen = chosen if found.known is None else products(chosen, found.known)
+        counted = products(chosen, found.there)
         rounding, words = found.rounding(chosen), f"{one_line(value)}{condition_words(node)}"
         if records is not None and not private:
             each = replace(rounding, per_record=rounding.per_record / records)
-            name = f"mean {words}"
-            return AskedQueries((name,), (found.unit / records,), (found.weights,), measure=name, rounding=each)
-        known = f" with {one_line(value)}" if missing else ""
+            name, unit = f"mean {words}", found.unit / records
+            return AskedQueries((name,), (unit,), (found.weights,), measure=name, rounding=each)
+        known = "" if found.there is EVERYBODY else f" with {one_line(value)}"
         names = (f"sum of {words}", f"records{known}{condition_words(node)}")
-        tables, units = (products(found.weights, chosen), chosen), (found.unit, Fraction(1))
+        tables, units = (products(found.weights, chosen), counted), (found.unit, Fraction(1))
         ratio = (f"mean {words}", found.extent)
-        measure = one_line(value)
-        return AskedQueries(names, units, tables, measure=measure, rounding=rounding, counted=chosen, ratio=ratio)
+        return AskedQueries(
+            names,
+            units,
+            tables,
+            measure=one_line(value),
+            rounding=rounding,
+            counted=counted,
+            numbers=found,
+            ratio=ratio,
+        )
 
 
 @final
@@ -85,4 +95,4 @@ class Share(QueryKind):
         words = f"{one_line(value)}{condition_words(node)}"
         tables = (products(chosen, among), among if node.entry("where") else EVERYBODY)
         names = (f"records with {words}", f"records{condition_words(node)}")
-        return AskedQueries(names, _ONES, tables, ratio=(f"share of {words}", _SHARES))
+        return AskedQueries(names, _ONES, tables, counted=among, ratio=(f"share of {words}", _SHARES))

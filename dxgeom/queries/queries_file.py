@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping as Map
-from dataclasses import replace
-from itertools import accumulate
 from types import NoneType
 from typing import Any, Final
 
@@ -17,16 +15,16 @@ from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
-from dxgeom.queries.columns import EVERYBODY, ColumnReader
+from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
+from dxgeom.queries.one_file import rounding_of_each, taken_apart
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
-from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable
+from dxgeom.universe.weight_table import MOST_WEIGHTS
 from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -89,7 +87,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
     else:
         _refuse_records(root, records, mistakes)
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    made = [(entry, workload) for entry in entries if (workload := reader.asked(entry)) is not None]
+    made = [(entry, workload) for entry in entries for workload in reader.asked(entry)]
     _check_names(made, mistakes)
     cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
     if cells > MOST_WEIGHTS:
@@ -97,39 +95,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
-    return _stacked(*_shared([workload for _, workload in made]), universe, records, text)
-
-
-def _shared(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
-    """Ratios taken apart into their two queries, where these are not asked for otherwise; and where they are then."""
-    single = [one for one in workloads if one.ratio is None and len(one.tables) == len(one.names) == 1]
-    meanings = {_what_is_asked(one) for one in single}
-    kept: list[AskedQueries] = []
-    for workload in workloads:
-        for one in workload.each_alone:
-            if workload.ratio is None:
-                kept.append(one)
-            elif _what_is_asked(one) not in meanings:
-                meanings.add(_what_is_asked(one))
-                taken = {name for other in (*single, *kept) for name in other.names}
-                named = (f"{workload.ratio[0]}: {one.names[0]}",)
-                kept.append(replace(one, names=named) if one.names[0] in taken else one)
-    starts = accumulate((len(one.names) for one in kept), initial=0)
-    places: dict[object, int] = {}
-    for one, place in zip(kept, starts, strict=False):
-        if len(one.tables) == len(one.names) == 1:
-            places.setdefault(_what_is_asked(one), place)
-    ratios = []
-    for workload in workloads:
-        if workload.ratio is not None:
-            name, within = workload.ratio
-            above, below = (places[_what_is_asked(one)] for one in workload.each_alone)
-            ratios.append(AskedRatio(name, above, below, within))
-    return kept, tuple(ratios)
-
-
-def _what_is_asked(single: AskedQueries) -> object:
-    return single.units, _who_counts(single.tables[0])
+    return _stacked(*taken_apart([workload for _, workload in made]), universe, records, text)
 
 
 def _stacked(
@@ -153,33 +119,11 @@ def _stacked(
         None if alike else importance,
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
-        _rounding(workloads),
+        rounding_of_each(workloads),
         ratios,
         source=text,
+        origins=tuple(origin for workload in workloads for origin in workload.origins),
     )
-
-
-def _rounding(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
-    """What rounding of values does to each answer; a sum over some records is told which answer counts them, if any."""
-    counts: dict[tuple[object, ...], int] = {}
-    found: list[ValueRounding] = []
-    for workload in workloads:
-        (first, *others) = workload.tables
-        if workload.rounding is None and not others and len(first.queries) == 1 and workload.units[0] == 1:
-            counts.setdefault(_who_counts(first), len(found))
-        found += [workload.rounding or ValueRounding()] * len(workload.names)
-    at = 0
-    for workload in workloads:
-        if workload.counted is not None and found[at].per_record:
-            counting = counts.get(_who_counts(workload.counted), counts.get(_who_counts(EVERYBODY)))
-            found[at] = replace(found[at], counted_by=counting)
-        at += len(workload.names)
-    return tuple(found) if any(one != ValueRounding() for one in found) else ()
-
-
-def _who_counts(table: WeightTable) -> tuple[object, ...]:
-    """What two tables have in common that count the same records."""
-    return table.axes, *(one.tobytes() for one in table.classes), table.weights.tobytes()
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:

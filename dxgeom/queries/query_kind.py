@@ -65,6 +65,11 @@ Where: TypeAlias = Annotated[
     WithJsonSchema(WORD),
     Field(description="Only records that satisfy this condition."),
 ]
+By: TypeAlias = Annotated[
+    Any,
+    WithJsonSchema(SEVERAL_WORDS),
+    Field(description="One answer for each combination of the values of these attributes or columns."),
+]
 Unit: TypeAlias = Annotated[
     str | None,
     PlainValidator(_word),

@@ -24,7 +24,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Matrix(),
 )
 KINDS: Final = tuple(kind.word for kind in QUERY_KINDS)
-_SHARED: Final = ("name", "where", "at", "importance", "unit", "error")
+_SHARED: Final = ("name", "where", "by", "at", "importance", "unit", "error")
 WORDS_OF_A_QUERY: Final = (*_SHARED, *KINDS)
 
 

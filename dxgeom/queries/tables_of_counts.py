@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Final, final
 
@@ -27,15 +28,8 @@ from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.weight_table import products
 from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads import (
-    Groups,
-    NamedTable,
-    groups_of_column,
-    marginal,
-    ordered_groups,
-    prefix_counts,
-    range_counts,
-)
+from dxgeom.universe.workloads.counts import NamedTable, marginal, prefix_counts, range_counts
+from dxgeom.universe.workloads.groups import Groups, groups_of_column, ordered_groups
 
 _ALL_WAYS: Final[dict[str, Any]] = {
     "type": "object",
@@ -154,7 +148,9 @@ def _counts(node: Mapping, columns: ColumnReader, made: list[NamedTable | None])
         return None
     names = tuple(name + condition_words(node) for one in tables for name in one.names)
     counted = tuple(products(one.table, chosen) for one in tables)
-    return AskedQueries(names, (Fraction(1),) * len(names), counted)
+    origins = (replace(own, query=own.query + condition_words(node)) for one in tables for own in one.origins)
+    by_group = all(one.groups for one in tables)
+    return AskedQueries(names, (Fraction(1),) * len(names), counted, origins=tuple(origins) if by_group else ())
 
 
 def _marginal(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> NamedTable | None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import RECORDS
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, products
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Row: TypeAlias = NDArray[np.int64]
 
@@ -26,13 +27,44 @@ class TooFine(Exception):
 
 @final
 @dataclass(frozen=True)
+class SummedNumbers:
+    """A column's numbers as they are added up: integer weights over one unit.
+
+    ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
+    its numbers were clamped to ends that are not the true ones; ``extent``: the lowest and the highest number meant;
+    ``there``: weight 1 where the column has a number, which is everywhere unless it may be missing.
+    """
+
+    weights: WeightTable
+    unit: Fraction
+    spread: WeightTable
+    spread_unit: Fraction
+    clamped: tuple[str, ...]
+    extent: Interval
+    there: WeightTable
+
+    def rounding(self, chosen: WeightTable) -> ValueRounding:
+        """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
+        (only,) = self.roundings(chosen)
+        return only
+
+    def roundings(self, chosen: WeightTable) -> tuple[ValueRounding, ...]:
+        """The same for each of several choices."""
+        _, most = products(self.spread, chosen).extremes
+        return tuple(ValueRounding(each * self.spread_unit, clamped=self.clamped) for each in most.tolist())
+
+
+@final
+@dataclass(frozen=True)
 class AskedQueries:
     """The queries of one entry: ``names`` and ``units`` of each, and their weights in tables of that order.
 
     ``measure``: what all of them are measured in. ``error``: the one that each may have, where that was asked for.
-    ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer;
-    ``counted``: the table whose count is that of the records meant. ``ratio``: what the ratio of the first query to the
-    second, the only ones then, is called and can be.
+    ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer; or,
+    ``by_group``, that of each. ``counted``: the records that each answer is about, 1 for each and 0 elsewhere; None
+    where nobody asks. ``numbers``: those that are added up. ``origins``: what each answer is about, where that is more
+    than the query's name. ``ratio``: what the ratio of the first query to the second, the only ones then, is called
+    and can be; the second one counts. ``asks``: what the ratio is about.
     """
 
     names: tuple[str, ...]
@@ -42,16 +74,27 @@ class AskedQueries:
     measure: str = RECORDS
     error: Fraction | None = None
     rounding: ValueRounding | None = None
+    by_group: tuple[ValueRounding, ...] = ()
     counted: WeightTable | None = None
+    numbers: SummedNumbers | None = None
+    origins: tuple[AnswerOrigin, ...] = ()
     ratio: tuple[str, Interval] | None = None
+    asks: AnswerOrigin | None = None
+
+    @property
+    def each_rounding(self) -> tuple[ValueRounding, ...]:
+        """What rounding of values does to each answer."""
+        return self.by_group or (self.rounding or ValueRounding(),) * len(self.names)
 
     @property
     def each_alone(self) -> list[AskedQueries]:
         """The two queries of a ratio as two entries; an entry that asks for none as it is."""
         if self.ratio is None:
             return [self]
-        first = replace(self, names=self.names[:1], units=self.units[:1], tables=self.tables[:1], ratio=None)
-        second = replace(self, names=self.names[1:], units=self.units[1:], tables=self.tables[1:], ratio=None)
+        first, second = (
+            replace(self, names=(name,), units=(unit,), tables=(table,), origins=(origin,), ratio=None)
+            for name, unit, table, origin in zip(self.names, self.units, self.tables, self.origins, strict=True)
+        )
         return [first, replace(second, measure=RECORDS, rounding=None, counted=None)]
 
 

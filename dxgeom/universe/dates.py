@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.universe.attributes import OUTSIDE, Attribute, CellType
 from dxgeom.universe.columns import Column, TextColumn
 
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -67,6 +68,21 @@ class DateAttribute(Attribute):
     @property
     def read_as(self) -> CellType:
         return "days"
+
+    def parts(self, part: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The year, quarter, month or weekday (1 for Monday to 7) of every single day, and where each code's begin."""
+        days = np.datetime64(self.first, "D") + np.arange((self.last - self.first).days + 1)
+        months = days.astype("datetime64[M]").astype(np.int64)
+        match part:
+            case "year":
+                numbers = 1970 + months // 12
+            case "quarter":
+                numbers = 1 + months % 12 // 3
+            case "month":
+                numbers = 1 + months % 12
+            case _:
+                numbers = 1 + (days.astype(np.int64) + 3) % 7  # the first of January 1970 was a Thursday
+        return numbers, np.arange(0, len(days), self.step)
 
     def accepted(self, found: str) -> str:
         return f"accepted are dates from {self.first} to {self.last}, written year-month-day"

@@ -4,19 +4,20 @@ condition   := conjunction ("or" conjunction)*
 conjunction := negation ("and" negation)*
 negation    := "not" negation | "(" condition ")" | "true" | comparison
 comparison  := term (("==" | "!=" | "<" | "<=" | ">" | ">=") term)+ | term ["not"] "in" "[" value ("," value)* "]"
-             | column "is" ["not"] "missing"
-term        := column | value        value := number | 'text' | "text"
+             | column "is" ["not"] "missing" | column ["not"] "like" text
+term        := column | part "(" column ")" | value         part := "year" | "quarter" | "month" | "weekday"
+value       := number | text         text := 'letters' | "letters"
 column      := name | name "." name  name := letters, digits and _ | `anything else`
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, final
 
 from dxgeom.errors import PredicateError
+from dxgeom.universe.conditions.tokens import DAY_PARTS, Token, misplaced, tokens_of
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
 
@@ -47,7 +48,25 @@ class Literal:
     offset: int
 
 
-Term: TypeAlias = Name | Literal
+@final
+@dataclass(frozen=True)
+class DayPart:
+    """A number that every day has, such as its month, of the days in a column."""
+
+    part: str
+    name: Name
+
+    @property
+    def offset(self) -> int:
+        """Where the column is written."""
+        return self.name.offset
+
+    def __str__(self) -> str:
+        return f"{self.part}({self.name})"
+
+
+Compared: TypeAlias = Name | DayPart
+Term: TypeAlias = Compared | Literal
 
 
 @final
@@ -70,7 +89,7 @@ class Comparison:
 class Membership:
     """The column's value is one of the listed ones, or with ``negated`` none of them."""
 
-    name: Name
+    name: Compared
     values: tuple[Literal, ...]
     negated: bool
 
@@ -81,6 +100,17 @@ class IsMissing:
     """The record has no value there, or with ``negated`` has one; every comparison with a missing value is false."""
 
     name: Name
+    negated: bool
+
+
+@final
+@dataclass(frozen=True)
+class Like:
+    """The column's word fits a pattern, or with ``negated`` does not: ``%`` stands for any letters or none, ``_`` for
+    one letter, everything else for itself; a backslash before ``%``, ``_`` or a backslash makes it one of those."""
+
+    name: Name
+    pattern: Literal
     negated: bool
 
 
@@ -108,7 +138,7 @@ class Some:
     parts: tuple[Predicate, ...]
 
 
-Predicate: TypeAlias = Always | Comparison | Membership | IsMissing | Not | Every | Some
+Predicate: TypeAlias = Always | Comparison | Membership | IsMissing | Like | Not | Every | Some
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -118,60 +148,17 @@ def parse_predicate(text: str) -> Predicate:
     """
     if len(text) > LONGEST:
         raise PredicateError(f"a condition has at most {LONGEST:,} characters, found {len(text):,}", 0)
-    parser = _Parser(_tokens(text))
+    parser = _Parser(tokens_of(text))
     predicate = parser.condition(1)
     parser.expect_end()
     return predicate
 
 
 @final
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    offset: int
-
-
-_TOKEN = re.compile(
-    r"""(?P<space>\s+)|(?P<operator>==|!=|<=|>=|<|>)|(?P<mark>[()\[\],.](?!\d)|[()\[\],])
-    |(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
-    |(?P<text>'[^']*'|"[^"]*")|(?P<quoted>`[^`]+`)|(?P<word>[^\W\d]\w*)""",
-    re.VERBOSE,
-)
-_KEYWORDS: Final = frozenset({"and", "or", "not", "in", "true"})
-_HINTS: Final = {
-    "=": "compare with ==",
-    "&": "write 'and'",
-    "|": "write 'or'",
-    "!": "write 'not'",
-    "'": "close the quote",
-    '"': "close the quote",
-    "`": "close the backtick",
-    "-": "put names with other characters than letters, digits and _ in backticks",
-}
-
-
-def _tokens(text: str) -> list[_Token]:
-    found, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None or match.lastgroup is None:
-            raise PredicateError(f"{shown(text[at])} has no meaning here", at, _HINTS.get(text[at], ""))
-        kind = match.lastgroup
-        if kind == "word" and match.group() in _KEYWORDS:
-            kind = "keyword"
-        if kind != "space":
-            found.append(_Token(kind, match.group(), at))
-        at = match.end()
-    found.append(_Token("end", "the end", len(text)))
-    return found
-
-
-@final
 class _Parser:
     """Recursive descent with a limit on the depth."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._at = 0
 
@@ -205,8 +192,10 @@ class _Parser:
     def _comparison(self) -> Predicate:
         terms, operators = [self._term()], []
         negated = self._token.text == "not" and self._token.kind == "keyword"
+        self._at += negated
+        if self._take("word", "like"):
+            return self._like(terms[0], negated)
         if negated or (self._token.kind, self._token.text) == ("keyword", "in"):
-            self._at += negated
             self._require("keyword", "in")
             return self._membership(terms[0], negated)
         if self._take("word", "is"):
@@ -219,7 +208,7 @@ class _Parser:
         return Comparison(tuple(terms), tuple(operators))
 
     def _membership(self, term: Term, negated: bool) -> Membership:
-        if not isinstance(term, Name):
+        if isinstance(term, Literal):
             raise PredicateError("a column stands before 'in'", term.offset)
         self._require("mark", "[")
         values = [self._literal()]
@@ -235,11 +224,20 @@ class _Parser:
         self._require("word", "missing")
         return IsMissing(term, negated)
 
+    def _like(self, term: Term, negated: bool) -> Like:
+        if not isinstance(term, Name):
+            raise PredicateError("a column stands before 'like'", term.offset)
+        pattern = self._term()
+        if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+            advice = "put it in quotes: % stands for any letters, _ for one"
+            raise PredicateError("a pattern is expected after 'like'", pattern.offset, advice)
+        return Like(term, pattern, negated)
+
     def _literal(self) -> Literal:
         term = self._term()
-        if isinstance(term, Name):
+        if not isinstance(term, Literal):
             raise PredicateError(
-                f"a value is expected in this list, found the name {shown(term.column)}",
+                f"a value is expected in this list, found the name {shown(str(term))}",
                 term.offset,
                 "put text in quotes",
             )
@@ -247,6 +245,8 @@ class _Parser:
 
     def _term(self) -> Term:
         token = self._token
+        if token.kind == "word" and token.text in DAY_PARTS and self._tokens[self._at + 1].text == "(":
+            return self._day_part(self._next().text)
         if token.kind in ("word", "quoted"):
             first = self._next().text.strip("`")
             if not self._take("mark", "."):
@@ -263,11 +263,19 @@ class _Parser:
                 raise PredicateError(str(error), token.offset) from error
         raise self._unexpected("a column, a number or a quoted text")
 
+    def _day_part(self, part: str) -> DayPart:
+        self._require("mark", "(")
+        inner = self._term()
+        if not isinstance(inner, Name):
+            raise PredicateError(f"{part}(…) is of a column of dates", inner.offset, f"write {part}(day)")
+        self._require("mark", ")")
+        return DayPart(part, inner)
+
     @property
-    def _token(self) -> _Token:
+    def _token(self) -> Token:
         return self._tokens[self._at]
 
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -282,5 +290,6 @@ class _Parser:
             raise self._unexpected(f"'{text}'")
 
     def _unexpected(self, wanted: str) -> PredicateError:
-        found = self._token.text if self._token.kind == "end" else shown(self._token.text)
-        return PredicateError(f"expected {wanted}, found {found}", self._token.offset)
+        token = self._token
+        found = token.text if token.kind == "end" else shown(token.text)
+        return PredicateError(f"expected {wanted}, found {found}", token.offset, misplaced(token))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from types import NoneType
 from typing import final
 
@@ -16,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of, require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe import workloads
 from dxgeom.universe.decimals import exact_row
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
@@ -24,14 +22,14 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import (
     WeightTables,
-    below,
-    is_plain_product,
-    over_attributes,
     over_universe,
     require_nothing_for_absence,
     tables_of_matrix,
 )
-from dxgeom.universe.workloads import Box, NamedTable
+from dxgeom.universe.workloads import counts as workloads
+from dxgeom.universe.workloads.counts import Box, NamedTable
+from dxgeom.universe.workloads.groups import AnswerOrigin, ordered_attribute
+from dxgeom.universe.workloads.stacking import joined, stacked_ratios, stacked_weights
 
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
@@ -54,8 +52,9 @@ class LinearQueries:
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
     may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
     whose values were rounded; left out, none is. ``ratios``: those of two answers each that are asked for, too.
-    ``source``: the text that they were read from, as whoever read it keeps it; None for queries made in Python. It is
-    no part of what they mean.
+    ``origins`` (K,): the query of a file, and the group of records, that each answer is about; left out, each is a
+    query of its own. ``source``: the text that they were read from, as whoever read it keeps it; None for queries made
+    in Python. Neither is a part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -69,6 +68,7 @@ class LinearQueries:
     rounding: tuple[ValueRounding, ...] = field(default=(), repr=False)
     ratios: tuple[AskedRatio, ...] = field(default=(), repr=False)
     source: object = field(default=None, repr=False)
+    origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.weights, np.ndarray):
@@ -90,6 +90,7 @@ class LinearQueries:
         _require(len(self.measures) in (0, self.count), "every query has one measure, or none has")
         _require(len(self.errors) in (0, self.count), "every query has one wanted error or None, or none has")
         _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
+        _require(len(self.origins) in (0, self.count), "every query has one origin, or none has")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
             require_nothing_for_absence(self.numerators, absent)
@@ -153,7 +154,7 @@ class LinearQueries:
         Raises: UnsupportedCombination when the attribute is unknown or has no order, or for bounds that do not fit.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.prefix_counts(workloads.ordered_attribute(universe, attribute, at))])
+        return cls._of(universe, [workloads.prefix_counts(ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def ranges(cls, universe: Universe, attribute: str, *, at: Sequence[object] | None = None) -> LinearQueries:
@@ -165,7 +166,7 @@ class LinearQueries:
         TooLarge.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
-        return cls._of(universe, [workloads.range_counts(workloads.ordered_attribute(universe, attribute, at))])
+        return cls._of(universe, [workloads.range_counts(ordered_attribute(universe, attribute, at))])
 
     @classmethod
     def boxes(cls, universe: Universe, boxes: Sequence[Box]) -> LinearQueries:
@@ -193,24 +194,18 @@ class LinearQueries:
             same = part.universe and universe and part.universe.lists_the_same_records(universe)
             alike = bool(same) and part.records == records
             _require(alike, "workloads that are stacked are about the same universe and number of records")
-        if universe is None or is_plain_product(universe):
-            shape = parts[0].tables.shape if universe is None else universe.shape
-            weights: WeightTables | NDArray[np.int64] = below(shape, [over_attributes(p.tables, shape) for p in parts])
-        else:
-            weights = np.concatenate([part.numerators for part in parts])
-        starts = accumulate((part.count for part in parts), initial=0)
-        importance = tuple(one for part in parts for one in part.importance or (Fraction(1),) * part.count)
         return cls(
             tuple(name for part in parts for name in part.names),
-            weights,
+            stacked_weights(parts),
             tuple(unit for part in parts for unit in part.units),
             universe,
             records,
-            importance if any(part.importance for part in parts) else None,
-            tuple(one for part in parts for one in part.measures or (RECORDS,) * part.count),
-            tuple(one for part in parts for one in part.errors or (None,) * part.count),
+            joined(parts, "importance", Fraction(1)) if any(part.importance for part in parts) else None,
+            joined(parts, "measures", RECORDS),
+            joined(parts, "errors", None),
             stacked_rounding([part.each_rounding for part in parts]),
-            tuple(one.after(before) for part, before in zip(parts, starts, strict=False) for one in part.ratios),
+            stacked_ratios(parts),
+            origins=tuple(origin for part in parts for origin in part.each_origin),
         )
 
     def only(self, places: Sequence[int]) -> LinearQueries:
@@ -224,6 +219,7 @@ class LinearQueries:
             self.records,
             measures=tuple(self.measures[place] for place in kept) if self.measures else (),
             rounding=tuple(replace(self.rounding[place], counted_by=None) for place in kept) if self.rounding else (),
+            origins=tuple(self.origins[place] for place in kept) if self.origins else (),
         )
 
     @property
@@ -234,11 +230,17 @@ class LinearQueries:
             places.setdefault(measure, []).append(place)
         return places
 
+    @property
+    def each_origin(self) -> tuple[AnswerOrigin, ...]:
+        """(K,): the query of a file, and the group of records, that each answer is about."""
+        return self.origins or tuple(map(AnswerOrigin, self.names))
+
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
         tables = over_universe(universe, [one.table for one in made])
-        return cls(names, tables, (Fraction(1),) * len(names), universe)
+        origins = tuple(origin for one in made for origin in one.origins)
+        return cls(names, tables, (Fraction(1),) * len(names), universe, origins=origins)
 
     @cached_property
     def tables(self) -> WeightTables:

@@ -164,6 +164,26 @@ def _multiplied(first: WeightTable, second: WeightTable, count: int, *, in_all_p
     return WeightTable(np.arange(count), *_fewest_classes(axes, shared, weights))
 
 
+def each_alone(table: WeightTable) -> Iterator[WeightTable]:
+    """Every query as a table of its own, on as few classes as will do, numbered in order of appearance: equal queries
+    are equal tables, wherever they come from."""
+    for rows in table.rows():
+        for row in rows:
+            axes, classes, weights = _fewest_classes(table.axes, table.classes, row.reshape(1, *table.shape))
+            for place, own in enumerate(classes):
+                first, _ = kinds_of_rows(own[:, None])
+                weights = np.take(weights, own[first], axis=place + 1)
+            numbered = tuple(kinds_of_rows(own[:, None])[1] for own in classes)
+            yield WeightTable(np.arange(1), axes, numbered, np.ascontiguousarray(weights))
+
+
+def only(table: WeightTable, places: Sequence[int]) -> WeightTable:
+    """The queries at these rising places, as they were kept."""
+    counted = None if table.counted is None else table.counted[list(places)]
+    stated = None if table.stated is None else table.stated[list(places)]
+    return WeightTable(np.arange(len(places)), table.axes, table.classes, stated, counted)
+
+
 def refuse_too_many(queries: int, cells: int) -> None:
     """Raises: TooLarge when so many queries over so many cells are not laid out in memory."""
     if queries * cells > MOST_WEIGHTS:

@@ -201,7 +201,7 @@ def _released(plan: dx.Plan, name: str, prints: Record, key: str) -> Record:
     }
     return {
         "release": _without(release.as_dict(), "time", "plan_fingerprint", "ledger"),
-        "release at another spend": _without(small.as_dict(), "time", "plan_fingerprint"),
+        "release at another spend": _without(small.as_dict(), "time", "plan_fingerprint", "ledger"),
         "agreeing": _without(agreeing, "plan_fingerprint"),
         "ledger": {
             "spent": str(spent),

@@ -25,6 +25,7 @@ from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 POLICY = dx.parse_policy("""
 policy: p
@@ -40,9 +41,13 @@ MEANT: list[tuple[str, dict[str, Any], Any]] = [
     ("QuerySyntax.error", {"count": "b == 'x'"}, 5),
     ("CountSyntax.count", {"count": "b == 'x'", "name": "q"}, "b == 'y'"),
     ("SumSyntax.sum", {"sum": "a", "name": "q"}, "n"),
+    ("CountSyntax.by", {"count": "b == 'x'", "name": "q"}, "n"),
+    ("SumSyntax.by", {"sum": "a", "name": "q"}, "b"),
     ("SumSyntax.where", {"sum": "a", "name": "q"}, "b == 'x'"),
     ("MeanSyntax.mean", {"mean": "a", "name": "q"}, "n"),
     ("MeanSyntax.where", {"mean": "a", "name": "q"}, "b == 'x'"),
+    ("MeanSyntax.by", {"mean": "a", "name": "q"}, "b"),
+    ("ShareSyntax.by", {"share": "b == 'x'", "name": "q"}, "n"),
     ("ShareSyntax.share", {"share": "b == 'x'", "name": "q"}, "b == 'y'"),
     ("ShareSyntax.where", {"share": "b == 'x'", "name": "q"}, "a > 1"),
     ("MarginalSyntax.marginal", {"marginal": "b"}, "a"),
@@ -118,6 +123,7 @@ CHANGED: dict[str, Any] = {
 UNCHANGED = {
     "records": (10, "only compared with the data: means have it in their units, changed queries in their law"),
     "source": ("queries: …", "the text that says what the other fields hold"),
+    "origins": ((AnswerOrigin("p", (("b", "x"),)), AnswerOrigin("q")), "what the names say, taken apart"),
 }
 
 

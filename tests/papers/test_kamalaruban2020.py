@@ -18,6 +18,8 @@ from dxgeom.policy.policy import load_policy
 from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.queries import LinearQueries
 
+pytestmark = pytest.mark.long
+
 UNIVERSES = range(20)
 HULL_OVER_LAPLACE = {
     (2, "uniform"): 0.50,

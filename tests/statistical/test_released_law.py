@@ -23,6 +23,8 @@ from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
+pytestmark = pytest.mark.long
+
 FALSE_ALARM = 1e-8
 DRAWS = 1_000_000
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import csv
 import json
-import sys
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,8 +19,8 @@ from dxgeom.cli.ledgers.words import (
     state_of,
 )
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table, rounded
+from dxgeom.cli.terminal.options import TableFormat, TableFormatOption
+from dxgeom.cli.terminal.printing import brief, print_csv, print_json, print_lines, print_table, rounded
 from dxgeom.errors import LedgerError
 from dxgeom.universe.columns import plain
 
@@ -31,20 +28,12 @@ if TYPE_CHECKING:
     from dxgeom.ledger.history import History
 
 
-class Shown(StrEnum):
-    """How a ledger is shown."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-
-
 def show(
     ledger: LedgerFile,
     entry: Annotated[
         int | None, typer.Option("--entry", min=1, metavar="N", help="This entry only, with its answer.")
     ] = None,
-    output: Annotated[Shown, typer.Option("--format", help="Text, one JSON document, or CSV.")] = Shown.text,
+    output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Show a ledger's entries and what is left, or the answer of one entry again, at no cost.
 
@@ -56,7 +45,7 @@ def show(
       dxgeom ledger show privacy.db
       dxgeom ledger show privacy.db --entry 3 --format csv
     """
-    with refusals(Format.json if output is Shown.json else Format.text):
+    with refusals(output):
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
@@ -121,7 +110,7 @@ def _show_csv(history: History) -> None:
     for row in rows:
         policy = row.pop("policy")
         row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
-    _write_csv(list(rows[0]) if rows else ["entry"], rows)
+    _print_rows(list(rows[0]) if rows else ["entry"], rows)
 
 
 def _entry_text(history: History, number: int, answer: bytes | None) -> None:
@@ -171,7 +160,7 @@ def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
     rows = [{key: value for key, value in row.items() if key != "interval"} for row in answers]
     for row, told in zip(rows, answers, strict=True):
         row["low"], row["high"] = told.get("interval", (None, None))
-    _write_csv(list(rows[0]) if rows else ["name", "value"], rows)
+    _print_rows(list(rows[0]) if rows else ["name", "value"], rows)
 
 
 def _document(answer: bytes | None) -> Any:
@@ -207,11 +196,9 @@ def _seal(history: History, number: int) -> str:
     return history.entries[number - 1].seal if kept is None else kept.seal
 
 
-def _write_csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
+def _print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
-_SHOW = {Shown.text: _show_text, Shown.json: _show_json, Shown.csv: _show_csv}
-_SHOW_ENTRY = {Shown.text: _entry_text, Shown.json: _entry_json, Shown.csv: _entry_csv}
+_SHOW = {TableFormat.text: _show_text, TableFormat.json: _show_json, TableFormat.csv: _show_csv}
+_SHOW_ENTRY = {TableFormat.text: _entry_text, TableFormat.json: _entry_json, TableFormat.csv: _entry_csv}

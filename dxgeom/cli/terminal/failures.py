@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from dxgeom.cli.terminal.options import Format
+from dxgeom.cli.terminal.options import Format, TableFormat
 from dxgeom.cli.terminal.printing import print_error, print_json
 from dxgeom.errors import DxgeomError, FileMistakes, NotAMetric
 
@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def refusals(output: Format) -> Iterator[None]:
+def refusals(output: Format | TableFormat) -> Iterator[None]:
     """Turns what a user can mend into a message on standard error and exit code 1.
 
     With JSON the same goes to standard output as ``{"error": …}``. Any other exception is a bug and stays visible.
@@ -26,7 +26,7 @@ def refusals(output: Format) -> Iterator[None]:
         yield
     except DxgeomError as error:
         print_error(_message(error))
-        if output is Format.json:
+        if output.value == Format.json.value:
             print_json({"error": error_dict(error)})
         raise typer.Exit(REFUSED) from error
     except KeyboardInterrupt as error:

@@ -24,6 +24,14 @@ class Format(StrEnum):
     json = "json"
 
 
+class TableFormat(StrEnum):
+    """How results are written that make a table."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
 class ObjectiveChoice(StrEnum):
     """What a plan makes small."""
 
@@ -108,6 +116,13 @@ CertificateOption: TypeAlias = Annotated[
 ]
 FormatOption: TypeAlias = Annotated[
     Format, typer.Option("--format", help="'json' writes one JSON document to standard output, for mistakes too.")
+]
+TableFormatOption: TypeAlias = Annotated[
+    TableFormat,
+    typer.Option(
+        "--format",
+        help="'json' writes one JSON document to standard output, for mistakes too; 'csv' a table, with a header.",
+    ),
 ]
 MechanismOption: TypeAlias = Annotated[
     str,

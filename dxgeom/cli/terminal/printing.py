@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
@@ -42,6 +43,13 @@ def print_json(document: dict[str, Any]) -> None:
 def json_lines(document: dict[str, Any]) -> str:
     """One JSON document, in ASCII; infinite numbers become "inf" and "-inf"."""
     return json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n"
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A header and rows as CSV on standard output; numbers in full, nothing for None."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
 
 
 def print_error(message: str) -> None:

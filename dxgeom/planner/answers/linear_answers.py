@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, answers_by_name
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
@@ -77,6 +79,11 @@ class LinearAnswers:
     def ratios(self, level: float = 0.95) -> tuple[RatioAnswer, ...]:
         """The ratios that were asked for, each in its intervals with probability *at least* ``level``."""
         return asked_ratios(self, level)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, ReleasedAnswer | RatioAnswer]:
+        """Every answer and every ratio by its name, with its interval at 95 %."""
+        return answers_by_name(self)
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""

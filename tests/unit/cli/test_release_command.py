@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +44,19 @@ def test_the_json_of_a_release_has_exact_answers_intervals_and_the_account(tmp_p
         low, high = answer["interval"]
         assert low < answer["value"] < high
         assert float(Fraction(answer["exact"])) == answer["value"]
+
+
+def test_the_csv_of_a_release_is_its_table(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--format", "csv", "--level", "0.9"))
+    assert (result.exit_code, result.stderr) == (0, "")
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert list(rows[0]) == ["query", "name", "value", "low", "high", "rmse", "bias", "unit"]
+    assert [row["name"] for row in rows][:2] == ["not native", "male"]
+    for row in rows:
+        assert float(row["low"]) < float(row["value"]) < float(row["high"])
+    twice = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--format", "csv", "--consistent"))
+    assert twice.exit_code == 2
+    assert "not as CSV" in twice.stderr
 
 
 def test_releasing_beyond_the_budget_exits_with_1_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def handed(expression: Expression, table: Any) -> list[Any]:
     """What the engine hands to an attribute of numbers that is made so."""
     universe = Universe((ANY,), stated_reading=Reading((CellReading(expression.columns, "numbers", None, expression),)))
     with opened(table, universe.reading.columns) as source:
-        batches = list(plan_reading(source, universe, None).batches(grouped=False))
+        batches = list(plan_reading(source, universe, None).batches())
     return [cell for batch in batches for cell in batch.column("k0").to_pylist()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -450,6 +451,18 @@ def test_another_number_of_records_for_a_mean_is_refused(refused, tmp_path):
     document = read(tmp_path / "plan.json")
     for records in (49, 51, 5000, None):
         assert refused(changed(document, ("queries", "records"), records))[0] == "DX304"
+
+
+def test_an_answer_that_claims_to_be_about_another_group_is_refused(refused, tmp_path):
+    policy = dx.load_policy(policy_file("tenants"))
+    asked = {"queries": [{"mean": "age", "by": "quarter"}]}
+    queries = replace(dx.queries_from_dict(asked, policy), source=None)
+    dx.save_plan(dx.plan(policy.compile(), queries), tmp_path / "plan.json", policy=policy)
+    document = read(tmp_path / "plan.json")
+    origin, ratio = ("origins", 0, "group", 0, 1), ("ratios", 0, "asks", "group", 0, 1)
+    for place, value in ((origin, "docks"), (ratio, "docks"), (("origins",), [{"query": "all", "group": []}])):
+        code, where = refused(changed(document, ("queries", "weights", *place), value))
+        assert (code, where.startswith(f"queries.weights.{place[0]}")) == ("DX304", True)
 
 
 WRONG_SPENDS = [

@@ -149,6 +149,23 @@ def test_queries_that_were_altered_after_reading_are_kept_as_they_are_now(tmp_pa
     assert written.plan.queries.units == twice.units
 
 
+@pytest.mark.parametrize("as_weights", [False, True])
+def test_what_each_answer_is_about_is_kept(as_weights, tmp_path):
+    policy = dx.load_policy(policy_file("tenants"))
+    entries = [{"mean": "age", "by": "quarter"}, {"marginal": ["gender"]}, {"count": "true"}]
+    queries = dx.queries_from_dict({"queries": entries}, policy)
+    assert [origin.query for origin in queries.origins[:2]] == ["sum of age", "records"]
+    if as_weights:
+        queries = replace(queries, source=None)
+    plan = dx.plan(policy.compile(), queries)
+    written = dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
+    assert (written.document.queries.written is None) == as_weights
+    loaded = dx.load_plan(tmp_path / "plan.json")
+    assert loaded.plan.queries.origins == queries.origins
+    assert loaded.plan.queries.ratios == queries.ratios
+    check_same(plan, loaded)
+
+
 def test_more_weights_than_a_file_holds_are_refused_with_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr("dxgeom.plan_files.asked.MOST_NUMBERS", 20)
     policy = dx.load_policy(policy_file("clinic"))

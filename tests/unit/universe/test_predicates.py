@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import operator
+import re
+from datetime import date, timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +13,12 @@ from hypothesis import strategies as st
 from dxgeom.errors import PredicateError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.columns import NumberColumn, TextColumn
+from dxgeom.universe.conditions.patterns import fits, letters_of
+from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import PointsAttribute
-from dxgeom.universe.predicates import parse_predicate
+from dxgeom.universe.predicates import Literal, parse_predicate
+from dxgeom.universe.reading.optional import OptionalAttribute
 from dxgeom.universe.selections import evaluate
 from dxgeom.universe.universe import Universe
 
@@ -126,6 +131,168 @@ def test_a_condition_is_computed_on_the_attributes_it_mentions_only():
     assert found.mask.shape == (2, 3)
 
 
+# Patterns and parts of days, against the calendar of the standard library and a regular expression.
+
+STAFF = Universe(
+    (
+        CategoricalAttribute("post", ("clerk", "Clerk", "chief clerk", "100%", "a_b", "a\\b", "axb", "")),
+        DateAttribute("day", date(2023, 11, 28), date(2024, 3, 5), 1),
+        OptionalAttribute("team", CategoricalAttribute("team", ("red", "read", "blue"))),
+    )
+)
+NUMBER_OF = {
+    "year": lambda day: day.year,
+    "quarter": lambda day: (day.month + 2) // 3,
+    "month": lambda day: day.month,
+    "weekday": lambda day: day.isoweekday(),
+}
+
+
+def fits_slowly(word: str, pattern: str) -> bool:
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    written = "".join({"%": ".*", "_": "."}.get(part, re.escape(part[-1])) for part in parts)
+    return re.fullmatch(written, word, re.DOTALL) is not None
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text("ab%_\\", max_size=9), st.text("ab%_\\", max_size=7))
+def test_patterns_fit_what_the_regular_expression_fits(word, pattern):
+    if re.fullmatch(r"([^\\]|\\[%_\\])*", pattern, re.DOTALL) is None:
+        with pytest.raises(PredicateError, match="a backslash stands before"):
+            letters_of(Literal(pattern, 0))
+    else:
+        assert fits(word, letters_of(Literal(pattern, 0))) == fits_slowly(word, pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("clerk", {"clerk"}),
+        ("%clerk", {"clerk", "chief clerk"}),
+        ("_lerk", {"clerk", "Clerk"}),
+        (r"a\_b", {"a_b"}),
+        ("a_b", {"a_b", "a\\b", "axb"}),
+        (r"%\%", {"100%"}),
+        (r"a\\b", {"a\\b"}),
+        ("%", {"clerk", "Clerk", "chief clerk", "100%", "a_b", "a\\b", "axb", ""}),
+    ],
+)
+def test_like_is_letter_for_letter(pattern, found):
+    for negated in ("", "not "):
+        chosen = selected(f"post {negated}like '{pattern}'", STAFF)
+        words = {STAFF.record(int(index))["post"] for index in np.flatnonzero(chosen)}
+        assert words == (found if not negated else {*STAFF.attributes[0].labels} - found)
+
+
+def test_what_is_missing_is_neither_like_a_pattern_nor_unlike_it():
+    like, unlike = selected("team like 're%d'", STAFF), selected("team not like 're%d'", STAFF)
+    each = [STAFF.record(index)["team"] for index in range(STAFF.size)]
+    assert [word in ("red", "read") for word in each] == like.tolist()
+    assert [word == "blue" for word in each] == unlike.tolist()
+
+
+def test_a_long_pattern_against_a_long_word_is_quick():
+    assert not fits("a" * 5000, letters_of(Literal("%a" * 2000 + "%b", 0)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(NUMBER_OF)), st.sampled_from(sorted(COMPARE)), st.integers(0, 400))
+def test_parts_of_days_are_those_of_the_calendar(part, sign, which):
+    days = [date.fromisoformat(label) for label in STAFF.attributes[1].labels]
+    number = NUMBER_OF[part](days[which % len(days)])
+    expected = [COMPARE[sign](NUMBER_OF[part](day), number) for day in days]
+    found = evaluate(parse_predicate(f"{part}(day) {sign} {number}"), STAFF)
+    assert (found.axes, found.mask.tolist()) == ((1,), expected)
+    assert evaluate(parse_predicate(f"{number} {sign} {part}(day)"), STAFF).mask.tolist() == [
+        COMPARE[sign](number, NUMBER_OF[part](day)) for day in days
+    ]
+
+
+def test_parts_of_days_are_asked_for_in_lists_chains_and_words():
+    days = [date.fromisoformat(label) for label in STAFF.attributes[1].labels]
+    assert evaluate(parse_predicate("weekday(day) in ['Saturday', 7]"), STAFF).mask.tolist() == [
+        day.isoweekday() > 5 for day in days
+    ]
+    assert evaluate(parse_predicate("weekday(day) >= 'Saturday'"), STAFF).mask.sum() == sum(
+        day.isoweekday() > 5 for day in days
+    )
+    assert evaluate(parse_predicate("1 <= month(`day`) < 3 and year(day.day) == 2024"), STAFF).mask.tolist() == [
+        day.month < 3 for day in days
+    ]
+    assert evaluate(parse_predicate("month(day) not in [11, 12]"), STAFF).mask.tolist() == [
+        day.year == 2024 for day in days
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dates(date(2023, 1, 1), date(2023, 12, 31)),
+    st.integers(1, 40),
+    st.integers(0, 400),
+    st.sampled_from(sorted(NUMBER_OF)),
+    st.sampled_from(sorted(COMPARE)),
+    st.integers(1, 12),
+)
+def test_days_that_are_one_value_are_all_in_or_all_out_or_refused(first, step, beyond, part, sign, number):
+    attribute = DateAttribute("day", first, first + timedelta(beyond), step)
+    days = [first + timedelta(k) for k in range(beyond + 1)]
+    true = [COMPARE[sign](NUMBER_OF[part](day), number) for day in days]
+    cells = [set(true[at : at + step]) for at in range(0, len(days), step)]
+    values = {NUMBER_OF[part](day) for day in days}
+    known = number in values or (sign not in ("==", "!=") and not min(values) < number < max(values))
+    try:
+        found = evaluate(parse_predicate(f"{part}(day) {sign} {number}"), Universe((attribute,)))
+    except PredicateError as error:
+        assert not known or any(len(cell) == 2 for cell in cells)
+        assert "is no value of" in error.message or "cuts through" in error.message
+    else:
+        assert known
+        assert [{one} for one in found.mask.tolist()] == cells
+
+
+WRONG_OF_STAFF = [
+    ("post like 'boss%'", 10, "no value of 'post' is like 'boss%'", "capitals count"),
+    ("post like clerk", 10, "a pattern is expected", "quotes"),
+    ("post like 5", 10, "a pattern is expected", "quotes"),
+    (r"post like 'a\b'", 10, "a backslash stands before", "backslash itself"),
+    ("'a' like 'a'", 0, "a column stands before 'like'", ""),
+    ("day like '2024%'", 9, "'day' holds dates", "month(day)"),
+    ("post is like 'a'", 8, "expected 'missing'", ""),
+    ("post not == 'clerk'", 9, "expected 'in'", ""),
+    ("month(post) == 3", 6, "'post' holds no dates, and has no month", ""),
+    ("month(5) == 3", 6, "is of a column of dates", "month(day)"),
+    ("month(day) == 7", 14, "7 is no value of 'month(day)'", "use 3 or 11"),
+    ("month(day) == 2.5", 14, "2.5 is no value", "use 2 or 3"),
+    ("month(day) == 'March'", 14, "is a number, found a text", "remove the quotes"),
+    ("weekday(day) == 'Satuday'", 16, "is a number, found a text", "did you mean 'Saturday'?"),
+    ("day == 'Monday'", 7, "is not a date", "write weekday(day) == 'Monday'"),
+    ("hour(day) == 3", 4, "expected a comparison", "month(…)"),
+    ("month(day == 3", 10, "expected ')'", ""),
+    ("month(day) is missing", 6, "a column stands before 'is missing'", ""),
+    ("month(day) like '1'", 6, "a column stands before 'like'", ""),
+    ("month(dya) == 3", 6, "no column 'dya'", "did you mean 'day'?"),
+    ("month == 3", 0, "no column 'month'", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "message", "advice"), WRONG_OF_STAFF, ids=[one[0] for one in WRONG_OF_STAFF]
+)
+def test_a_wrong_pattern_or_part_of_a_day_is_an_error_at_its_place(text, offset, message, advice):
+    with pytest.raises(PredicateError) as caught:
+        selected(text, STAFF)
+    assert message in caught.value.message
+    assert advice in caught.value.advice
+    assert offset == caught.value.offset
+
+
+def test_sums_of_columns_are_told_to_be_attributes_of_the_policy():
+    for text in ("age + 3 > 5", "age +3 > 5", "age - income > 5", "age * 2 > 5", "age / 2 > 5", "age -3 > 5"):
+        with pytest.raises(PredicateError) as caught:
+            selected(text)
+        assert "is an attribute of the policy, such as 'total: {bins: [0, 10, 20], from: a + b}'" in caught.value.advice
+
+
 WRONG = [
     ("natve == 'Yes'", 0, "no column 'natve'", "did you mean 'native'?"),
     ("native == 'Yse'", 10, "no value 'Yse'", "did you mean 'Yes'?"),
@@ -179,8 +346,14 @@ def test_hostile_conditions_are_refused_quickly():
             selected(text)
 
 
+TOKENS = ["age", "native", "not", "like", "in", "month", "is", "missing", "(", ")", "[", "]", "'%'", "'Y_s'", "==", "3"]
+
+
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet="age native'Yes\"`.,()[]<>=!0159-+e \n&|", max_size=30))
+@given(
+    st.text(alphabet="age native'Yes\"`.,()[]<>=!0159-+e \n&|", max_size=30)
+    | st.lists(st.sampled_from(TOKENS)).map(" ".join)
+)
 def test_any_text_is_a_condition_or_a_predicate_error_inside_it(text):
     try:
         selected(text)

@@ -6,20 +6,14 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from typing import TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dxgeom.arguments import WHOLE, array_of, require, words_of
-from dxgeom.errors import PredicateError, UnsupportedCombination
-from dxgeom.universe.columns import Column, NumberColumn, words_of_column
-from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.predicates import Literal, Name
-from dxgeom.universe.reading.optional import MISSING
-from dxgeom.universe.selections import codes_where, find_column
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
     LARGEST_NUMERATOR,
@@ -31,7 +25,14 @@ from dxgeom.universe.weight_table import (
     tabulated,
 )
 from dxgeom.universe.weight_tables import along
-from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.wording import shown
+from dxgeom.universe.workloads.groups import (
+    AnswerOrigin,
+    Groups,
+    GroupValues,
+    attribute_of,
+    groups_of_column,
+)
 
 Box: TypeAlias = Mapping[str, tuple[int, int]]
 """By attribute: the first code inside, and the first beyond. Attributes that are not named are unrestricted."""
@@ -42,89 +43,24 @@ _BOXES = "list mappings from attributes to their codes, such as [{'age': (0, 5)}
 @final
 @dataclass(frozen=True)
 class NamedTable:
-    """Counts with their names."""
+    """Counts with their names, and the groups that they are of, where they are of groups of single values."""
 
     names: tuple[str, ...]
     table: WeightTable
-
-
-@final
-@dataclass(frozen=True)
-class Groups:
-    """A column's distinct values as words, and which of them each code of its attribute has.
-
-    Where the values are put together by ``cuts``, group k lies from cuts[k−1] to below cuts[k].
-    """
-
-    universe: Universe
-    column: str
-    axis: int
-    words: tuple[str, ...]
-    codes: NDArray[np.int64]
-    cuts: tuple[str, ...] = ()
+    groups: tuple[GroupValues, ...] = ()
 
     @property
-    def cells(self) -> WeightTable:
-        """One count per value."""
-        return along(self.universe, self.axis, np.arange(len(self.words))[:, None] == self.codes)
-
-    def label(self, place: int) -> str:
-        """The name of one value's count."""
-        return f"{self.column}={self.words[place]}"
-
-
-def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:
-    """The distinct values of a column, in order of appearance."""
-    attribute = universe.attributes[axis]
-    own = column.name == attribute.columns[0].name
-    cells = attribute.labels if own else (*words_of_column(column), *[MISSING] * column.missing)
-    words = tuple(dict.fromkeys(cells))
-    code_of = {word: code for code, word in enumerate(words)}
-    return Groups(universe, column.name, axis, words, np.array([code_of[cell] for cell in cells], dtype=np.int64))
+    def origins(self) -> tuple[AnswerOrigin, ...]:
+        """Of each count."""
+        if not self.groups:
+            return tuple(map(AnswerOrigin, self.names))
+        whole = marginal_words(self.groups[0])
+        return tuple(AnswerOrigin(whole, group) for group in self.groups)
 
 
-def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
-    """The distinct values of a column of numbers or days, from the lowest to the highest; a missing one lies beyond.
-
-    Raises: UnsupportedCombination for a column of words, which have no order.
-    """
-    keys: tuple[Fraction | str, ...]
-    if isinstance(column, NumberColumn):
-        keys = column.numbers
-    elif column.dates:
-        keys = column.texts
-    else:
-        raise UnsupportedCombination(f"{shown(column.name)} holds words, which have no order")
-    found = groups_of_column(universe, axis, column)
-    words, codes = (found.words[:-1], found.codes[:-1]) if column.missing else (found.words, found.codes)
-    first = [int(np.argmax(codes == place)) for place in range(len(words))]
-    order = sorted(range(len(first)), key=lambda place: keys[first[place]])
-    places = np.append(np.argsort(np.array(order, dtype=np.int64))[codes], [len(words)] * column.missing)
-    return Groups(universe, found.column, axis, tuple(words[place] for place in order), places.astype(np.int64))
-
-
-def cut_groups(universe: Universe, name: Name, bounds: Sequence[Literal], words: Sequence[str]) -> Groups:
-    """A column's values put together by what lies below each bound but not below the one before.
-
-    Args: ``words``: the bounds as they were written.
-    Raises: PredicateError, with the place of the bound in ``offset``, for a bound that does not fit the column, or
-    where no value lies between it and its neighbour.
-    """
-    axis, column = find_column(universe, name)
-    below = np.array([codes_where(universe, name, "<", bound) for bound in bounds])
-    codes = len(bounds) - below.sum(axis=0)
-    codes[codes.size - column.missing :] = len(bounds) + 1  # what is missing lies beyond every interval
-    for place, bound in enumerate(bounds):
-        if place and not np.all(below[place - 1] <= below[place]):
-            raise PredicateError("the bounds of intervals rise", bound.offset, "list them from the lowest")
-        empty = [side for side in (place, place + 1) if not np.any(codes == side)]
-        if empty:
-            between = f"below {words[0]}" if empty[0] == 0 else f"from {words[empty[0] - 1]} up"
-            between = f"from {words[empty[0] - 1]} to below {words[empty[0]]}" if 0 < empty[0] < len(words) else between
-            raise PredicateError(
-                f"no value of {shown(column.name)} lies {between}", bound.offset, "leave that bound out"
-            )
-    return Groups(universe, column.name, axis, ("", *words), np.asarray(codes, dtype=np.int64), tuple(words))
+def marginal_words(group: GroupValues) -> str:
+    """What the marginal is called that a group belongs to, where it has no name."""
+    return f"marginal of {', '.join(column for column, _ in group)}"
 
 
 def marginal(groups: Sequence[Groups]) -> NamedTable:
@@ -134,10 +70,16 @@ def marginal(groups: Sequence[Groups]) -> NamedTable:
     """
     shape = tuple(len(group.words) for group in groups)
     refuse_too_many(math.prod(shape), math.prod(shape))
-    names = (", ".join(g.label(c) for g, c in zip(groups, codes, strict=True)) for codes in np.ndindex(shape))
+    each = [tuple(zip(groups, codes, strict=True)) for codes in np.ndindex(shape)]
+    names = tuple(", ".join(group.label(code) for group, code in cell) for cell in each)
+    titles = [group.title for group in groups]
+    values = tuple(
+        tuple((title, group.words[code]) for title, (group, code) in zip(titles, cell, strict=True)) for cell in each
+    )
     if groups[0].universe.listed is not None:
-        return NamedTable(tuple(names), reduce(products, [group.cells for group in groups]))
-    return NamedTable(tuple(names), counts_of_cells([one.axis for one in groups], [one.codes for one in groups]))
+        return NamedTable(names, reduce(products, [group.cells for group in groups]), values)
+    table = counts_of_cells([one.axis for one in groups], [one.codes for one in groups])
+    return NamedTable(names, table, values)
 
 
 def prefix_counts(groups: Groups) -> NamedTable:
@@ -205,30 +147,8 @@ def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[Named
     for group in groups:
         if not group or len(set(group)) < len(group):
             raise UnsupportedCombination("a marginal is of one or more different attributes")
-        made.append(marginal([groups_of_column(universe, *_attribute(universe, name)) for name in group]))
+        made.append(marginal([groups_of_column(universe, *attribute_of(universe, name)) for name in group]))
     return made
-
-
-def ordered_attribute(universe: Universe, attribute: str, bounds: Sequence[object] | None) -> Groups:
-    """The values of an attribute of numbers or days, from the lowest to the highest, or put together between bounds.
-
-    Raises: UnsupportedCombination.
-    """
-    axis, column = _attribute(universe, attribute)
-    groups = ordered_groups(universe, axis, column)
-    if bounds is None:
-        return groups
-    words = [str(bound) for bound in bounds]
-    if not words:
-        raise UnsupportedCombination("at least one bound to go by")
-    numbers = isinstance(column, NumberColumn)
-    try:
-        literals = [Literal(exact(word) if numbers else word, 0) for word in words]
-        return cut_groups(universe, Name(column.name, attribute, 0), literals, words)
-    except NotANumber as error:
-        raise UnsupportedCombination(f"the bounds of {shown(attribute)} are numbers, found {words}") from error
-    except PredicateError as error:
-        raise UnsupportedCombination(error.message + (f"; {error.advice}" if error.advice else "")) from error
 
 
 def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
@@ -243,7 +163,7 @@ def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
         require(box, Mapping, "boxes", _BOXES)
         if not box:
             raise UnsupportedCombination("a box restricts one or more attributes")
-        axes = {name: _attribute(universe, name)[0] for name in box}
+        axes = {name: attribute_of(universe, name)[0] for name in box}
         for name, codes in box.items():
             size = len(universe.attributes[axes[name]].labels)
             pair = isinstance(codes, (list, tuple)) and len(codes) == 2 and all(isinstance(c, WHOLE) for c in codes)
@@ -254,7 +174,7 @@ def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
 
 
 def _box_counts(universe: Universe, names: Sequence[str], alike: Sequence[Box]) -> NamedTable:
-    groups = [groups_of_column(universe, *_attribute(universe, name)) for name in names]
+    groups = [groups_of_column(universe, *attribute_of(universe, name)) for name in names]
     ends = np.array([[box[name] for name in names] for box in alike], dtype=np.int64)
     parts: list[WeightTable] = []
     words: list[list[str]] = [[] for _ in alike]
@@ -273,7 +193,7 @@ def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> Wei
     """
     tables = []
     for name, given in factors.items():
-        axis, _ = _attribute(universe, name)
+        axis, _ = attribute_of(universe, name)
         factor = np.atleast_2d(array_of(given, "factors", "give a row of integers for each query"))
         size = universe.shape[axis]
         if factor.dtype.kind not in "iub" or factor.ndim != 2 or factor.shape[1] != size or not len(factor):
@@ -282,12 +202,3 @@ def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> Wei
             raise UnsupportedCombination("the integers of a factor stay below 2**52")
         tables.append(along(universe, axis, factor.astype(np.int64)))
     return reduce(products, tables, tabulated((), np.ones(1, dtype=np.int64)))
-
-
-def _attribute(universe: Universe, name: str) -> tuple[int, Column]:
-    require(name, str, "attribute", f"name one of {', '.join(map(shown, universe.names))}")
-    if name not in universe.names:
-        advice = did_you_mean(name, universe.names)
-        raise UnsupportedCombination(f"there is no attribute {shown(name)}" + (f"; {advice}" if advice else ""))
-    axis = universe.names.index(name)
-    return axis, universe.attributes[axis].columns[0]

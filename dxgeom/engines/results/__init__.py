@@ -1,0 +1,1 @@
+"""Released answers as the tables that other libraries work with."""

@@ -1,0 +1,1 @@
+"""What tables come as: delimited text, Parquet, frames of other libraries."""

@@ -1,0 +1,86 @@
+"""What the queries of one file have to do with each other: ratios of two of them, and sums that another one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from typing import Final
+
+from dxgeom.queries.columns import EVERYBODY
+from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.value_rounding import ValueRounding
+from dxgeom.universe.weight_table import WeightTable, each_alone
+
+_MOST_COMPARED: Final = 1 << 24
+"""Tables of more weights are not compared query by query with what else is asked."""
+
+
+def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
+    """Ratios taken apart into their two queries, where these are not asked for otherwise; and where they are then."""
+    if all(workload.ratio is None for workload in workloads):
+        return workloads, ()
+    plain = [one for one in workloads if one.ratio is None]
+    asked = {meaning for one in plain for meaning in _meanings(one)}
+    taken = {name for one in plain for name in one.names}
+    kept: list[AskedQueries] = []
+    for workload in workloads:
+        if workload.ratio is None:
+            kept.append(workload)
+            continue
+        for one in workload.each_alone:
+            (meaning,) = _meanings(one)
+            if meaning not in asked:
+                (name,) = one.names
+                asked.add(meaning)
+                kept.append(replace(one, names=(f"{workload.ratio[0]}: {name}",)) if name in taken else one)
+                taken.update(kept[-1].names)
+    places: dict[object, int] = {}
+    for one, at in zip(kept, accumulate((len(one.names) for one in kept), initial=0), strict=False):
+        for place, meaning in enumerate(_meanings(one)):
+            places.setdefault(meaning, at + place)
+    ratios = []
+    for workload in workloads:
+        if workload.ratio is not None:
+            above, below = (places[meaning] for one in workload.each_alone for meaning in _meanings(one))
+            ratios.append(AskedRatio(workload.ratio[0], above, below, workload.ratio[1], workload.asks))
+    return kept, tuple(ratios)
+
+
+def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
+    """What rounding of values does to each answer; a sum over some records is told which answer counts them, if any."""
+    found = [rounding for workload in workloads for rounding in workload.each_rounding]
+    if all(one == ValueRounding() for one in found):
+        return ()
+    counts: dict[object, int] = {}
+    at = 0
+    for workload in workloads:
+        if workload.rounding is None and len(workload.tables) == 1 and workload.units[0] == 1:
+            for place, meant in enumerate(_who_counts(workload.tables[0])):
+                counts.setdefault(meant, at + place)
+        at += len(workload.names)
+    at, (everybody,) = 0, _who_counts(EVERYBODY)
+    for workload in workloads:
+        if workload.counted is not None and workload.rounding is not None and workload.rounding.per_record:
+            for place, meant in enumerate(_who_counts(workload.counted)):
+                counting = counts.get(meant, counts.get(everybody))
+                found[at + place] = replace(found[at + place], counted_by=counting)
+        at += len(workload.names)
+    return tuple(found)
+
+
+def _who_counts(table: WeightTable) -> Iterator[object]:
+    """For each query of a table, what it has in common with others that count the same records; nothing for a table of
+    very many weights."""
+    if len(table.queries) * table.cells > _MOST_COMPARED:
+        return
+    for one in each_alone(table):
+        yield one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()
+
+
+def _meanings(workload: AskedQueries) -> Iterator[tuple[Fraction, object]]:
+    """For each query of one table, what all have in common that ask the same."""
+    if len(workload.tables) == 1:
+        yield from zip(workload.units, _who_counts(workload.tables[0]), strict=False)

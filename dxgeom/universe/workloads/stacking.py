@@ -1,0 +1,39 @@
+"""Workloads one below the other: their weights, and what is known of each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.universe.weight_tables import WeightTables, below, is_plain_product, over_attributes
+
+if TYPE_CHECKING:
+    from dxgeom.universe.numbers.asked_ratio import AskedRatio
+    from dxgeom.universe.queries import LinearQueries
+
+
+def stacked_weights(parts: Sequence[LinearQueries]) -> WeightTables | NDArray[np.int64]:
+    """The weights of workloads about the same records, below each other.
+
+    Raises: TooLarge where a table lists the records or one may be absent, and there are too many weights.
+    """
+    universe = parts[0].universe
+    if universe is None or is_plain_product(universe):
+        shape = parts[0].tables.shape if universe is None else universe.shape
+        return below(shape, [over_attributes(part.tables, shape) for part in parts])
+    return np.concatenate([part.numerators for part in parts])
+
+
+def joined(parts: Sequence[LinearQueries], name: str, default: Any) -> tuple[Any, ...]:
+    """What is known of each answer under this name, ``default`` for the answers of parts that know nothing of it."""
+    return tuple(one for part in parts for one in getattr(part, name) or (default,) * part.count)
+
+
+def stacked_ratios(parts: Sequence[LinearQueries]) -> tuple[AskedRatio, ...]:
+    """The ratios that the parts ask for, each of the same two queries as before."""
+    starts = accumulate((part.count for part in parts), initial=0)
+    return tuple(one.after(before) for part, before in zip(parts, starts, strict=False) for one in part.ratios)

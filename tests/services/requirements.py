@@ -1,0 +1,32 @@
+"""What tests of services need of a machine, by the service's name."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+
+from services.postgres import PROGRAMS, program
+
+
+def missing(service: str) -> str | None:
+    """What of a service is not on this machine, and how to get it; None where all is there."""
+    return _MISSING[service]()
+
+
+def _postgres() -> str | None:
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed; make test-services installs it"
+    if not all(map(program, PROGRAMS)):
+        return "PostgreSQL is not installed; apt-get install postgresql, then make test-services"
+    return None
+
+
+def _spark() -> str | None:
+    if find_spec("pyspark") is None:
+        return "pyspark is not installed; make test-services installs it"
+    if shutil.which("java") is None:
+        return "Java is not installed; apt-get install openjdk-17-jre-headless, then make test-services"
+    return None
+
+
+_MISSING = {"postgres": _postgres, "spark": _spark}
