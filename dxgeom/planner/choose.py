@@ -25,7 +25,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -84,9 +84,7 @@ def plan(
     built: dict[str, AdditiveMechanism] = {}
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
-    # What is known of bounds is about noise for pure privacy.
-    bound = shared.lower_bound() if metric.privacy == PURE else 0.0
-    return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), bound, number)
+    return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:
@@ -97,7 +95,8 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
         sensitivity_of(metric, queries), options=replace(options, mechanism=AUTO, records=None, body=None)
     )
     built: dict[str, AdditiveMechanism] = {}
-    results = [_tried(name, shared, built) for name in names(Kind.SHAPE)]
+    kinds = (Kind.SHAPE, Kind.CONCENTRATED) if metric.privacy == CONCENTRATED else (Kind.SHAPE,)
+    results = [_tried(name, shared, built) for name in names(*kinds)]
     return float(_best(built, results).variances().sum())
 
 
@@ -133,6 +132,8 @@ def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
     kinds = {Kind.SHAPE, Kind.ORDINARY}
+    if shared.sensitivity.metric.privacy == CONCENTRATED:
+        kinds.add(Kind.CONCENTRATED)
     if options.body is not None:
         kinds.add(Kind.OWN)
     if options.records is not None and shared.objective.wanted is None:
@@ -149,7 +150,7 @@ def _best(built: dict[str, AdditiveMechanism], results: list[CandidateResult]) -
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in results))
     losses = {result.name: result.loss for result in results if result.loss is not None}
-    shapes = [name for name in names(Kind.SHAPE, Kind.OWN, Kind.ORDINARY) if name in losses]
+    shapes = [name for name in names(Kind.SHAPE, Kind.CONCENTRATED, Kind.OWN, Kind.ORDINARY) if name in losses]
     unbiased = min((losses[name] for name in shapes), default=float("inf"))
     for name in names(Kind.CHANGED_QUERIES):
         if name in losses and losses[name] < unbiased * (1 - WORTH_A_BIAS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,12 +20,15 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.bounds import bounds_of
 from dxgeom.planner.candidates import CandidateResult, Kind, names
-from dxgeom.planner.changed_queries import WORTH_A_BIAS
+from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
+from dxgeom.planner.words import bound_in_words, reason_of, row_of
+from dxgeom.privacy.currencies import CONCENTRATED, PURE
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -63,11 +67,30 @@ class Plan:
         return self.objective.loss(self.mechanism.variances())
 
     @property
+    def covariance_gap(self) -> float | None:
+        """How far, relatively, the ideal noise's objective is above that of the best Gaussian noise: the certificate of
+        the covariance, up to the rounding of float64. None for noise that is not Gaussian, and without a bound."""
+        if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
+            return None
+        return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+
+    @property
     def gap(self) -> float:
         """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
         if self.loss == 0:
             return 1.0
         return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    @cached_property
+    def bounds(self) -> Mapping[str, float]:
+        """What the objective cannot be below at spend 1, by name: see :func:`dxgeom.planner.bounds.bounds_of`."""
+        return bounds_of(self.mechanism.sensitivity, self.objective, self.lower_bound)
+
+    @cached_property
+    def currencies(self) -> CurrencyComparison | None:
+        """Gaussian noise beside the best noise for pure privacy, at equal distances and at equal (ε, δ); None unless
+        both were built."""
+        return compared_currencies(self.candidates)
 
     @property
     def biases(self) -> NDArray[np.float64]:
@@ -87,12 +110,7 @@ class Plan:
     @property
     def bound_in_words(self) -> str:
         """What the lower bound says about this plan, in one sentence."""
-        bound = (
-            f"no additive noise that stretches to every spend has a {self.objective.title} below {self.lower_bound:.6g}"
-        )
-        if self.mechanism.change is None:
-            return f"{bound}: this plan is within a factor {self.gap:.3g} of it"
-        return f"{bound}: this plan's, for changed queries with a bias, is {self.gap:.3g} times that"
+        return bound_in_words(self)
 
     @property
     def bias_in_words(self) -> str | None:
@@ -208,27 +226,10 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
-        # A coarsened hull that may have every facet is the hull again.
-        same = ("hull", "coarse-hull") if self.mechanism.name == "hull" else (self.mechanism.name,)
-        others = [one for one in self.candidates if one.loss is not None and one.name not in same]
-        if self.predicted_mse == 0:
-            return f"{self.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
-        if not others:
-            return f"{self.mechanism.name}: the only candidate"
-        next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
-        ratio = (next_best.loss or 0.0) / self.loss
-        if abs(ratio - 1) < 1e-6:
-            return f"{self.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
-        if 1 < ratio < 1.005:
-            return f"{self.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
-        if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
-            return f"{self.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
-        compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
-        return f"{self.mechanism.name}: {next_best.name} has {compared} its mean squared error"
+        return reason_of(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
-        queries = self.mechanism.sensitivity.queries
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective.name,
@@ -240,30 +241,43 @@ class Plan:
             "loss": self.loss,
             "lower_bound": self.lower_bound,
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
+            **self._of_currency,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
-            "queries": [
-                {
-                    "name": name,
-                    "unit": measure,
-                    "rmse": float(error),
-                    "bias": bias,
-                    "lattice_step": str(step),
-                    "weight_error": str(weight_error),
-                }
-                for name, measure, error, bias, step, weight_error in zip(
-                    queries.names,
-                    self.queries.measures or (None,) * self.queries.count,
-                    self.rmse(),
-                    self.bars().bias_of_each(),
-                    queries.steps,
-                    queries.weight_errors,
-                    strict=True,
-                )
-            ],
+            "queries": self._each_query(),
             "records": self.records,
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
+
+    def _each_query(self) -> list[dict[str, Any]]:
+        queries = self.mechanism.sensitivity.queries
+        return [
+            {
+                "name": name,
+                "unit": measure,
+                "rmse": float(error),
+                "bias": bias,
+                "lattice_step": str(step),
+                "weight_error": str(weight_error),
+            }
+            for name, measure, error, bias, step, weight_error in zip(
+                queries.names,
+                self.queries.measures or (None,) * self.queries.count,
+                self.rmse(),
+                self.bars().bias_of_each(),
+                queries.steps,
+                queries.weight_errors,
+                strict=True,
+            )
+        ]
+
+    @property
+    def _of_currency(self) -> dict[str, Any]:
+        if self.metric.privacy == PURE:
+            return {}
+        compared = None if self.currencies is None else self.currencies.as_dict()
+        gap = self.covariance_gap
+        return {"privacy": CONCENTRATED, "bounds": dict(self.bounds), "covariance_gap": gap, "currencies": compared}
 
     def to_json(self) -> str:
         """The plan as JSON text."""
@@ -272,7 +286,7 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [f"  {candidate.name:<16} {self._row(candidate)}" for candidate in self.candidates]
+        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.candidates]
         foot = [
             self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
@@ -281,12 +295,6 @@ class Plan:
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
+        if self.currencies is not None:
+            foot[:0] = self.currencies.lines()
         return [head, *table, *self.biases_in_words, *foot]
-
-    def _row(self, candidate: CandidateResult) -> str:
-        worst = candidate.worst_query
-        if candidate.loss is None or worst is None:
-            return candidate.reason
-        error = f"{self.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
-        took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
-        return f"{error} ('{self.queries.names[worst]}'); {candidate.build_cost}{took}"

@@ -19,7 +19,19 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *("bodies", "checking", "ledger", "mechanisms", "noise", "plans", "policies", "quantiles", "queries", "secrets"),
+    *(
+        "bodies",
+        "checking",
+        "currency",
+        "ledger",
+        "mechanisms",
+        "noise",
+        "plans",
+        "policies",
+        "quantiles",
+        "queries",
+        "secrets",
+    ),
     "selection",
 ]
 CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
