@@ -45,8 +45,8 @@ class CovarianceAudit:
     def lines(self) -> list[str]:
         """The audit for a reader."""
         return [
-            f"all {self.differences:,} differences are hidden by the covariance; {self.in_balls:,} of them, just so, in "
-            "balls",
+            f"all {self.differences:,} differences are hidden by the covariance; {self.in_balls:,} of them, just so, "
+            "in balls",
             f"no Gaussian noise has an objective lower by more than {self.gap:.1e} of it",
         ]
 
