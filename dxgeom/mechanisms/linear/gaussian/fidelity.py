@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-_DIRECT = 60
+_DIRECT = 30
 """Up to so many dimensions second derivatives are summed over pairs of these; beyond, over exponentials."""
 _STEP = 1.2
 _BELOW, _ABOVE = 7.0, 2.0
@@ -51,7 +51,7 @@ class Fidelity:
         """−(second derivatives of 2Φ), by q and, ``with_answers``, by λ after it: positive semidefinite.
 
         By q_e, q_f: Σ_ij a_i a_j a'_i a'_j/(y_i y_j (y_i + y_j)); by λ: Σ_ij b_i b_j b'_i b'_j y_i y_j/(y_i + y_j);
-        mixed: −Σ_ij a_i a_j b_i b_j/(y_i + y_j). Approximate within a hundredth of the largest beyond 60 dimensions,
+        mixed: −Σ_ij a_i a_j b_i b_j/(y_i + y_j). Approximate within a hundredth of the largest beyond 30 dimensions,
         where sums over exponentials are used: nothing rests on it.
         """
         halves = np.sqrt(self.roots)

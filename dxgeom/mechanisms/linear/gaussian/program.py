@@ -32,6 +32,7 @@ _SEEN: Final = 20
 """Differences for each dimension that the first ones are chosen from."""
 _LOST: Final = 1e-9
 _TIGHT: Final = 1e-6
+_LIGHT, _LOOSE = 0.05, 0.1
 _ADDED: Final = 2
 _ENTRY: Final = 1e-3
 _EXPONENTIALS: Final = 20
@@ -237,7 +238,8 @@ def _covariance(
 def _extended(problem: _Problem, state: _State, violated: NDArray[np.int64]) -> _State:
     """The working set without what has lost its weight, and with the differences that are violated most."""
     share = state.weights / state.weights.max()
-    kept = (share > _LOST) | (state.slacks < _TIGHT) | (np.arange(len(share)) < state.frame)
+    light = (share < _LOST) | ((state.weights < _LIGHT * state.weights.mean()) & (state.slacks > _LOOSE))
+    kept = ~light | (state.slacks < _TIGHT) | (np.arange(len(share)) < state.frame)
     added = np.setdiff1d(violated[: _ADDED * problem.points.shape[1]], state.working[kept])
     working = np.concatenate([state.working[kept], added])
     middle = float(state.weights @ state.slacks) / len(state.weights)
