@@ -30,8 +30,9 @@ format: .venv/ready
 test-extras: .venv-peers/ready
 	DXGEOM_MUST_RUN=mbi,numba .venv-peers/bin/python -m pytest -m "needs and not long"
 
-# What needs servers: PostgreSQL and Java from the system's packages; a test that cannot run is a failure here, too.
-SERVICES ?= postgres,spark
+# What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
+# failure here, too.
+SERVICES ?= postgres,spark,browser,notebook
 test-services: .venv-services/ready
 	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -m service
 
@@ -70,7 +71,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
-	$(LOCK) --extra plots --extra postgres --extra spark --group dev -c requirements.lock -o tests/services/services.lock pyproject.toml
+	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --group docs -o requirements-docs.lock
 
 PIP := --quiet --disable-pip-version-check
@@ -83,8 +84,9 @@ PIP := --quiet --disable-pip-version-check
 	$(call environment,.venv-peers,$<)
 	$(call this_project,.venv-peers)
 
-.venv-services/ready: tests/services/services.lock pyproject.toml
+.venv-services/ready: tests/services/services.lock tests/services/axe-core.lock pyproject.toml
 	$(call environment,.venv-services,$<)
+	$(axe_core)
 	$(call this_project,.venv-services)
 
 .venv-docs/ready: requirements-docs.lock
@@ -96,6 +98,14 @@ define environment
 	rm -rf $(1)
 	$(PYTHON) -m venv $(1)
 	$(1)/bin/python -m pip install $(PIP) --require-hashes -r $(2)
+endef
+
+# The judge of pages, of npm's package, which is a file and needs nothing else.
+define axe_core
+	mkdir -p .venv-services/share/axe-core
+	cd .venv-services/share/axe-core && npm pack --silent axe-core@4.14.1
+	cd .venv-services/share/axe-core && sha256sum --check --quiet ../../../tests/services/axe-core.lock
+	cd .venv-services/share/axe-core && tar -xzf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js package/LICENSE
 endef
 
 define this_project

@@ -15,9 +15,12 @@ import tempfile
 import time
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dxgeom.universe.universe import Universe
 
 CITIES = tuple(f"city {number}" for number in range(976))
 WORDS = ("Yes", "No")
@@ -42,15 +45,19 @@ def make(path: Path, rows: int) -> None:
         writer.close()
 
 
-def by_engine(path: Path, number: str) -> np.ndarray:
-    from dxgeom.engines.histogram import histogram_of_table
+def universe_of(number: str) -> Universe:
     from dxgeom.universe.attributes import CategoricalAttribute
     from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute
     from dxgeom.universe.universe import Universe
 
     decades = BinnedAttribute(number, tuple(Fraction(edge) for edge in range(0, 101, 10)))
-    universe = Universe((CategoricalAttribute("city", CITIES), CategoricalAttribute("native", WORDS), decades))
-    return histogram_of_table(path, universe).counts
+    return Universe((CategoricalAttribute("city", CITIES), CategoricalAttribute("native", WORDS), decades))
+
+
+def by_engine(path: Path, number: str) -> np.ndarray:
+    from dxgeom.engines.histogram import histogram_of_table
+
+    return histogram_of_table(path, universe_of(number)).counts
 
 
 def by_duckdb(path: Path, number: str) -> np.ndarray:

@@ -139,6 +139,10 @@ class BudgetExceeded(LedgerError):
     """The release would spend more than the policy's budget; nothing was spent."""
 
 
+class LedgerUnreachable(LedgerError):
+    """The server that keeps the ledger cannot be reached, or has not said what became of a commit."""
+
+
 class AlreadyCharged(LedgerError):
     """Something failed after the charge, which counts as spent; the message says where the answer is, if it is stored.
 

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.choose import plan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
+from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries,
+    queries: str | Path | LinearQueries | QuantileQueries,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -35,7 +38,8 @@ def compile_and_release(
     purpose: str = "",
     records: int | None = None,
     id: str | None = None,
-) -> Release[LinearAnswers]:
+    allotment: str | None = None,
+) -> Release[Any]:
     """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
 
     Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects;
@@ -45,10 +49,15 @@ def compile_and_release(
     the noise is drawn.
     """
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
-    require(queries, (str, Path, LinearQueries), "queries", "name a queries file, or load one with dx.load_queries")
+    require(
+        queries,
+        (str, Path, LinearQueries, QuantileQueries),
+        "queries",
+        "name a queries file, or load one with dx.load_queries",
+    )
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
-    workload = queries if isinstance(queries, LinearQueries) else load_queries(queries, loaded, records)
-    chosen = plan(loaded.compile(), workload, objective=objective, mechanism=mechanism, records=records)
+    workload = load_queries(queries, loaded, records) if isinstance(queries, (str, Path)) else queries
+    chosen = _planned(loaded, workload, objective, mechanism, records, spend)
     return chosen.release(
         table,
         ledger=ledger,
@@ -58,4 +67,24 @@ def compile_and_release(
         quiet_data=quiet_data,
         purpose=purpose,
         id=id,
+        allotment=allotment,
     )
+
+
+def _planned(
+    policy: Policy,
+    queries: LinearQueries | QuantileQueries,
+    objective: ObjectiveName,
+    mechanism: str,
+    records: int | None,
+    spend: Amount,
+) -> Plan | QuantilePlan:
+    """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
+    metric = policy.compile()
+    if isinstance(queries, LinearQueries):
+        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records)
+    if (objective, mechanism) != ("balanced", AUTO):
+        raise UnsupportedCombination(
+            "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"
+        )
+    return plan_quantiles(metric, queries, records=records, spend=spend)

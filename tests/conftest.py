@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from reference.project import POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
+from services.spark import session_of
 
 # Tests never time: a busy machine is no failure. Where changes are judged, examples are the same each time;
 # elsewhere every run tries new ones.
@@ -29,6 +31,14 @@ _SKIPPED: set[str] = set()
 def policies() -> Path:
     """The folder of example policies and their data."""
     return POLICIES
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session in this process; mark those that use it with ``service("spark")``."""
+    session = session_of("local[2]")
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -46,13 +46,17 @@ def audit_policy(claims: Claims, policy: Policy) -> Audit:
     require_equal("size", claims["size"], policy.universe.size)
     require_equal("budget", claims["budget"], str(policy.budget))
     require_proof(claims["proof"], policy.compile().certificate.as_dict())
-    rules = _Rules(policy)
-    one_sided = sum(rules.check(i, j, d) for i, j, d in claimed_distances(claims, pairs_of_universe(policy.universe)))
+    rules, people = _Rules(policy), policy.universe.reading.people
+    rows = 1 if people is None else people.most_rows
+    claimed = claimed_distances(claims, pairs_of_universe(policy.universe))
+    one_sided = sum(rules.check(i, j, d if rows == 1 or math.isinf(d) else Fraction(d) * rows) for i, j, d in claimed)
     total = len(claims["distances"])
     lines = [
         f"the fingerprint, size, budget and forms are those of policy '{policy.name}'",
         f"{total - one_sided:,} of {total:,} claimed distances re-derived from the rules, from above and below",
     ]
+    if rows > 1:
+        lines.append(f"each of them {rows} times: people count by at most so many rows, and claims are of a row")
     if one_sided:
         lines.append(
             f"{one_sided:,} compared from above only: an attribute of more than {SMALL_ATTRIBUTE} values mixes bounds, "
@@ -125,11 +129,11 @@ class _Rules:
             codes.append(code)
         return codes[::-1]
 
-    def check(self, i: int, j: int, claimed: float) -> bool:
+    def check(self, i: int, j: int, claimed: float | Fraction) -> bool:
         """Whether the claim could be compared from above only. Raises: CertificateRefused."""
         low, high = self._enclosure(i, j)
         exact = Fraction(claimed) if math.isfinite(claimed) else INFINITE
-        words = f"the claimed distance of records {i} and {j} is {claimed!r}, but the rules make it"
+        words = f"the claimed distance of records {i} and {j} is {float(claimed)!r}, but the rules make it"
         if exact > high:
             raise CertificateRefused(f"{words} at most {float(high)!r}: it was raised")
         if low is None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, final
 
 import typer
 
 from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.cli.terminal.options import TableFormat
 from dxgeom.cli.terminal.printing import print_lines, print_table
-from dxgeom.errors import DxgeomError
+from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.release import Release
 
 ConsistentOption: TypeAlias = Annotated[
@@ -31,15 +32,23 @@ IntegersOption: TypeAlias = Annotated[
 ]
 
 
+class Bars(NamedTuple):
+    """The confidence of error bars, and whether all hold at once."""
+
+    level: float
+    joint: bool
+
+
 @final
 @dataclass(frozen=True)
 class Agreement:
-    """Whether answers that agree are shown beside the released ones, and what is asked of them."""
+    """Whether answers that agree are shown beside the released ones, what is asked of them, and which error bars."""
 
     wanted: bool
     nonnegative: bool
     integers: bool
     output: TableFormat
+    bars: Bars
 
     def __post_init__(self) -> None:
         if (self.nonnegative or self.integers) and not self.wanted:
@@ -49,12 +58,20 @@ class Agreement:
                 "answers that agree are told as text or JSON, beside the released ones; not as CSV"
             )
 
-    def check(self, plan: Plan, level: float, spend: Fraction) -> None:
+    def check(self, plan: Plan | QuantilePlan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
-        level that no error bar can be computed for."""
+        level that no error bar can be computed for, and where quantiles are to agree or have bars."""
         from dxgeom.planner.answers.consistency import require_few
+        from dxgeom.planner.quantile_plan import QuantilePlan
 
-        plan.half_widths(level, spend)
+        if isinstance(plan, QuantilePlan):
+            if self.wanted or self.bars.joint:
+                raise UnsupportedCombination(
+                    "quantiles agree as they are drawn and have no error bars: leave out --consistent and --joint"
+                )
+            return
+        widths = plan.bars(spend)
+        _ = widths.joint_half_widths(self.bars.level) if self.bars.joint else widths.half_widths(self.bars.level)
         if self.wanted:
             require_few(plan.queries.count)
 

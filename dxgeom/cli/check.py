@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -10,6 +11,11 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile
 from dxgeom.cli.terminal.printing import print_json, print_lines
+
+if TYPE_CHECKING:
+    from dxgeom.policy.policy import Policy
+
+NOTHING_SEEN: Final = "no column looks like people with several rows, or the policy says who people are"
 
 
 def check(
@@ -19,6 +25,12 @@ def check(
     explain: Annotated[
         bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
     ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table", metavar="DATA", help="Also look whether a column of this table names people repeatedly."
+        ),
+    ] = None,
 ) -> None:
     """Check a policy and say what it amounts to.
 
@@ -40,9 +52,22 @@ def check(
             from dxgeom.audit.claims import claims_of, write_claims
 
             write_claims(certificate, claims_of(loaded.compile(), "policy"))
+        doubts = _doubts(loaded, table)
         forms = loaded.forms() if explain else ()
         if output is Format.json:
-            print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})
+            more = {"forms": [form.as_dict() for form in forms]} if explain else {}
+            print_json({**review.as_dict(), **more, **({} if table is None else {"table": list(doubts)})})
         else:
             told = ["", "forms", *(f"  {form}" for form in forms)] if explain else []
-            print_lines([*review.lines(), *told])
+            looked = [] if table is None else ["", "the table", *(f"  {line}" for line in doubts or (NOTHING_SEEN,))]
+            print_lines([*review.lines(), *told, *looked])
+
+
+def _doubts(policy: Policy, table: Path | None) -> tuple[str, ...]:
+    """What the table makes one doubt of what the policy says of people. Reads nothing but columns named like people."""
+    if table is None:
+        return ()
+    from dxgeom.engines.likenesses import repeated_identifiers
+    from dxgeom.universe.people.people import repeated_in_words
+
+    return tuple(f"Warning: {repeated_in_words(name)}." for name in repeated_identifiers(str(table), policy.universe))

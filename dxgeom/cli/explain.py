@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile
 from dxgeom.cli.terminal.printing import print_json, print_lines
+
+if TYPE_CHECKING:
+    from dxgeom.policy.explain.explanation import Explanation
+    from dxgeom.policy.explain.two_people import PeopleExplanation
+
+_DIGITS: Final = 7
+
+
+def rows_of(text: str) -> Any:
+    """A record as written, see :func:`record_of`; or a person's rows: a JSON list of records, or records with a
+    semicolon behind each, as in ``cell=a; cell=b;``, of which ``3 * cell=a`` stands for three rows.
+
+    Raises: typer.BadParameter.
+    """
+    written = text.strip()
+    if written.startswith("["):
+        rows = _json(written)
+        return [record_of(json.dumps(row) if isinstance(row, dict) else str(row)) for row in rows]
+    if ";" not in written:
+        return record_of(written)
+    rows = []
+    for piece in filter(None, (part.strip() for part in written.split(";"))):
+        times, star, record = piece.partition("*")
+        if star and times.strip().isdecimal() and times.strip().isascii() and len(times) < _DIGITS:
+            rows += [record_of(record)] * int(times)
+        else:
+            rows.append(record_of(piece))
+    return rows
 
 
 def record_of(text: str) -> int | str | dict[str, Any]:
@@ -38,19 +66,26 @@ def record_of(text: str) -> int | str | dict[str, Any]:
 
 
 def _from_json(text: str) -> dict[str, Any]:
-    try:
-        record = json.loads(text, parse_float=str, parse_int=str)
-    except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"this is not JSON: {error}") from error
+    record = _json(text)
     if not all(isinstance(value, str) for value in record.values()):
         raise typer.BadParameter("the values of a record are words and numbers")
     return dict(record)
 
 
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"this is not JSON: {error}") from error
+
+
 Record: TypeAlias = Annotated[
     Any,
     typer.Argument(
-        parser=record_of, metavar="RECORD", help="Like 'sex=F,age=40', a JSON object, a record's number, or 'absent'."
+        parser=rows_of,
+        metavar="RECORD",
+        help="Like 'sex=F,age=40', a JSON object, a record's number, or 'absent'; or a person's rows, like "
+        "'sex=F,age=40; 2 * sex=F,age=41;', or a JSON list.",
     ),
 ]
 
@@ -59,7 +94,8 @@ def explain(policy: PolicyFile, first: Record, second: Record, output: FormatOpt
     """Explain why two records are as far apart as they are.
 
     Prints their distance and the shortest path between them, each step with the rule that bounds it. An attribute that
-    neither record names is the same in both.
+    neither record names is the same in both. Of two people, given by the rows of either, prints the cheapest way to
+    carry the one's rows to the other's.
 
     \b
     Example:
@@ -68,7 +104,13 @@ def explain(policy: PolicyFile, first: Record, second: Record, output: FormatOpt
     with refusals(output):
         from dxgeom.policy.policy import load_policy
 
-        explanation = load_policy(policy).explain(first, second)
+        loaded = load_policy(policy)
+        explanation: Explanation | PeopleExplanation
+        if isinstance(first, list) or isinstance(second, list):
+            here, there = ([*one] if isinstance(one, list) else [one] for one in (first, second))
+            explanation = loaded.explain_people(here, there)
+        else:
+            explanation = loaded.explain(first, second)
         if output is Format.json:
             print_json(explanation.as_dict())
         else:

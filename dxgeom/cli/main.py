@@ -19,11 +19,14 @@ Exit codes: 0 fine; 1 the policy, the data or the budget says no; 2 the command 
 """
 
 COMMANDS: Final = {
+    "examples": "dxgeom.cli.starting.examples",
+    "init": "dxgeom.cli.starting.init",
     "check": "dxgeom.cli.check",
     "explain": "dxgeom.cli.explain",
     "verify": "dxgeom.cli.distances.verify",
     "plan": "dxgeom.cli.plan",
     "release": "dxgeom.cli.release",
+    "report": "dxgeom.cli.report",
     "schema": "dxgeom.cli.schema",
     "audit": "dxgeom.cli.audit",
     "ledger": "dxgeom.cli.ledger",
@@ -38,7 +41,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         name="dxgeom",
         help=HELP,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from dxgeom.cli.planning import planned
+from dxgeom.cli.quantile_plans import show_quantile_plan
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -33,6 +34,7 @@ from dxgeom.universe.columns import plain
 if TYPE_CHECKING:
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -91,16 +93,23 @@ def plan(
             policy,
             queries,
             records,
+            spend=spend,
             mechanism=mechanism,
             objective=objective.value,
             errors=errors_of(error),
             coarse_facets=coarse_facets,
             published=published,
         )
-        _show(chosen, spend, records, level, output, {} if target is None else _kept(chosen, target, compiled, spend))
+        from dxgeom.planner.quantile_plan import QuantilePlan
+
+        kept = {} if target is None else _kept(chosen, target, compiled, spend)
+        if isinstance(chosen, QuantilePlan):
+            show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+        else:
+            _show(chosen, spend, records, level, output, kept)
 
 
-def _kept(plan: Plan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:
+def _kept(plan: Plan | QuantilePlan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
 
@@ -198,6 +207,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"bound   {plan.bound_in_words}",
             *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *(f"bias    {said}" for said in plan.biases_in_words),
+            *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),
             "",
             f"each answer, at spend {plain(spend)}",
         ]

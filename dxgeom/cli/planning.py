@@ -16,6 +16,7 @@ from dxgeom.errors import UnsupportedCombination
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -30,22 +31,32 @@ _DECIDED = {
 
 
 def planned(
-    policy: Path, queries: Path, records: int | None, data_set: DataSet | None = None, **options: Any
-) -> tuple[Plan, Policy]:
+    policy: Path,
+    queries: Path,
+    records: int | None,
+    data_set: DataSet | None = None,
+    spend: Fraction | None = None,
+    **options: Any,
+) -> tuple[Plan | QuantilePlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
-    Args: ``data_set``: what was said of the data beside the policy. ``options``: of :func:`dxgeom.plan`, None
-    where left out.
+    Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
+    compared. ``options``: of :func:`dxgeom.plan`, None where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
+    from dxgeom.planner.quantile_plan import plan_quantiles
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
+    from dxgeom.universe.quantile_queries import QuantileQueries
 
     policy_read = load_policy(policy)
     asked = load_queries(queries, policy_read, records)
     stated = {name: option for name, option in options.items() if option is not None}
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
+    if isinstance(asked, QuantileQueries):
+        _refuse_options(stated)
+        return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
     with _told() as progress:
         return plan(metric, asked, progress=progress, **stated), policy_read
 
@@ -57,7 +68,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan, Fraction]:
+) -> tuple[Plan | QuantilePlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -65,12 +76,13 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
-        chosen, _ = planned(policy, queries, records, data_set, **options)
-        if spend is None and chosen.objective.wanted is None:
+        chosen, _ = planned(policy, queries, records, data_set, spend, **options)
+        least = None if spend is not None else least_spend(chosen)
+        if spend is None and least is None:
             raise typer.BadParameter(
                 "say how much of the budget to use, --spend S, or which errors are wanted, --error"
             )
-        return chosen, chosen.least_spend if spend is None else spend
+        return chosen, spend or least or Fraction(1)
     if policy.suffix != ".json":
         raise typer.BadParameter("name the queries file, or a plan file in the place of the policy")
     from dxgeom.plan_files.loading import load_plan
@@ -85,14 +97,30 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
+def least_spend(plan: Plan | QuantilePlan) -> Fraction | None:
+    """The least spend for wanted errors, None where none are wanted."""
+    from dxgeom.planner.plan import Plan
+
+    return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
+
+
+def _refuse_options(stated: dict[str, Any]) -> None:
+    """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
+    given = [name for name, option in stated.items() if option not in (_DECIDED.get(name), False)]
+    if given:
+        raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
+
+
 @contextmanager
 def _told() -> Iterator[Callable[[str], None] | None]:
-    """A line on standard error about what is being built, if somebody is looking."""
+    """A line on standard error about what is being built, or a line now and then where nobody is looking."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        from dxgeom.report.showing.progress import ProgressLine
+
+        yield ProgressLine("planning")
         return
     with console.status("planning") as line:
         yield lambda what: line.update(f"planning: {what}")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dxgeom.cli.agreeing import Agreement, ConsistentOption, IntegersOption, NonnegativeOption
+from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption
 from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
@@ -18,6 +18,7 @@ from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
+    JointOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
@@ -32,27 +33,40 @@ from dxgeom.cli.terminal.options import (
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.release import Release
 
 
-def _ledger_file(text: str) -> Path:
+def _ledger(text: str) -> str:
     if text == ":memory:":
         raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return Path(text)
+    return text if "://" in text else str(Path(text))
+
+
+def _table(text: str) -> Path | str:
+    return text if "://" in text else Path(text)
 
 
 DataFile: TypeAlias = Annotated[
-    Path | None,
+    Any,  # a path, or the URL of a table on a server
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz) or .parquet, or a folder of Parquet files; one row per record. Left out "
-        "when rehearsing.",
+        parser=_table,
+        help="The table: .csv, .tsv (also .gz) or .parquet, a folder of Parquet files, postgresql://…#table or "
+        "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",
     ),
 ]
 LedgerOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--ledger", parser=_ledger_file, metavar="FILE", help="The ledger; begun when there is none."),
+    str | None,
+    typer.Option(
+        "--ledger",
+        parser=_ledger,
+        metavar="FILE",
+        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
+    ),
+]
+AllotmentOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -127,10 +141,12 @@ def release(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     level: LevelOption = 0.95,
+    joint: JointOption = False,
     consistent: ConsistentOption = False,
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
     purpose: PurposeOption = "",
+    allotment: AllotmentOption = None,
     key: IdOption = None,
     written: OutputOption = None,
     public: PublicOption = None,
@@ -151,51 +167,57 @@ def release(
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db --id 2026-11
     """
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
-    agreement = Agreement(consistent, nonnegative, integers, output)
+    agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
-        agreement.check(chosen, level, amount)
-        if book is None:
-            draw = partial(chosen.rehearse, spend=amount, records=records)
-        else:
-            kept = partial(chosen.release, str(data), ledger=str(book), spend=amount, purpose=purpose, id=key)
-            outside: Literal["drop", "refuse"] = "drop" if drop_outside else "refuse"
-            draw = partial(kept, outside=outside, count_column=count_column, quiet_data=quiet_data)
+        agreement.check(chosen, amount)
+        draw = partial(chosen.rehearse, spend=amount, records=records)
+        if book is not None:
+            how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
+            draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
         with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-            _show(draw(), agreement, level, output, write, publish)
+            _show(draw(), agreement, output, write, publish)
 
 
 def _show(
-    released: Release[LinearAnswers],
+    released: Release[Any],
     agreement: Agreement,
-    level: float,
     output: TableFormat,
     write: Callable[[str], None] | None,
     publish: Callable[[str], None] | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 
+    bars = agreement.bars
     with kept_safe(released):
+        for warning in released.warnings:
+            print_error(f"warning: {warning}")
         for advice in released.advice:
             print_error(f"advice: {advice}")
         agreeing = agreement.as_document(released)
-        curators = {"format": FORMAT, **released.as_dict(level), **agreeing}
+        curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **agreeing}
         if write is not None:
             write(json_lines(curators))
         if publish is not None:
-            publish(json_lines({"format": FORMAT, **released.public_dict(level), **agreeing}))
+            publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **agreeing}))
         if output is TableFormat.json:
             print_json(curators)
         elif output is TableFormat.csv:
-            print_answer_table(released, level)
+            print_answer_table(released, bars)
         else:
-            print_release(released, agreement, level)
+            print_release(released, agreement)
+
+
+def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:
+    """How the table is read."""
+    outside = "drop" if drop_outside else "refuse"
+    return {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
 
 
 def _files(
-    policy: Path, data: Path | None, queries: Path | None, ledger: Path | None, key: str | None, rehearse: bool
-) -> tuple[Path | None, Path | None, Path | None]:
+    policy: Path, data: Any, queries: Path | None, ledger: str | None, key: str | None, rehearse: bool
+) -> tuple[Path | None, Any, str | None]:
     """The queries file, the data, and the ledger; a rehearsal has no data and no ledger, a plan no queries file.
 
     Raises: typer.BadParameter.

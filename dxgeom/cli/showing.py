@@ -10,18 +10,20 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dxgeom.cli.agreeing import Agreement
+from dxgeom.cli.agreeing import Agreement, Bars
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import ONE_ROW
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.release import Release
 
@@ -30,7 +32,7 @@ REHEARSAL = "REHEARSAL"
 
 
 @contextmanager
-def kept_safe(released: Release[LinearAnswers]) -> Iterator[None]:
+def kept_safe(released: Release[Any]) -> Iterator[None]:
     """Whatever fails while the release is shown, says where its answers are, on standard error.
 
     A full disk, a closed pipe or a lost terminal ends with exit code 1; anything else goes on to who can name it.
@@ -65,45 +67,73 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
         signal.signal(hangup, before)
 
 
-def print_release(released: Release[LinearAnswers], agreement: Agreement, level: float) -> None:
+def print_release(released: Release[Any], agreement: Agreement) -> None:
     """The release as text; of a rehearsal every line says so."""
     if not released.rehearsal:
-        _print(released, level)
+        _print(released, agreement.bars)
         agreement.print(released)
         return
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
-        _print(released, level)
+        _print(released, agreement.bars)
         agreement.print(released)
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
-def print_answer_table(released: Release[LinearAnswers], level: float) -> None:
+def print_answer_table(released: Release[Any], bars: Bars) -> None:
     """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
-    from dxgeom.planner.answers.answer_table import answer_columns
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
 
-    columns = answer_columns(released.answer, level)
+    columns = released.answer.columns(bars.level, joint=bars.joint)
     marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
     table = {**marked, **columns}
     print_csv(tuple(table), zip(*table.values(), strict=True))
-    for useless in released.answer.useless:
+    for useless in released.answer.useless if isinstance(released.answer, LinearAnswers) else ():
         print_error(f"warning: {useless.in_words}")
 
 
-def _print(released: Release[LinearAnswers], level: float) -> None:
+def _print(released: Release[Any], bars: Bars) -> None:
+    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
-    counted = "the number of records is private" if released.records is None else f"{released.records:,} records"
+    records = "records" if released.people is None else released.people.records_are
+    counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"
     made_up = " that are made up" if released.rehearsal else ""
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
-    widths = released.half_widths(level)
+    if isinstance(released.answer, QuantileAnswers):
+        _print_quantiles(released)
+    else:
+        _print_linear(released, bars)
+
+
+def _print_quantiles(released: Release[QuantileAnswers]) -> None:
+    rows = [
+        (one.name, one.label, "private" if one.rank is None else f"{one.rank:,}") for one in released.answer.released
+    ]
+    print_table(("quantile", "value", "rank"), rows)
+    said = zip(released.answer.queries.names, released.answer.statements, strict=True)
+    print_lines(
+        [
+            "",
+            f"mechanism  {released.mechanism.name}",
+            *(f"error      '{name}': {statement}" for name, statement in said),
+            *_account(released),
+        ]
+    )
+
+
+def _print_linear(released: Release[LinearAnswers], bars: Bars) -> None:
+    at_once, level = " at once" if bars.joint else "", f"{bars.level * 100:g} %"
+    widths = released.half_widths(bars.level, joint=bars.joint)
     rows = [
         (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
         for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
     ]
-    print_table(("query", "answer", f"± at {level * 100:g} %", "rmse"), rows)
+    print_table(("query", "answer", f"± at {level}{at_once}", "rmse"), rows)
     if released.answer.queries.ratios:
         print_lines([""])
-        print_table(("ratio", "value", f"within, at {level * 100:g} %"), [*map(_ratio_row, released.ratios(level))])
+        ratios = released.ratios(bars.level, joint=bars.joint)
+        print_table(("ratio", "value", f"within, at {level}{at_once}"), [*map(_ratio_row, ratios)])
     changed = released.answer.mechanism.biases
     worst = int(changed.argmax())
     bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
@@ -113,6 +143,7 @@ def _print(released: Release[LinearAnswers], level: float) -> None:
             f"mechanism  {released.mechanism.name}",
             *([] if released.answer.mechanism.change is None else [bias]),
             *(f"bias       {said}" for said in released.answer.bars.in_words()),
+            f"people     {ONE_ROW if released.people is None else released.people.sentence}",
             *_account(released),
             *(f"warning    {useless.in_words}" for useless in released.answer.useless),
         ]
@@ -125,7 +156,7 @@ def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
     return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts
 
 
-def _account(released: Release[LinearAnswers]) -> list[str]:
+def _account(released: Release[Any]) -> list[str]:
     """What was spent, and where that is written down."""
     budget, booking = released.mechanism.account.budget, released.booking
     currency = released.mechanism.account.currency

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
+from dxgeom.disclosure.people import people_in_words, unbounded_in
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.history import History
@@ -58,7 +59,8 @@ class Told:
     asked about, so that the figures are the suprema, up to rounding; else they are bounds from above, by attribute.
     ``hidden``: what is in them because a record of the policy stands for many raw rows, which others tell apart.
     ``of_any``: about any two records. ``of_presence``: about whether somebody has a record; None where the policy does
-    not hide that. ``privacy``: what the ledger counts, and these figures are distances of.
+    not hide that. ``privacy``: what the ledger counts, and these figures are distances of. ``people``: what it means
+    for people with many rows, in sentences; empty where none is said to have.
     """
 
     policy: str
@@ -69,6 +71,7 @@ class Told:
     of_any: float
     of_presence: float | None
     privacy: Privacy = PURE
+    people: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -96,6 +99,7 @@ class Told:
             ),
             "",
             *([] if self.exact else [_ROWS]),
+            *self.people,
             "Odds are those of an observer who saw all these answers, and may know every other record.",
         ]
 
@@ -119,6 +123,7 @@ class Told:
             "any_two_records": self.of_any,
             "presence": self.of_presence,
             **({} if self.privacy == PURE else {"privacy": self.privacy}),
+            **({"people": list(self.people)} if self.people else {}),
         }
 
     def _words(self, one: ToldOfAttribute) -> str:
@@ -156,7 +161,8 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
     Args: ``others``: policies of the ledger's further accounts, where the ledger does not keep them. ``edition``: of
     the data, where the ledger counts editions as having different people; left out, the one that the policy names.
     Guarantee: *rounded up* to four digits, but for a relative 1e-9 by which compiled distances may be rounded down;
-    nothing in it depends on data. Each person has one record.
+    nothing in it depends on data. Each person has one record; or, where the policy says who people are, all of a
+    person's rows change alike, and what was released under policies that say otherwise of people counts as ∞.
     Raises: UnsupportedCombination when an account's policy is not given, lists its records in a table of its own, or
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
@@ -169,9 +175,12 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
     ]
     squares = history.currency.squares
     found = contributions(policy, released, squares)
+    people = policy.universe.reading.people
+    rows = unbounded_in(people, [one for one, _ in released])
+    without_bound = math.inf if rows else 0.0
     foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
-    free = math.fsum(one.within for one in foreign)
+    free = math.fsum(one.within for one in foreign) + without_bound
     within = {name: one.within for name, one in own.items()}
     attributes = [
         _of_attribute(
@@ -189,8 +198,9 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
         tuple(attributes),
         _up(free + math.fsum(within.values())),
         _up(widest),
-        None if policy.universe.absent is None else _up(found.presence),
+        None if policy.universe.absent is None else _up(found.presence + without_bound),
         history.currency.name,
+        people_in_words(people, rows, [one for one, _ in released]),
     )
 
 

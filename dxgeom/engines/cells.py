@@ -12,7 +12,7 @@ import ibis
 import ibis.expr.datatypes as dt
 import pyarrow as pa
 
-from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.source import Source
 from dxgeom.errors import DataError
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"

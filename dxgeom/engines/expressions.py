@@ -20,7 +20,7 @@ from dxgeom.engines.cells import (
     word_cell,
     wrong_type,
 )
-from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.source import Source
 from dxgeom.universe.reading.expressions import (
     Arithmetic,
     Expression,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, final
 
 import duckdb
 import ibis
@@ -16,6 +17,9 @@ import pyarrow as pa
 from dxgeom.errors import DataError
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
+_FLOWING = re.compile(
+    r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
+)
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
@@ -25,9 +29,14 @@ QUIET: Final = (
 )
 
 
+@final
+class Unreachable(DataError):
+    """A server cannot be reached, or lets nobody in; told in any case, since it depends on no data."""
+
+
 @contextmanager
 def plain_errors(described: str) -> Iterator[None]:
-    """Turns what DuckDB, Ibis, Arrow and the operating system raise into DataError about ``described``."""
+    """Turns what DuckDB, Ibis, Arrow, servers and the operating system raise into DataError about ``described``."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -42,8 +51,14 @@ def plain_errors(described: str) -> Iterator[None]:
         # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
         reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
         raise DataError(reason) from error
-    except (duckdb.Error, ibis.IbisError, pa.ArrowException) as error:
+    except (duckdb.Error, ibis.IbisError, pa.ArrowException, *_of_servers()) as error:
         raise DataError(_reason(described, error)) from error
+
+
+def _of_servers() -> tuple[type[Exception], ...]:
+    """What clients of servers raise, of those that are loaded."""
+    places = (("psycopg", "Error"), ("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError"))
+    return tuple(getattr(sys.modules[module], name) for module, name in places if module in sys.modules)
 
 
 @contextmanager
@@ -51,8 +66,8 @@ def muted(quiet: bool) -> Iterator[None]:
     """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them."""
     try:
         yield
-    except DataError:
-        if not quiet:
+    except DataError as error:
+        if not quiet or isinstance(error, Unreachable):
             raise
         raise DataError(QUIET) from None
 
@@ -72,8 +87,9 @@ def _reason(described: str, error: Exception) -> str:
         return f"{described} needs more memory to read than is allowed; shorten its longest cells"
     if "state machine" in text:
         return f"{where}: line endings or quotes are mixed; write the file anew with one kind of line ending"
-    return f"{where} cannot be read: {_first_line(error)}"
+    flowing = _FLOWING.search(text)
+    return f"{where} cannot be read: {_first_line(flowing[1] if flowing else text) or type(error).__name__}"
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _first_line(text: str) -> str:
+    return next(iter(text.splitlines()), "")

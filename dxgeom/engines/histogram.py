@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -11,11 +10,15 @@ from numpy.typing import NDArray
 
 from dxgeom.engines.failures import muted, plain_errors
 from dxgeom.engines.outside import bad_counts_error, outside_error
+from dxgeom.engines.people import CountedPeople, columns_of
 from dxgeom.engines.reading import RecordReader, plan_reading
-from dxgeom.engines.sources import Source, file_of, opened
+from dxgeom.engines.shares import tally_of_shares
+from dxgeom.engines.tables.source import Source
+from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.universe.people.shares import Components
 from dxgeom.universe.universe import Universe
 
 Outside: TypeAlias = Literal["refuse", "drop"]
@@ -26,8 +29,9 @@ Outside: TypeAlias = Literal["refuse", "drop"]
 class Histogram:
     """Exact counts of records by type.
 
-    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``; ``total``: their sum;
-    ``dropped``: records left out because they are outside the universe; ``not_declared_whole``: the attributes of
+    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``, of shares where people count once;
+    ``total``: how many records or people they are; ``dropped``: records left out because they are outside the universe,
+    or people none of whose rows is in it; ``not_declared_whole``: the attributes of
     numbers whose column has an integer type, which the policy does not say.
     """
 
@@ -73,6 +77,8 @@ def histogram_of_table(
     outside: Outside = "refuse",
     count_column: str | None = None,
     quiet_data: bool = False,
+    people: CountedPeople | None = None,
+    component_of: Components | None = None,
 ) -> Histogram:
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
@@ -87,28 +93,42 @@ def histogram_of_table(
         count_column: each row stands for as many records as this column says; a row that does not say it is an error,
             or outside where records may be absent and rows outside are dropped.
         quiet_data: refuse without a word about what the table holds.
+        people: whose rows these are; left out, as the universe says.
+        component_of: where people count once, the component of each record type under the policy's metric, see
+            :func:`dxgeom.metrics.operations.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(table, np.ndarray):
+        if universe.reading.people is not None:
+            raise DataError(
+                "an array of counts does not say whose its rows are, and the universe says how people count"
+            )
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         with muted(quiet_data):
             return histogram_of_counts(table, universe.size, universe.absent)
     if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
-    columns = universe.reading.columns
-    wanted = columns if count_column is None else (*columns, count_column)
-    if isinstance(table, str | Path):
-        file_of(table)  # what is wrong with a path is told in any case
+    people = universe.reading.people if people is None else people
+    if people is not None and count_column is not None:
+        raise DataError("where rows belong to people a row stands for itself; leave count_column out")
+    if people is not None and people.count == "once" and component_of is None:
+        raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
+    wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
+    engine_of(table).look_up(table)  # what is wrong with a path is told in any case
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        return _checked(tally(reader), reader, source, outside)
+        if people is not None and component_of is not None and people.count == "once":
+            found = tally_of_shares(reader, people, component_of)
+        else:
+            found = tally(reader, people)
+        return _checked(found, reader, source, outside, secret=people is not None)
 
 
-def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside) -> Histogram:
+def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> Histogram:
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
@@ -116,9 +136,10 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     if result.bad_counts and (everybody or outside == "refuse"):
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":
-        raise outside_error(result, reader, source)
+        raise outside_error(result.rows, result.outside_rows, reader, secret=secret)
     if result.outside_rows == result.rows and everybody:
-        raise DataError(f"none of the {result.rows} rows of {source.described} is in the policy's universe")
+        them = "rows" if secret else f"{result.rows} rows"
+        raise DataError(f"none of the {them} of {source.described} is in the policy's universe")
     if result.total + result.dropped > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")
     return _histogram(result.counts, result.total, result.dropped, reader.not_declared_whole)

@@ -8,8 +8,8 @@ import numpy as np
 
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, RecordReader
-from dxgeom.engines.sources import Source
 from dxgeom.engines.tables.delimited import lines_are_rows
+from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
@@ -19,13 +19,18 @@ _EXAMPLES = 5
 _HOW = "'missing: {epsilon: …}', or 'missing: public', beside the attribute's values."
 
 
-def outside_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
-    """The error about rows outside the universe, with examples."""
-    verb = "is" if result.outside_rows == 1 else "are"
+def outside_error(rows: int, outside: int, reader: RecordReader, *, secret: bool = False) -> DataError:
+    """The error about rows outside the universe, with examples.
+
+    Args: how many ``rows`` there are, how many of them ``outside``; ``secret``: neither is told, since how many rows
+    people have is private.
+    """
+    verb = "is" if outside == 1 else "are"
+    told = "Some rows are" if secret else f"{outside} of {rows} rows {verb}"
     empty: set[str] = set()
     return DataError(
-        f"{result.outside_rows} of {result.rows} rows {verb} outside the policy's universe ({source.described}):\n"
-        + _listed(_outside_rows(reader, empty), result, source)
+        f"{told} outside the policy's universe ({reader.source.described}):\n"
+        + _listed(_outside_rows(reader, empty), rows, reader.source)
         + "\nCorrect them, let the policy's attributes include them, or leave them out "
         + 'with outside="drop" (--drop-outside).'
         + "".join(f"\nIf {name} may be missing, the policy says how that counts: {_HOW}" for name in sorted(empty))
@@ -36,15 +41,17 @@ def bad_counts_error(result: Tally, reader: RecordReader, source: Source) -> Dat
     """The error about rows that do not say how many records they stand for, with examples."""
     return DataError(
         f"a row stands for a whole number of records, from 0 to {2**63 - 1}; {result.bad_counts} of {result.rows} "
-        f"rows do not say one ({source.described}):\n" + _listed(_bad_rows(reader), result, source)
+        f"rows do not say one ({source.described}):\n" + _listed(_bad_rows(reader), result.rows, source)
     )
 
 
-def _listed(examples: Iterator[tuple[int, str]], result: Tally, source: Source) -> str:
-    aligned = source.text is not None and lines_are_rows(source.text, result.rows)
+def _listed(examples: Iterator[tuple[int, str]], rows: int, source: Source) -> str:
+    aligned = source.text is not None and lines_are_rows(source.text, rows)
     shown = []
     for row, what in examples:
-        shown.append(f"  data row {row}{f' (line {row + 1})' if aligned else ''}: {what}")
+        # Rows on a server come in any order.
+        where = "a row" if source.there else f"data row {row}{f' (line {row + 1})' if aligned else ''}"
+        shown.append(f"  {where}: {what}")
         if len(shown) == _EXAMPLES:
             break
     return "\n".join(shown)

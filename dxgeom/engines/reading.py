@@ -12,7 +12,7 @@ import pyarrow as pa
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.coding import coded_by, codes_of
 from dxgeom.engines.expressions import carried_out
-from dxgeom.engines.sources import Source
+from dxgeom.engines.tables.source import Source
 from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.expressions import MomentPart
@@ -22,6 +22,8 @@ from dxgeom.universe.universe import Universe
 RECORDS: Final = "records"
 """The column of a batch that says how many records a row of it stands for."""
 _FEW_WHOLE_NUMBERS: Final = 1000
+_EXACT_DIGITS: Final = 15
+"""Decimals of so many digits are quotients of two whole numbers in float64, which every engine rounds once."""
 
 
 @final
@@ -66,6 +68,14 @@ class RecordReader:
     weighted: bool
     grouping: Grouping | None
 
+    @property
+    def keys(self) -> Grouping:
+        """The grouping, or one by all columns where hardly two rows are equal."""
+        if self.grouping is not None:
+            return self.grouping
+        columns = {f"k{k}": self.source.rows[f"k{k}"] for k in range(len(self.universe.reading.columns))}
+        return Grouping(columns, frozenset(), self.universe, self.source)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells of all rows, in the table's order."""
         return self.source.batches(self.cells)
@@ -74,7 +84,9 @@ class RecordReader:
         """The cells of distinct rows, some of them codes, and RECORDS, how many rows are so."""
         rows = self.source.rows.select(**grouping.keys)
         counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
-        return self.source.batches(counted.select(**grouping.cells(counted), **{RECORDS: counted[RECORDS]}))
+        return self.source.finished(
+            counted, lambda groups: groups.select(**grouping.cells(groups), **{RECORDS: groups[RECORDS]})
+        )
 
     @property
     def not_declared_whole(self) -> tuple[str, ...]:
@@ -122,14 +134,28 @@ def _grouping(source: Source, universe: Universe, cells: list[Any]) -> Grouping 
         numbers = coded_by(attribute, one)
         if _as_they_are(source, one, places, numbers):
             keys |= {f"k{column}": source.rows[f"k{column}"] for column in places}
-        elif numbers is not None:
+        elif numbers is not None and _can_code(source, one, places):
             keys[f"c{own[0]}"] = codes_of(numbers, cells[own[0]])
             coded.add(place)
         elif one.read_as == "numbers" and not isinstance(one.expression, MomentPart):
             return None
+        elif source.there is not None:
+            keys |= {f"k{column}": source.rows[f"k{column}"] for column in places}
         else:
             keys |= {f"c{cell}": cells[cell] for cell in own}
     return Grouping(keys, frozenset(coded), universe, source)
+
+
+def _can_code(source: Source, reading: CellReading, places: tuple[int, ...]) -> bool:
+    """Whether the engine makes the same float64 of a row as this one does.
+
+    Of long decimals, and of what a policy works out, engines may not: there the columns themselves come.
+    """
+    if source.there is None:
+        return True
+    kind = source.types[places[0]]
+    short = not pa.types.is_decimal(kind) or kind.precision <= _EXACT_DIGITS
+    return reading.expression is None and not is_text(kind) and short
 
 
 def _as_they_are(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -11,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.engines.encoding import BatchEncoder
-from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
+from dxgeom.engines.people import CountedPeople, chosen_rows
+from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 
@@ -34,23 +36,27 @@ class Tally:
     bad_counts: int
 
 
-def tally(reader: RecordReader) -> Tally:
-    """Counts every row once."""
+def tally(reader: RecordReader, people: CountedPeople | None = None) -> Tally:
+    """Counts every row once; of people whose rows count, or who have a single one, the rows that count.
+
+    Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people.
+    """
+    if people is not None:
+        return _tally(reader, chosen_rows(reader, people), reader.keys.coded, grouped=True)
     if reader.grouping is not None:
         try:
-            return _tally(reader, reader.grouping)
+            return _tally(reader, reader.groups(reader.grouping), reader.grouping.coded, grouped=True)
         except duckdb.OutOfMemoryException:
             # Too many distinct rows to hold at once; reading them one after another needs no such room.
             pass
-    return _tally(reader, None)
+    return _tally(reader, reader.batches(), frozenset(), grouped=False)
 
 
-def _tally(reader: RecordReader, grouping: Grouping | None) -> Tally:
-    grouped = grouping is not None
-    encoder = BatchEncoder(reader.universe, grouping.coded if grouping else frozenset())
+def _tally(reader: RecordReader, batches: Iterable[pa.RecordBatch], coded: frozenset[int], *, grouped: bool) -> Tally:
+    encoder = BatchEncoder(reader.universe, coded)
     counts = np.zeros(reader.universe.size, dtype=np.int64)
     total = dropped = rows = outside_rows = bad_counts = 0
-    for batch in reader.groups(grouping) if grouping else reader.batches():
+    for batch in batches:
         indices = encoder.indices(encoder.codes(batch))
         records, bad = _records(batch, has_column=grouped or reader.weighted)
         inside = indices != OUTSIDE

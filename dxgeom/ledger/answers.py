@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle
 from dxgeom.ledger.entry import Entry
@@ -19,6 +20,11 @@ from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, digest_of
 
 INSIDE_BYTES: Final = 2**16
 """Longer answers go into a file of their own, compressed."""
+
+PATIENCE_SECONDS = 60.0
+"""How long a server that is gone is waited for with an answer that is paid for."""
+
+_PAUSE: Final = 0.5
 
 
 @final
@@ -50,7 +56,7 @@ def keep_answer(chronicle: Chronicle, entry: Entry, content: bytes) -> Receipt:
                 raise
             beside = False
     try:
-        booked = _booked(chronicle, entry, content, beside)
+        booked = _booked_in_the_end(chronicle, entry, content, beside)
     except LedgerError as error:
         if files is None:
             raise
@@ -105,13 +111,32 @@ def book_waiting(chronicle: Chronicle) -> None:
                 files.drop(number)
 
 
-def _booked(chronicle: Chronicle, entry: Entry, content: bytes, beside: bool) -> str | LedgerError:
-    """The seal of the answer's row, or why it must not be stored at all. Raises: LedgerError when it cannot be now."""
+def _booked_in_the_end(chronicle: Chronicle, entry: Entry, content: bytes, beside: bool) -> str | LedgerError:
+    """:func:`_booked`, tried again for a while where a server is gone, beside which an answer has no place."""
+    again, until = False, time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return _booked(chronicle, entry, content, beside, again)
+        except LedgerUnreachable:
+            if chronicle.store.files is not None or time.monotonic() > until:
+                raise
+            again = True
+            time.sleep(_PAUSE)
+
+
+def _booked(chronicle: Chronicle, entry: Entry, content: bytes, beside: bool, again: bool = False) -> str | LedgerError:
+    """The seal of the answer's row, or why it must not be stored at all. Raises: LedgerError when it cannot be now.
+
+    Args: ``again``: this very answer may have been stored without our knowing.
+    """
     with chronicle.writing() as page:
+        digest, kept = digest_of(entry.seal, content), page.book.answers.get(entry.number)
+        if again and kept is not None and kept.digest == digest:
+            return kept.seal
         refusal = _refusal(page.book, entry)
         if refusal is not None:
             return refusal
-        fields = (entry.number, BESIDE if beside else INSIDE, len(content), digest_of(entry.seal, content))
+        fields = (entry.number, BESIDE if beside else INSIDE, len(content), digest)
         seal = page.append(ANSWERS, fields, None if beside else content)
         page.commit()
         return seal

@@ -9,7 +9,7 @@ from typing import Final
 from dxgeom.ledger.book import Book, KeptAccount
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Table
+from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Record, Table
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 from dxgeom.universe.columns import plain
@@ -72,6 +72,15 @@ def missing_rows(book: Book, account: Account) -> Iterator[tuple[Table, tuple[Fi
         document = account.policy if isinstance(account.policy, str) else account.policy()
         if document is not None:
             yield POLICIES, (number, storable(document, "policy's text"))
+
+
+def new_book(account: Account) -> tuple[Book, list[Record]]:
+    """The book and the rows of a new ledger. Raises: LedgerError."""
+    book, records = Book("new"), []
+    for table, fields in missing_rows(book, account):
+        records.append(book.next_record(table, *fields))
+        book.add(records[-1])
+    return book, records
 
 
 def _declaration(book: Book, declared: DataSet) -> tuple[Table, tuple[Field, ...]]:

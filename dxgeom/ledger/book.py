@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Any, final
 
 from dxgeom.ledger.entry import Entry, exact
 from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.sums import ALL, Allotment, Sums
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
@@ -48,7 +48,6 @@ class Book:
         self.ledger = ""
         self.data_set = DataSet()
         """As the ledger says it: without an edition, which is each entry's own."""
-        self.disjoint = False
         self.continues: str | None = None
         self.accounts: list[KeptAccount] = []
         self.documents: dict[int, str] = {}
@@ -59,14 +58,21 @@ class Book:
         self.receipt: tuple[int, str] | None = None
         """The entry of the last row that is an entry or an answer, and that row's seal."""
         self.declared = 0
-        self._spent: dict[tuple[int, str | None], Fraction] = defaultdict(Fraction)
+        self.sums = Sums()
+        self.allotted = 0
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
             "data_sets": self._add_data_set,
             "accounts": self._add_account,
             "policies": self._add_policy,
             "entries": self._add_entry,
             "answers": self._add_answer,
+            "allotments": self._add_allotment,
         }
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether the editions of the data have other people."""
+        return self.sums.disjoint
 
     @property
     def position(self) -> int:
@@ -93,14 +99,12 @@ class Book:
         return next((kept for kept in self.accounts if kept.policy_fingerprint == policy_fingerprint), None)
 
     def spent(self, account: int, edition: str | None) -> Fraction:
-        """What an account, or all together (account 0), spent, as the currency counts it: of the edition only where
+        """What an account, or :data:`ALL` together, spent, as the currency counts it: of the edition only where
         editions have other people.
 
         What was spent before there were editions counts in each.
         """
-        if not self.disjoint:
-            return self._spent[account, None]
-        return self._spent[account, None] + (self._spent[account, edition] if edition is not None else 0)
+        return self.sums.spent(account, edition)
 
     def add(self, record: Record) -> None:
         """Read the next row. Raises: LedgerError when it cannot have been written after the rows before it."""
@@ -125,7 +129,7 @@ class Book:
         loosens = known.budget is not None and budget != known.budget
         if row["number"] != self.declared or row["people"] not in (SHARED, DISJOINT) or changes or loosens:
             raise altered(self.described, f"row {record.position} makes it a ledger of other data")
-        self.ledger, self.disjoint = row["ledger"], row["people"] == DISJOINT
+        self.ledger, self.sums.disjoint = row["ledger"], row["people"] == DISJOINT
         self.data_set = DataSet(row["name"], budget=budget)
         self.continues = self.continues or row["continues"]
 
@@ -154,29 +158,29 @@ class Book:
         if row["key"] in self.keys or (self.disjoint and row["edition"] is None):
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
         spend = self._exact(row["spend"], f"the spend of entry {number}")
-        account, edition = row["account"], row["edition"] if self.disjoint else None
+        account, edition, owner = row["account"], row["edition"], row["owner"]
         counted, added = self.currency.counted, self.currency.counted(spend)
-        left = counted(self.accounts[account - 1].budget) - self.spent(account, edition) - added
-        total = self.spent(0, edition) + added
+        budget = counted(self.accounts[account - 1].budget)
+        left = budget - self.spent(account, edition) - added
+        total = self.spent(ALL, edition) + added
         cap = self.data_set.budget
         if left < 0 or (cap is not None and total > counted(cap)):
             raise altered(self.described, f"entry {number} spends more than remained")
         if (str(left), str(total)) != (row["remaining"], row["total"]):
             raise altered(self.described, f"entry {number} does not say what remained after it")
-        for whose in (account, 0):
-            self._spent[whose, edition] += added
+        part = self.sums.part(account, owner)
+        if part is None and owner is not None and self.sums.allotted(account):
+            raise altered(self.described, f"entry {number} is of an allotment that is not there")
+        if self.sums.spent_of_part(account, part, edition) + added > self.sums.size_of_part(account, part, budget):
+            raise altered(self.described, f"entry {number} spends more than remained of its allotment")
+        self.sums.add(account, owner, edition, added)
         stated: dict[str, Any] = {
             name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")
         }
-        kept: dict[str, Any] = {name: row[name] for name in ("owner", "key", "reserved")}
-        roots = self.currency.spend_below(left), self.currency.spend_above(total)
-        shown: dict[str, Any] = {
-            "remaining": roots[0],
-            "counted_remaining": left,
-            "total": roots[1],
-            "seal": record.seal,
-        }
-        entry = Entry(number, spend, **shown, **stated, **kept)
+        kept = {name: row[name] for name in ("owner", "key", "reserved")}
+        below, above = self.currency.spend_below(left), self.currency.spend_above(total)
+        sums: dict[str, Any] = {"remaining": below, "counted_remaining": left, "total": above}
+        entry = Entry(number, spend, seal=record.seal, **sums, **stated, **kept)
         self.entries.append(entry)
         self.receipt = (number, record.seal)
         if entry.key is not None:
@@ -190,6 +194,34 @@ class Book:
             raise altered(self.described, f"row {record.position} does not say where the answer is")
         self.receipt = (entry, record.seal)
         self.answers[entry] = KeptAnswer(entry, row["place"] == BESIDE, row["bytes"], row["digest"], record.seal)
+
+    def _add_allotment(self, record: Record, row: dict[str, Any]) -> None:
+        self.allotted += 1
+        if row["number"] != self.allotted or not 1 <= row["account"] <= len(self.accounts) or not row["owner"]:
+            raise altered(self.described, f"row {record.position} divides no account, or for nobody")
+        account, owner = row["account"], row["owner"]
+        stated = Fraction(0) if row["amount"] == "0" else self._exact(row["amount"], f"the allotment of '{owner}'")
+        amount, budget = map(self.currency.counted, (stated, self.accounts[account - 1].budget))
+        most = self.sums.largest_allotment(account, owner, budget)
+        if not self.sums.most_spent(account, owner) <= amount <= most:
+            raise altered(self.described, f"row {record.position} allots less than was spent, or more than there is")
+        self.sums.allot(account, owner, amount)
+
+    def division(self, account: int, edition: str | None) -> tuple[Allotment, ...]:
+        """How an account is divided, and what was spent of each part; where squares add up in roots of these."""
+        counted = edition if self.disjoint else None
+        return tuple(
+            Allotment(
+                account,
+                owner,
+                counted,
+                amount=self.currency.spend_below(size),
+                spent=self.currency.spend_above(spent),
+                remaining=self.currency.spend_below(size - spent),
+            )
+            for owner, size in self.sums.allotted(account).items()
+            for spent in [self.sums.spent_of_part(account, owner, counted)]
+        )
 
     def _exact(self, text: str, what: str) -> Fraction:
         try:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import final
 
 from dxgeom.ledger.book import Book
@@ -35,6 +36,10 @@ class Page:
 
     def __init__(self, session: Session, book: Book) -> None:
         self._session, self.book = session, book
+
+    def now(self) -> datetime:
+        """The time, by the store's clock."""
+        return self._session.now()
 
     def append(self, table: Table, fields: tuple[Field, ...], content: bytes | None = None) -> str:
         """Add a row, checked as every row that is read; its seal."""

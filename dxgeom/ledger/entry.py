@@ -82,8 +82,8 @@ def exact(text: str) -> Fraction:
     Raises: ValueError when the text is not one in lowest terms.
     """
     match = _EXACT.fullmatch(text)
-    number = Fraction(int(match[1]), int(match[3] or 1)) if match else Fraction(0)
-    if str(number) != text:
+    number = Fraction(int(match[1]), int(match[3] or 1)) if match else None
+    if number is None or str(number) != text:
         raise ValueError("not a positive fraction in lowest terms")
     return number
 

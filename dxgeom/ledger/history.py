@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from dxgeom.arguments import require
-from dxgeom.errors import LedgerError
+from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import answer_in
 from dxgeom.ledger.book import Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle
 from dxgeom.ledger.entry import Entry
+from dxgeom.ledger.lookup import entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.stores.store import Session
 from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.sums import Allotment
 from dxgeom.privacy.currencies import PURE, Currency, currency_of
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ class History:
     people. ``answers``: what is known of the answers, by entry. ``waiting``: sizes of answers that lie beside the
     ledger and are booked when it is written next, by entry. ``receipt``: number of the entry and seal that cover all of
     it, None where nothing was charged. ``documents``: policies as canonical text, by account, where they are known.
+    ``allotments``: how accounts are divided; where editions have other people, once for each edition.
     """
 
     described: str
@@ -42,6 +46,7 @@ class History:
     waiting: dict[int, int]
     receipt: tuple[int, str] | None
     documents: dict[int, str] = field(repr=False)
+    allotments: tuple[Allotment, ...]
 
     @property
     def currency(self) -> Currency:
@@ -69,7 +74,7 @@ def read_answer(path: str | Path, entry: int) -> bytes | None:
     """
     chronicle = _chronicle(path)
     with chronicle.reading(whole=True) as (book, session):
-        return answer_in(chronicle.store.files, book, session, _entry(book, entry))
+        return answer_in(chronicle.store.files, book, session, entry_of(book, entry))
 
 
 def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> History:
@@ -80,6 +85,8 @@ def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> H
     Raises: LedgerError.
     """
     chronicle = _chronicle(path)
+    if seal is not None:
+        _check_kind(seal)
     with chronicle.reading(whole=True) as (book, session):
         if seal is not None:
             _check_seal(book, *seal)
@@ -117,7 +124,15 @@ def _history(book: Book, waiting: dict[int, int]) -> History:
         waiting,
         book.receipt,
         dict(book.documents),
+        tuple(_allotments(book)),
     )
+
+
+def _allotments(book: Book) -> Iterator[Allotment]:
+    for account in book.accounts:
+        charged = [entry.edition for entry in book.entries if entry.account == account.number]
+        for edition in dict.fromkeys(charged) if book.disjoint and charged else (None,):
+            yield from book.division(account.number, edition)
 
 
 def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:
@@ -129,10 +144,10 @@ def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:
     return {number: len(answer) for number, answer in found.items() if answer is not None}
 
 
-def _entry(book: Book, number: int) -> Entry:
-    if not 1 <= number <= len(book.entries):
-        raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
-    return book.entries[number - 1]
+def _check_kind(seal: object) -> None:
+    pair = seal if isinstance(seal, tuple) else ()
+    if [type(part) for part in pair] != [int, str]:
+        raise WrongArgument("'seal' is an entry's number and the seal that its release printed, such as (3, 'ab12…')")
 
 
 def _check_seal(book: Book, number: int, seal: str) -> None:
@@ -142,7 +157,7 @@ def _check_seal(book: Book, number: int, seal: str) -> None:
             f"it ends with entry {len(book.entries)}, and entry {number} was released once: it is an older copy, or "
             "its end was cut off; put back the file that has this entry",
         )
-    entry, answer = _entry(book, number), book.answers.get(number)
+    entry, answer = entry_of(book, number), book.answers.get(number)
     if seal == entry.seal or (answer is not None and seal == answer.seal):
         return
     if answer is None:

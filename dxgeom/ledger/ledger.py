@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -13,36 +12,25 @@ from types import NoneType, TracebackType
 from typing import final
 
 from dxgeom.arguments import require
-from dxgeom.errors import LedgerError
+from dxgeom.displayed import Displayed
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
-from dxgeom.ledger.belonging import checked, kept_account, missing_rows
+from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
-from dxgeom.ledger.entry import Account, Entry
+from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
+from dxgeom.ledger.entry import Account, Entry, storable
+from dxgeom.ledger.lookup import Found, check_same, entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
-from dxgeom.ledger.tables import Field, Record, Table
+from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.tables import Record
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 
 
 @final
-@dataclass(frozen=True)
-class Found:
-    """An earlier release of the same key: its entry, and its answer as it was shown.
-
-    ``answer``: None when the process ended between charge and answer, or has not come to the answer yet. The entry
-    counts as spent either way, and must not be drawn again. ``seal``: the ledger's once the answer was stored.
-    """
-
-    entry: Entry
-    answer: bytes | None
-    seal: str
-
-
-@final
-class Ledger:
+class Ledger(Displayed):
     """An append-only account of spends and answers, exact to the last fraction; made by :meth:`open`.
 
     A release goes: :meth:`find` the key before any data are read; :meth:`charge`, with room for the answer; draw;
@@ -72,21 +60,18 @@ class Ledger:
         policy: str | None = None,
         currency: Privacy = PURE,
     ) -> Ledger:
-        """Opens the ledger at ``path``, or begins one if there is no such file.
+        """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
-        data the policy is about; a ledger of a named data set takes several policies. ``policy``: the policy as
-        canonical text, kept for those who ask later what was told. ``currency``: how spends add up, "pure" (their sum)
-        or "concentrated" (their squares); that of the first account is the ledger's.
+        data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
+        ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the ledger's first account.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
-        account = Account(policy_name, policy_fingerprint, budget, currency, data_set=data_set, policy=policy)
-        ledger = cls.at(path, account)
-        if ledger._new:
-            ledger._begin(_new_book(ledger._account)[1])
+        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, currency, data_set, policy))
+        ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
 
@@ -94,8 +79,18 @@ class Ledger:
     def at(cls, path: str | Path, account: Account) -> Ledger:
         """The same, but a new file is begun with the first charge that it takes, and not before.
 
+        A ledger on a server is begun by whoever keeps it, never by a charge: a mistyped name would be a new budget.
         Raises: LedgerError as :meth:`open`, but for what a file reveals only when it is written.
         """
+        ledger = cls._at(path, account)
+        store = ledger._chronicle.store
+        if ledger._new and store.begun_on_purpose:
+            what = "whoever keeps it begins it: 'dxgeom ledger init LEDGER --policy POLICY'; nothing was spent"
+            raise unusable(store.described, f"there is none yet; {what}")
+        return ledger
+
+    @classmethod
+    def _at(cls, path: str | Path, account: Account) -> Ledger:
         require(path, (str, os.PathLike), "path", "name the file in which spends are written down, or ':memory:'")
         ledger = cls(Chronicle(store_at(path)), checked(account))
         if not ledger._new:
@@ -127,8 +122,9 @@ class Ledger:
         """Spends; when this returns, the entry is on the disk, and only then may noise be drawn.
 
         ``key``: a name of this release, by which :meth:`find` finds it again; no two entries have the same.
-        ``owner``: whose allotment it is counted against. ``reserve``: bytes that the answer has at most, as the plan
-        fixes them; room for so many is made on the disk, so that storing the answer needs none.
+        ``owner``: whose allotment it is counted against; where nothing is allotted it is only noted. ``reserve``: bytes
+        that the answer has at most, as the plan fixes them; room for so many is made on the disk, so that storing the
+        answer needs none.
 
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
@@ -136,14 +132,55 @@ class Ledger:
         wanted = asked(spend, purpose, plan_fingerprint, key, owner, reserve)
         self._refuse_if_closed()
         if self._new:
-            # A new ledger has the whole budget: what this refuses, a file would refuse once it is begun.
-            book, records = _new_book(self._account)
-            self._charged_row(book, wanted)
+            # A new ledger has the whole budget: what this refuses, a file would refuse, too.
+            book, records = new_book(self._account)
+            charge_row(book, self._account, wanted, datetime.now(UTC))
             self._begin(records)
         with self._chronicle.writing() as page:
-            for table, fields in missing_rows(page.book, self._account):
-                page.append(table, fields)
+            self._open_account(page)
             return self._charge(page, wanted)
+
+    def open_account(self) -> None:
+        """Begins the ledger and writes down this policy and its budget, as far as that is still to be done.
+
+        Raises: LedgerError.
+        """
+        self._refuse_if_closed()
+        self._begin()
+        with self._chronicle.writing() as page:
+            before = page.book.position
+            self._open_account(page)
+            if page.book.position > before:
+                page.commit()
+
+    def grant(self, role: str) -> None:
+        """Lets a role of the server look at this ledger, and release under accounts that are open, and nothing else.
+
+        Raises: LedgerError for a ledger in a file, which the system guards; or without the right to grant.
+        """
+        self._refuse_if_closed()
+        self._chronicle.store.grant(storable(role, "role"))
+
+    def allot(self, parts: Mapping[str, Fraction]) -> tuple[Allotment, ...]:
+        """Divide this account: each owner may spend at most his part from now on, and nobody else may.
+
+        What is not allotted stays for charges without an owner. An owner who is named again has the new part in place
+        of the old; 0 ends it. All of ``parts`` or none.
+
+        Returns: the whole division, as :meth:`allotments`.
+        Raises: BudgetExceeded for more than there is; LedgerError for less than an owner has spent.
+        """
+        self._refuse_if_closed()
+        wanted = checked_parts(parts)
+        self._begin()
+        with self._chronicle.writing() as page:
+            self._open_account(page)
+            return divide(page, self._account, wanted)
+
+    def allotments(self) -> tuple[Allotment, ...]:
+        """How this account is divided, and what was spent of each part."""
+        with self._book() as book:
+            return allotments_of(book, self._account)
 
     def store(self, entry: Entry | int, answer: bytes | str) -> Receipt:
         """Keeps an entry's answer, once and for good; when this returns, it is on the disk and may be shown.
@@ -154,8 +191,12 @@ class Ledger:
         written, which reserved room excludes but for a broken disk.
         """
         self._refuse_if_closed()
+        require(answer, (bytes, str), "answer", "give it as it was shown")
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
-        return keep_answer(self._chronicle, self._entry(entry), content)
+        if not isinstance(entry, Entry):
+            with self._book() as book:
+                entry = entry_of(book, entry)
+        return keep_answer(self._chronicle, entry, content)
 
     def find(self, key: str, *, plan_fingerprint: str, spend: Fraction) -> Found | None:
         """The earlier release of this key, None if there is none; to be asked before any data are read.
@@ -163,13 +204,14 @@ class Ledger:
         Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data.
         """
         self._refuse_if_closed()
+        require(key, str, "key", "give the name that the release was given")
         if self._new and not self._chronicle.store.exists():
             return None
         with self._chronicle.reading() as (book, session):
             entry = book.keys.get(key)
             if entry is None:
                 return None
-            self._check_same(book, entry, plan_fingerprint, spend)
+            check_same(book, entry, self._account, plan_fingerprint, spend)
             kept = book.answers.get(entry.number)
             answer = answer_in(self._chronicle.store.files, book, session, entry)
             return Found(entry, answer, entry.seal if kept is None else kept.seal)
@@ -181,16 +223,15 @@ class Ledger:
         """
         self._refuse_if_closed()
         with self._chronicle.reading() as (book, session):
-            return answer_in(self._chronicle.store.files, book, session, _entry_of(book, entry))
+            return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
     def spent(self) -> Fraction:
-        """The sum of this policy's spends, of this edition only where editions have other people; where squares add up
-        the root of their sum, *rounded up*."""
+        """The sum of this policy's spends, of this edition only where editions have other people; *rounded up* where
+        squares add up, whose root it is then."""
         with self._book() as book:
             kept = book.account_of(self._account.policy_fingerprint)
-            if kept is None:
-                return Fraction(0)
-            return book.currency.spend_above(book.spent(kept.number, self._account.data_set.edition))
+            edition = self._account.data_set.edition
+            return Fraction(0) if kept is None else book.currency.spend_above(book.spent(kept.number, edition))
 
     def remaining(self) -> Fraction:
         """What can still be spent under this policy: its budget less its spends, or what is left of the data set's;
@@ -226,14 +267,18 @@ class Ledger:
         if self._closed:
             raise unusable(self._chronicle.store.described, "it was closed; open it again")
 
-    def _begin(self, records: list[Record]) -> None:
+    def _begin(self, records: list[Record] | None = None) -> None:
         if self._new and not self._chronicle.store.exists():
-            self._chronicle.store.begin(records)
+            self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
+
+    def _open_account(self, page: Page) -> None:
+        for table, fields in missing_rows(page.book, self._account):
+            page.append(table, fields)
 
     def _charge(self, page: Page, wanted: Asked) -> Entry:
         files, number = self._chronicle.store.files, len(page.book.entries) + 1
-        table, fields = self._charged_row(page.book, wanted)
+        table, fields = charge_row(page.book, self._account, wanted, page.now())
         try:
             if files is not None and wanted.reserve:
                 files.reserve(number, wanted.reserve)
@@ -244,44 +289,3 @@ class Ledger:
                 files.drop(number)
             raise
         return page.book.entries[-1]
-
-    def _charged_row(self, book: Book, wanted: Asked) -> tuple[Table, tuple[Field, ...]]:
-        return charge_row(book, self._account, wanted, datetime.now(UTC).isoformat(timespec="microseconds"))
-
-    def _entry(self, entry: Entry | int) -> Entry:
-        if isinstance(entry, Entry):
-            return entry
-        with self._book() as book:
-            return _entry_of(book, entry)
-
-    def _check_same(self, book: Book, entry: Entry, plan_fingerprint: str, spend: Fraction) -> None:
-        account = book.accounts[entry.account - 1]
-        asked_for = (self._account.policy_fingerprint, self._account.data_set.edition, plan_fingerprint, spend)
-        for there, here, what in zip(
-            (account.policy_fingerprint, entry.edition, entry.plan_fingerprint, entry.spend),
-            asked_for,
-            ("policy", "edition of the data", "plan", "spend"),
-            strict=True,
-        ):
-            if there != here:
-                raise LedgerError(
-                    f"the key '{entry.key}' is that of entry {entry.number} of the ledger "
-                    f"{self._chronicle.store.described}, which had another {what}; give this release a key of its own; "
-                    "nothing was spent"
-                )
-
-
-def _entry_of(book: Book, entry: Entry | int) -> Entry:
-    number = entry.number if isinstance(entry, Entry) else entry
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(book.entries):
-        raise LedgerError(f"the ledger {book.described} has entries 1 to {len(book.entries)}; found {number!r}")
-    return book.entries[number - 1]
-
-
-def _new_book(account: Account) -> tuple[Book, list[Record]]:
-    """A new ledger's book and rows."""
-    book, records = Book("new"), []
-    for table, fields in missing_rows(book, account):
-        records.append(book.next_record(table, *fields))
-        book.add(records[-1])
-    return book, records

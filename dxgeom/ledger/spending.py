@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import final
 
@@ -10,6 +12,7 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book, KeptAccount
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.sums import ALL
 from dxgeom.ledger.tables import ENTRIES, Field, Table
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.columns import plain
@@ -50,7 +53,7 @@ def asked(
     )
 
 
-def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tuple[Table, tuple[Field, ...]]:
+def charge_row(book: Book, account: Account, wanted: Asked, now: datetime) -> tuple[Table, tuple[Field, ...]]:
     """The entry's row. The account's own rows are in the book already.
 
     Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.
@@ -65,6 +68,7 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
             "answer by the key, or give this release a key of its own",
         )
     remaining, total = _after(book, kept, account, wanted.spend)
+    _check_allotment(book, kept, account, wanted)
     return ENTRIES, (
         len(book.entries) + 1,
         kept.number,
@@ -76,7 +80,7 @@ def charge_row(book: Book, account: Account, wanted: Asked, time_utc: str) -> tu
         str(total),
         wanted.purpose,
         wanted.plan_fingerprint,
-        time_utc,
+        now.isoformat(timespec="microseconds"),
         wanted.reserve,
     )
 
@@ -89,20 +93,20 @@ def remaining_of(book: Book, account: Account) -> Fraction:
     left = currency.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))
     cap = account.data_set.budget if book.data_set.budget is None else book.data_set.budget
     if cap is not None:
-        left = max(Fraction(0), min(left, currency.counted(cap) - book.spent(0, edition)))
+        left = max(Fraction(0), min(left, currency.counted(cap) - book.spent(ALL, edition)))
     return currency.spend_below(left)
 
 
 def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> tuple[Fraction, Fraction]:
     """What is left of the account, and what all have spent, after the spend, as the currency counts it."""
     edition = account.data_set.edition
-    spent, all_spent, cap = book.spent(kept.number, edition), book.spent(0, edition), book.data_set.budget
+    spent, all_spent, cap = book.spent(kept.number, edition), book.spent(ALL, edition), book.data_set.budget
     currency = book.currency
     counted, added = currency.counted, currency.counted(spend)
     if added > counted(kept.budget) - spent:
-        raise _exceeded(f"policy '{account.policy_name}'", currency, kept.budget, spent, spend)
+        raise _exceeded(f"policy '{account.policy_name}'", currency, counted(kept.budget), spent, spend)
     if cap is not None and added > counted(cap) - all_spent:
-        raise _exceeded(f"{account.data_set}, for all policies together,", currency, cap, all_spent, spend)
+        raise _exceeded(f"{account.data_set}, for all policies together,", currency, counted(cap), all_spent, spend)
     remaining, total = counted(kept.budget) - spent - added, all_spent + added
     if remaining:
         amount(remaining, "budget that would remain")
@@ -110,8 +114,32 @@ def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> 
     return remaining, total
 
 
-def _exceeded(whose: str, currency: Currency, budget: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
-    remaining = currency.spend_below(max(Fraction(0), currency.counted(budget) - spent))
+def _check_allotment(book: Book, kept: KeptAccount, account: Account, wanted: Asked) -> None:
+    """Refuse what an allotment, or what is not allotted, does not allow. Raises: BudgetExceeded, LedgerError."""
+    allotted, part = book.sums.allotted(kept.number), book.sums.part(kept.number, wanted.owner)
+    if not allotted:
+        return
+    if part is None and wanted.owner is not None:
+        raise no_allotment(account, wanted.owner, allotted)
+    size = book.sums.size_of_part(kept.number, part, book.currency.counted(kept.budget))
+    spent = book.sums.spent_of_part(kept.number, part, account.data_set.edition)
+    if book.currency.counted(wanted.spend) > size - spent:
+        whose = "what is not allotted" if part is None else f"the allotment '{part}'"
+        raise _exceeded(f"{whose} of policy '{account.policy_name}'", book.currency, size, spent, wanted.spend)
+
+
+def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerError:
+    """The error about an allotment that is not there."""
+    names = ", ".join(f"'{name}'" for name in known) or "none"
+    return LedgerError(
+        f"policy '{account.policy_name}' has no allotment '{owner}' in this ledger; it has {names}; nothing was spent; "
+        "name one of these, or make it with 'dxgeom ledger allot'"
+    )
+
+
+def _exceeded(whose: str, currency: Currency, size: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
+    """``size`` and ``spent``: as the currency counts them."""
+    remaining, budget = currency.spend_below(max(Fraction(0), size - spent)), currency.spend_below(size)
     spent, how = currency.spend_above(spent), " (squares of spends add up)" if currency.squares else ""
     advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
     return BudgetExceeded(

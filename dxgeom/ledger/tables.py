@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 FORMAT: Final = 2
-"""The version of the layout that is written and read here."""
+"""The version of the rows and seals that are written and read here."""
 
 MARK: Final = f"dxgeom ledger {FORMAT}"
 """The first part of what is sealed."""
@@ -25,12 +25,13 @@ Field: TypeAlias = str | int | None
 @final
 @dataclass(frozen=True)
 class Column:
-    """``kind``: int or str. ``unique``: no two rows have the same, but for None."""
+    """``kind``: int or str. ``unique``: no two rows have the same, but for None. ``exact``: the text of a fraction."""
 
     name: str
     kind: type[int] | type[str] = str
     optional: bool = False
     unique: bool = False
+    exact: bool = False
 
 
 @final
@@ -59,7 +60,7 @@ DATA_SETS: Final = Table(
         Column("ledger"),  # random, the same in all rows: no two ledgers have the same seals
         Column("name", optional=True),
         Column("people"),  # SHARED or DISJOINT between editions
-        Column("budget", optional=True),
+        Column("budget", optional=True, exact=True),
         Column("continues", optional=True),  # the last seal of the format that this ledger was migrated from
     ),
 )
@@ -67,7 +68,13 @@ DATA_SETS: Final = Table(
 
 ACCOUNTS: Final = Table(
     "accounts",
-    (_NUMBER, Column("policy_name"), Column("policy_fingerprint", unique=True), Column("budget"), Column("currency")),
+    (
+        _NUMBER,
+        Column("policy_name"),
+        Column("policy_fingerprint", unique=True),
+        Column("budget", exact=True),
+        Column("currency"),
+    ),
 )
 """One for each policy under which the data were released."""
 
@@ -82,9 +89,9 @@ ENTRIES: Final = Table(
         Column("edition", optional=True),
         Column("owner", optional=True),
         Column("key", optional=True, unique=True),
-        Column("spend"),
-        Column("remaining"),
-        Column("total"),
+        Column("spend", exact=True),
+        Column("remaining", exact=True),
+        Column("total", exact=True),
         Column("purpose"),
         Column("plan_fingerprint"),
         Column("time_utc"),
@@ -100,7 +107,12 @@ ANSWERS: Final = Table(
 )
 """What was released: each entry's answer, once, here or in a file of its own."""
 
-TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS)
+ALLOTMENTS: Final = Table(
+    "allotments", (_NUMBER, Column("account", int), Column("owner"), Column("amount", exact=True))
+)
+"""How accounts are divided: what an owner may spend of an account, from this row on; an owner's last row counts."""
+
+TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS, ALLOTMENTS)
 
 SHARED: Final = "shared"
 DISJOINT: Final = "disjoint"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
+from dxgeom.displayed import Displayed
 from dxgeom.errors import NotAMetric
 
 Verdict: TypeAlias = Literal["holds", "within rounding"]
 
 
 @final
-@dataclass(frozen=True)
-class MetricCertificate:
+@dataclass(frozen=True, repr=False)
+class MetricCertificate(Displayed):
     """Why the axioms of a pseudometric hold.
 
     ``form``: the metric's family. ``reason``: the theorem or the check, in words. ``pairs``, ``triples``: how many

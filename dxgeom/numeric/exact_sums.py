@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 LARGEST = 2**63 - 1
 """The most records a histogram can hold."""
 _LIMB = 32
+_NARROWEST = 8
 
 
 def exact_sum(numbers: NDArray[Any]) -> int:
@@ -29,7 +30,15 @@ def integer_totals(numerators: NDArray[np.int64], counts: NDArray[np.int64]) -> 
     largest = max(int(numerators.max(initial=0)), -int(numerators.min(initial=0)))
     if largest * float(np.abs(counts.astype(np.float64)).sum()) < 2.0**61:
         return [int(total) for total in numerators @ counts]
-    return [int(np.dot(row.astype(object), counts.astype(object))) for row in numerators]
+    bits = 61 - largest.bit_length() - counts.size.bit_length()
+    if bits < _NARROWEST or counts.min() < 0:
+        return [int(np.dot(row.astype(object), counts.astype(object))) for row in numerators]
+    # Limbs of the counts, each so short that no sum over it passes 61 bits.
+    totals = [0] * len(numerators)
+    for shift in range(0, int(counts.max()).bit_length(), bits):
+        parts = (numerators @ ((counts >> shift) & ((1 << bits) - 1))).tolist()
+        totals = [total + (part << shift) for total, part in zip(totals, parts, strict=True)]
+    return totals
 
 
 def summed_by_class(grid: NDArray[Any], axis: int, classes: NDArray[np.int64] | None) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The objective of a plan file, by the fields of its own class."""
+"""What a plan file aims at and spends: the objective, by the fields of its own class, and the spend."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from fractions import Fraction
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from dxgeom.plan_files.exact_text import keys_of, list_of, rational_of
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.plan_files.exact_text import figure_of, keys_of, list_of, rational_of
 from dxgeom.plan_files.wrong import Wrong
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.objectives.objective import Objective
+from dxgeom.policy.policy import Policy
 
 
 def objective_data(objective: Objective) -> dict[str, Any]:
@@ -32,6 +35,38 @@ def objective_of(data: dict[str, Any], count: int) -> Objective:
     return Objective(**parts)
 
 
+def spend_of(text: str | None, policy: Policy) -> Fraction | None:
+    """The spend that a file states, if any.
+
+    Raises: Wrong for none that the policy's budget allows.
+    """
+    if text is None:
+        return None
+    spend = rational_of(text, "spend")
+    try:
+        exact_amount(spend, "spend")
+    except UnsupportedCombination as error:
+        raise Wrong("DX308", "spend", str(error), "plan with another spend") from error
+    if spend > policy.budget:
+        raise Wrong(
+            "DX308", "spend", f"the policy's budget is {policy.budget}, this is {spend}", "plan with a smaller one"
+        )
+    return spend
+
+
+def the_spend(given: Amount | None, stated: Fraction | None) -> Fraction | None:
+    """What is given, or what a file states; None for neither.
+
+    Raises: UnsupportedCombination where they differ.
+    """
+    amount = None if given is None else exact_amount(given, "spend")
+    if amount is not None and stated is not None and amount != stated:
+        raise UnsupportedCombination(
+            f"this plan was made for the spend {stated}, found {amount}: leave it out, or plan anew"
+        )
+    return stated if amount is None else amount
+
+
 def _data(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_data(part) for part in value]
@@ -50,7 +85,7 @@ def _read(hint: Any, data: Any, place: str) -> Any:
         (other,) = {*get_args(hint)} - {NoneType}
         return None if data is None else _read(other, data, place)
     if hint is Fraction:
-        return rational_of(data, place)
+        return figure_of(data, place)
     if not isinstance(data, hint):
         raise Wrong("DX302", place, f"this is of another kind than {hint.__name__}")
     return data

@@ -10,7 +10,7 @@ import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.plan_files.document import OriginPart, QueriesPart, TablePart, WeightsPart
-from dxgeom.plan_files.exact_text import rational_of, rationals_of
+from dxgeom.plan_files.exact_text import figure_of, rationals_of
 from dxgeom.plan_files.sources import require_all_read
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
@@ -19,6 +19,7 @@ from dxgeom.policy.source.text import PolicyText
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
+from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
@@ -45,6 +46,38 @@ def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
     return {"written": None, "files": {}, "weights": weights_data(queries), **common}
 
 
+def written_queries(queries: QuantileQueries, records: int | None) -> dict[str, Any]:
+    """Quantile queries as a file holds them, with the public number of records that they are planned for.
+
+    Raises: UnsupportedCombination for such as were made by hand.
+    """
+    if not isinstance(queries.source, PolicyText):
+        raise UnsupportedCombination("a plan file holds quantile queries that were read: load or parse them")
+    text = queries.source
+    said = {"written": written(text), "files": files(text), "weights": None}
+    return {**said, "records": records, "fingerprint": queries.fingerprint}
+
+
+def quantile_queries_of(part: QueriesPart, policy: Policy) -> QuantileQueries:
+    """The quantile queries that a file holds. Raises: Wrong."""
+    if part.written is None or part.weights is not None:
+        raise Wrong("DX302", "queries", "quantile queries are written in words")
+    queries = _read(part, policy)
+    if not isinstance(queries, QuantileQueries):
+        raise Wrong("DX304", "queries.written", "these ask for counts and sums, the plan is of quantiles")
+    if queries.fingerprint != part.fingerprint:
+        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    return queries
+
+
+def _read(part: QueriesPart, policy: Policy) -> LinearQueries | QuantileQueries:
+    folder = folder_with(part.files)
+    with refused_as("DX304", "queries.written"):
+        queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
+    require_all_read(folder, "queries.files", "DX304")
+    return queries
+
+
 def _reads_the_same(said: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
     try:
         again = queries_from_dict(said["written"], policy, queries.records, folder=folder_with(said["files"]))
@@ -63,10 +96,10 @@ def queries_of(part: QueriesPart, policy: Policy) -> LinearQueries:
     if part.weights is not None:
         queries = weighed(part.weights, policy.universe, part.records, "queries.weights")
     else:
-        folder = folder_with(part.files)
-        with refused_as("DX304", "queries.written"):
-            queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
-        require_all_read(folder, "queries.files", "DX304")
+        read = _read(part, policy)
+        if not isinstance(read, LinearQueries):
+            raise Wrong("DX304", "queries.written", "these ask for quantiles, the plan is of counts and sums")
+        queries = read
     if queries.fingerprint != part.fingerprint or queries.records != part.records:
         raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
     return queries
@@ -135,9 +168,11 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     units = rationals_of(part.units, f"{place}.units")
     importance = None if part.importance is None else rationals_of(part.importance, f"{place}.importance")
     wanted = tuple(
-        None if error is None else rational_of(error, f"{place}.errors[{number}]")
+        None if error is None else figure_of(error, f"{place}.errors[{number}]")
         for number, error in enumerate(part.errors)
     )
+    if any(error is not None and error <= 0 for error in wanted):
+        raise Wrong("DX304", f"{place}.errors", "an error that is asked for is positive")
     shape, known = tuple(part.shape), universe if part.of_universe else None
     if not shape or math.prod(shape) != universe.size or not part.tables:
         raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} record types")
@@ -173,7 +208,7 @@ def _rounding(part: WeightsPart, place: str) -> tuple[ValueRounding, ...]:
         here = f"{place}.rounding[{number}]"
         if one.counted_by is not None and one.counted_by >= len(part.names):
             raise Wrong("DX304", here, "records are counted by one of the queries")
-        per_record = rational_of(one.per_record, here)
+        per_record = figure_of(one.per_record, here)
         if per_record < 0:
             raise Wrong("DX304", here, "rounding moves an answer by no less than 0")
         found.append(ValueRounding(per_record, one.counted_by, tuple(one.clamped)))
@@ -184,7 +219,7 @@ def _ratios(part: WeightsPart, place: str) -> tuple[AskedRatio, ...]:
     found = []
     for number, one in enumerate(part.ratios):
         here = f"{place}.ratios[{number}]"
-        low, high = (rational_of(end, here) for end in one.within)
+        low, high = (figure_of(end, here) for end in one.within)
         if max(one.numerator, one.denominator) >= len(part.names) or low > high:
             raise Wrong("DX304", here, "a ratio is of two of the queries, within an interval")
         asks = None if one.asks is None else _about(one.asks, one.name, f"{here}.asks")

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from dxgeom.plan_files.document import path_text
 from dxgeom.plan_files.loading import LoadedPlan
+from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
 
 _LONGEST = 60
 _SAME = 1e-9
+
+
+AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan
 
 
 class ErrorChange(NamedTuple):
@@ -47,7 +51,7 @@ class PlanDifferences:
         }
 
 
-def differences(old: LoadedPlan, new: LoadedPlan) -> PlanDifferences:
+def differences(old: AnyPlan, new: AnyPlan) -> PlanDifferences:
     """What differs between two plans: what their policies and queries say, the mechanism, the spend, each error."""
     return PlanDifferences(
         tuple(_of_policies(old, new)),
@@ -57,7 +61,7 @@ def differences(old: LoadedPlan, new: LoadedPlan) -> PlanDifferences:
     )
 
 
-def _of_policies(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+def _of_policies(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     before, after = old.document.policy, new.document.policy
     changed = [*_changes(before.written, after.written, ()), *_of_files(before.files, after.files)]
     if old.policy.fingerprint != new.policy.fingerprint:
@@ -67,7 +71,7 @@ def _of_policies(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
     yield from (f"policy: {change}" for change in changed)
 
 
-def _of_queries(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     before, after = old.document.queries, new.document.queries
     asked, then = old.plan.queries.names, new.plan.queries.names
     yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in then)
@@ -82,18 +86,21 @@ def _of_queries(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
     yield from (f"queries: {change}" for change in changed)
 
 
-def _of_mechanisms(old: LoadedPlan, new: LoadedPlan) -> Iterator[str]:
+def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     before, after = old.plan, new.plan
     if before.mechanism.name != after.mechanism.name:
         yield f"mechanism: was {before.mechanism.name} and is {after.mechanism.name}"
     elif before.mechanism.fingerprint != after.mechanism.fingerprint:
         yield f"mechanism: {after.mechanism.name} as before, with other numbers"
-    yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
+    if isinstance(old, LoadedPlan) and isinstance(new, LoadedPlan):
+        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
+    if isinstance(old, LoadedQuantilePlan) and isinstance(new, LoadedQuantilePlan):
+        yield from (f"forms: {change}" for change in _changes(old.document.forms, new.document.forms, ()))
     if old.spend != new.spend:
         yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
 
 
-def _of_errors(old: LoadedPlan, new: LoadedPlan) -> Iterator[ErrorChange]:
+def _of_errors(old: AnyPlan, new: AnyPlan) -> Iterator[ErrorChange]:
     before, after = _errors(old), _errors(new)
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
@@ -101,7 +108,10 @@ def _of_errors(old: LoadedPlan, new: LoadedPlan) -> Iterator[ErrorChange]:
             yield ErrorChange(name, was, now)
 
 
-def _errors(plan: LoadedPlan) -> dict[str, float]:
+def _errors(plan: AnyPlan) -> dict[str, float]:
+    """By query; what quantiles are off by has no such number."""
+    if isinstance(plan, LoadedQuantilePlan):
+        return {}
     errors = plan.plan.rmse(plan.spend or Fraction(1)).tolist()
     return dict(zip(plan.plan.queries.names, errors, strict=True))
 

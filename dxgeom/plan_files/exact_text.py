@@ -19,6 +19,7 @@ from dxgeom.plan_files.wrong import Wrong
 
 FLOAT: Final = r"^-?0x[01]\.[0-9a-f]{13}p[+-][0-9]{1,4}$"
 RATIONAL: Final = r"^-?[0-9]{1,4000}(/[0-9]{1,4000})?$"
+LEAST_FIGURE: Final = Fraction(1, 2**500)
 LARGEST_WHOLE: Final = 2**53
 _ZEROS = ("0x0.0p+0", "-0x0.0p+0")
 _INFINITE = "inf"
@@ -54,6 +55,14 @@ def rational_of(text: Any, place: str) -> Fraction:
     number = Fraction(int(above), int(below or 1))
     if str(number) != text:
         raise Wrong("DX302", place, f"a rational is written in lowest terms, as {_shown(str(number))}")
+    return number
+
+
+def figure_of(text: Any, place: str) -> Fraction:
+    """A rational that error bars are made of, and so one that float64 has room around. Raises: Wrong."""
+    number = rational_of(text, place)
+    if number and not LEAST_FIGURE <= abs(number) <= 1 / LEAST_FIGURE:
+        raise Wrong("DX302", place, "this number is 0, or from 1/2**500 to 2**500 in size")
     return number
 
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.plan_files.aims import objective_of
+from dxgeom.plan_files.aims import objective_of, spend_of, the_spend
 from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
-from dxgeom.plan_files.document import ErrorPart, PlanDocument, parsed
-from dxgeom.plan_files.exact_text import rational_of
+from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.json_text import digest_of, document_text, read_document
+from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, loaded_quantiles
 from dxgeom.plan_files.sources import policy_of
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.plan import Plan
@@ -62,12 +62,7 @@ class LoadedPlan:
 
         Raises: UnsupportedCombination for none at all, or another than the file's.
         """
-        given = None if spend is None else exact_amount(spend, "spend")
-        if given is not None and self.spend is not None and given != self.spend:
-            raise UnsupportedCombination(
-                f"this plan was made for the spend {self.spend}, found {given}: leave it out, or plan anew"
-            )
-        amount = self.spend if given is None else given
+        amount = the_spend(spend, self.spend)
         if amount is None and self.plan.objective.wanted is not None:
             return self.plan.least_spend
         if amount is None:
@@ -93,6 +88,7 @@ class LoadedPlan:
         count_column: str | None = None,
         quiet_data: bool = False,
         id: str | None = None,
+        allotment: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once, as :meth:`dxgeom.Plan.release` does.
@@ -109,6 +105,7 @@ class LoadedPlan:
             count_column=count_column,
             quiet_data=quiet_data,
             id=id,
+            allotment=allotment,
             insecure_test_seed=insecure_test_seed,
         )
 
@@ -117,7 +114,7 @@ class LoadedPlan:
         return document_text(self.document.model_dump())
 
 
-def load_plan(path: str | os.PathLike[str]) -> LoadedPlan:
+def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
@@ -133,8 +130,10 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan:
         return loaded(read_document(Path(path)))
 
 
-def loaded(document: dict[str, Any]) -> LoadedPlan:
+def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan:
     """The plan of a document. Raises: Wrong."""
+    if document.get("format") == FORMAT and "forms" in document:
+        return loaded_quantiles(document)
     part = parsed(document)
     if part.digest != digest_of(document):
         raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
@@ -149,7 +148,7 @@ def loaded(document: dict[str, Any]) -> LoadedPlan:
     if plan.fingerprint != part.fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
     _check_errors(part.errors, plan)
-    return LoadedPlan(policy, plan, _spend(part.spend, policy), part.digest, part)
+    return LoadedPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 
 
 def _check_errors(stated: list[ErrorPart], plan: Plan) -> None:
@@ -160,18 +159,3 @@ def _check_errors(stated: list[ErrorPart], plan: Plan) -> None:
         for name, said, found in (("rmse", one.rmse, rmse), ("bias", one.bias, bias)):
             if not abs(float(said) - found) <= _SAME * found:
                 raise Wrong("DX307", f"errors[{number}].{name}", f"this is {found!r}, the file says {said}")
-
-
-def _spend(text: str | None, policy: Policy) -> Fraction | None:
-    if text is None:
-        return None
-    spend = rational_of(text, "spend")
-    try:
-        exact_amount(spend, "spend")
-    except UnsupportedCombination as error:
-        raise Wrong("DX308", "spend", str(error), "plan with another spend") from error
-    if spend > policy.budget:
-        raise Wrong(
-            "DX308", "spend", f"the policy's budget is {policy.budget}, this is {spend}", "plan with a smaller one"
-        )
-    return spend

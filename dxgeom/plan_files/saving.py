@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,14 +17,26 @@ from dxgeom.plan_files.asked import queries_data
 from dxgeom.plan_files.document import FORMAT
 from dxgeom.plan_files.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.loading import LoadedPlan, loaded
+from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import policy_data
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.policy.policy import Policy
 
 
-def save_plan(plan: Plan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None) -> LoadedPlan:
+@overload
+def save_plan(
+    plan: Plan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedPlan: ...
+@overload
+def save_plan(
+    plan: QuantilePlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedQuantilePlan: ...
+def save_plan(
+    plan: Plan | QuantilePlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedPlan | LoadedQuantilePlan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -33,11 +45,11 @@ def save_plan(plan: Plan, path: str | os.PathLike[str], *, policy: Policy, spend
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, Plan, "plan", "make one with dx.plan")
+    require(plan, (Plan, QuantilePlan), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
-    text = plan_text(plan, policy, spend)
+    text = quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
     with told_as(os.fspath(path)):
         again = loaded(document_of_text(text))
     try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from dxgeom.plan_files.document import PlanDocument
 from dxgeom.plan_files.laws import laws_schema
+from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid")
@@ -95,12 +96,47 @@ class ReleaseForm(BaseModel):
     plan_fingerprint: str
 
 
+@final
+class QuantileForm(BaseModel):
+    """One quantile; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    at: str = Field(description="The level, as a rational.")
+    value: float | str = Field(description="The number that was released, or the date.")
+    label: str = Field(description="The value of the attribute as people write it.")
+    rank: int | None = Field(description="Which smallest value it stands for; null where the number is private.")
+    of: str = Field(description="The attribute.")
+
+
+@final
+class QuantileReleaseForm(BaseModel):
+    """A release of quantiles; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    format: Literal["dxgeom release 1"]
+    quantiles: list[QuantileForm]
+    statements: list[str] = Field(description="What holds of each query's errors, whatever the data.")
+    spent: str
+    remaining: str
+    records: int | None
+    dropped_rows: int | None
+    mechanism: str
+    time: str
+    secure_randomness: bool
+    policy: ReleasedPolicyForm
+    queries_fingerprint: str
+    plan_fingerprint: str
+
+
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of plan files.
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    schema = _schema_of(PlanDocument, "dxgeom plan")
+    schema = _schema_of(PlanDocument | QuantilePlanDocument, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise")] + [{"type": "null"}]}
@@ -109,8 +145,8 @@ def plan_schema() -> dict[str, Any]:
 
 
 def release_schema() -> dict[str, Any]:
-    """The JSON Schema of releases of answers to queries."""
-    return _schema_of(ReleaseForm, "dxgeom release")
+    """The JSON Schema of releases of answers to queries, and of quantiles."""
+    return _schema_of(ReleaseForm | QuantileReleaseForm, "dxgeom release")
 
 
 def certificate_schema() -> dict[str, Any]:
@@ -126,8 +162,8 @@ FILES: Final[dict[str, Callable[[], dict[str, Any]]]] = {
 """The schema of each kind of file that is written."""
 
 
-def _schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
-    structure: dict[str, Any] = _only_what_is_asked(model.model_json_schema())
+def _schema_of(model: Any, title: str) -> dict[str, Any]:
+    structure: dict[str, Any] = _only_what_is_asked(TypeAdapter(model).json_schema())
     return {"$schema": DIALECT, **structure, "title": title}
 
 

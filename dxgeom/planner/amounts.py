@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from types import NoneType
 from typing import TypeAlias
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import WHOLE, require
+from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.numeric.exact_sums import LARGEST as MOST_RECORDS
 from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact
 
 Amount: TypeAlias = int | float | str | Decimal | Fraction
@@ -26,6 +29,14 @@ def exact_amount(amount: Amount, what: str) -> Fraction:
     if not SMALLEST <= value <= LARGEST:
         raise UnsupportedCombination(f"the {what} is a positive number such as 0.25 or 1/4, found {amount!r}")
     return value
+
+
+def require_records(records: object) -> None:
+    """Raises: WrongArgument unless this is a number of records that a table may have, or None."""
+    advice = "give the whole number of records, or leave it out"
+    require(records, (*WHOLE, NoneType), "records", advice)
+    if isinstance(records, WHOLE) and not 1 <= records <= MOST_RECORDS:
+        raise WrongArgument(f"'records' is from 1 to {MOST_RECORDS:,}; {advice}")
 
 
 def _parsed(text: str) -> Fraction:

@@ -19,7 +19,7 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.reading import read
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.paying import Earlier, Order, buy, earlier_release, failing_after_charge
+from dxgeom.planner.releases.paying import Earlier, Order, buy, check_allotment, earlier_release, failing_after_charge
 from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
 
 New = TypeVar("New")
@@ -36,6 +36,7 @@ def release(
     count_column: str | None = None,
     quiet_data: bool = False,
     id: str | None = None,
+    allotment: str | None = None,
     insecure_test_seed: int | None = None,
     plan_fingerprint: str | None = None,
 ) -> Release[Answer]:
@@ -49,13 +50,16 @@ def release(
     hidden, and how many do is stated in the release. ``count_column``: the column that says how many records each row
     stands for. ``quiet_data``: a refusal says nothing of what the data hold, for those who must not see it. ``id``: a
     name for this release: asked for again with the same plan, policy and spend it returns what was stored, reads no
-    data and costs nothing. ``plan_fingerprint``: what the ledger is to remember it by; left out,
-    the mechanism's own.
+    data and costs nothing. ``allotment``: whose part of a divided account is charged, as ``dxgeom ledger allot`` named
+    it; left out, what is not allotted. ``plan_fingerprint``: what the ledger is to remember it by; left out, the
+    mechanism's own.
     Raises: DataError, TooLarge, UnsupportedCombination before anything is charged; BudgetExceeded, LedgerError without
     anything charged; AlreadyCharged for whatever fails after the charge, a function of the answer among it. No refusal
     begins a new ledger.
     """
-    order = checked_order(mechanism, spend, purpose=purpose, plan_fingerprint=plan_fingerprint, id=id)
+    order = checked_order(
+        mechanism, spend, purpose=purpose, plan_fingerprint=plan_fingerprint, id=id, allotment=allotment
+    )
     reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
     return release_as(order, mechanism, _as_it_is, None, data, ledger, insecure_test_seed, **reading)
 
@@ -67,17 +71,20 @@ def checked_order(
     purpose: str,
     plan_fingerprint: str | None,
     id: str | None,
+    allotment: str | None,
 ) -> Order:
     """What is asked of the ledger, as :func:`release` takes it. Raises: UnsupportedCombination, WrongArgument."""
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
     require(purpose, (str, NoneType), "purpose", "say in words what the answers are for")
     require(id, (str, NoneType), "id", "give the release a name of its own, or leave it out")
+    require(allotment, (str, NoneType), "allotment", "name an allotment of the ledger, or leave it out")
     return Order(
         mechanism.without_functions,
         _amount(mechanism, spend),
         purpose or f"one answer by {mechanism.name}",
         mechanism.fingerprint if plan_fingerprint is None else plan_fingerprint,
         id,
+        allotment,
     )
 
 
@@ -103,6 +110,7 @@ def release_as(
         earlier = earlier_release(opened, file, order)
         if earlier is not None:
             return _repeated(order, mechanism, said, earlier)
+        check_allotment(opened, order)
         found = read(mechanism, data, **reading)
         mechanism.check(found.data, order.spend)
         secure = insecure_test_seed is None
@@ -119,7 +127,12 @@ def release_as(
         bought = buy(opened, file, order, found.data, reserve, lambda *one: made(*one).as_dict(), randomness)
     with failing_after_charge(bought.entry.number, file, stored=True):
         shown = made(mechanism.finished(bought.answer), bought.entry.remaining)
-    return replace(shown, booking=bought.booking, not_declared_whole=found.not_declared_whole)
+    return replace(
+        shown,
+        booking=bought.booking,
+        not_declared_whole=found.not_declared_whole,
+        looks_like_people=found.looks_like_people,
+    )
 
 
 def _repeated(
@@ -133,7 +146,7 @@ def _repeated(
         order.spend,
         Fraction(then["remaining"]),
         then["records"],
-        then["dropped_rows"],
+        then.get("dropped_people", then["dropped_rows"]),
         then["time"],
         then["secure_randomness"],
         order.plan_fingerprint,

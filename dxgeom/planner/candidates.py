@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
@@ -124,8 +125,8 @@ def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
 
 
 @final
-@dataclass(frozen=True)
-class CandidateResult:
+@dataclass(frozen=True, repr=False)
+class CandidateResult(Displayed):
     """What became of one candidate.
 
     ``predicted_mse``: total mean squared error over the queries at spend 1, None when it was not built; then ``reason``

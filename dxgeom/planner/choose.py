@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import TooLarge
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
@@ -17,7 +19,7 @@ from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.planner.amounts import Amount
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import CandidateResult, Kind, build, names, require_known
@@ -25,10 +27,13 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 
 
+@overload
 def plan(
     metric: VerifiedMetric,
     queries: LinearQueries,
@@ -43,8 +48,30 @@ def plan(
     coarse_facets: int = FACETS,
     progress: Progress | None = None,
     body: ConvexBody | None = None,
-) -> Plan:
-    """Choose how to answer a workload under a metric.
+    spend: Amount = 1,
+) -> Plan: ...
+@overload
+def plan(
+    metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
+) -> QuantilePlan: ...
+def plan(
+    metric: VerifiedMetric,
+    queries: LinearQueries | QuantileQueries,
+    *,
+    objective: ObjectiveName = "balanced",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None = None,
+    mechanism: str = AUTO,
+    records: int | None = None,
+    published: bool = False,
+    hull_limits: HullLimits | None = None,
+    coarse_facets: int = FACETS,
+    progress: Progress | None = None,
+    body: ConvexBody | None = None,
+    spend: Amount = 1,
+) -> Plan | QuantilePlan:
+    """Choose how to answer a workload under a metric; quantiles by transport cost or with noise, whichever errs less,
+    where all that may be said is ``records`` and ``spend``.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -61,7 +88,8 @@ def plan(
     ``coarse_facets``: how many facets the coarsened hull may have; more make its error smaller and its set-up longer.
     ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost. ``body``: a norm
     ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
-    noise, the body made as large or as small as the metric needs.
+    noise, the body made as large or as small as the metric needs. ``spend``: what a release will use up; the forms of
+    quantiles are compared at it, all other choices are the same at any.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -71,11 +99,14 @@ def plan(
     metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
     require_verified(metric)
+    amount = exact_amount(spend, "spend")
+    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
+    if isinstance(queries, QuantileQueries):
+        return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if body is not None:
         require_norm_ball(body, queries.count)
-    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
     wanted = objective_of(
         objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
@@ -85,6 +116,19 @@ def plan(
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
     return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
+
+
+def _of_quantiles(
+    metric: VerifiedMetric, queries: QuantileQueries, options: PlanOptions, spend: Fraction, linear: tuple[object, ...]
+) -> QuantilePlan:
+    """Raises: UnsupportedCombination where anything is said that is about noise on linear answers."""
+    own = PlanOptions(records=options.records, progress=options.progress)
+    if options != own or any(one for one in linear):
+        raise UnsupportedCombination(
+            "quantiles are drawn among values, or get noise of one kind: objective, importance, errors, mechanism and "
+            "the options of hulls are about counts and sums; leave them out"
+        )
+    return plan_quantiles(metric, queries, records=options.records, spend=spend)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.displayed import Pictured
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.bounds import bounds_of
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
+from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up_counts
-from dxgeom.planner.words import bound_in_words, reason_of, row_of
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+from dxgeom.planner.words import bound_in_words, each_query, reason_of, row_of
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
 from dxgeom.universe.queries import LinearQueries
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Pictured):
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
@@ -83,7 +84,7 @@ class Plan:
 
     @cached_property
     def bounds(self) -> Mapping[str, float]:
-        """What the objective cannot be below at spend 1, by name: see :func:`dxgeom.planner.bounds.bounds_of`."""
+        """What the objective cannot be below at spend 1, by name: see ``bounds_of``."""
         return bounds_of(self.mechanism.sensitivity, self.objective, self.lower_bound)
 
     @cached_property
@@ -105,6 +106,7 @@ class Plan:
 
     def bars(self, spend: Fraction = Fraction(1), records: int | None = None) -> ErrorBars:
         """What is known of the answers' errors at a spend."""
+        require_records(records)
         return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
 
     @property
@@ -140,9 +142,10 @@ class Plan:
 
     @property
     def ordinary(self) -> CandidateResult:
-        """Ordinary ε-DP, which every plan is compared with."""
+        """Ordinary ε-DP, which every plan is compared with; not tried where the plan is from a file."""
         (name,) = names(Kind.ORDINARY)
-        return next(candidate for candidate in self.candidates if candidate.name == name)
+        not_tried = CandidateResult(name, None, reason="not tried")
+        return next((candidate for candidate in self.candidates if candidate.name == name), not_tried)
 
     @property
     def epsilon_dp_ratio(self) -> float | None:
@@ -160,6 +163,7 @@ class Plan:
 
         Args: ``records``: their public number; left out, what the queries state. None are told without it.
         """
+        require_records(records)
         number = self.queries.records if records is None else records
         return useless_answers(self.queries, self.mechanism, exact_amount(spend, "spend"), number)
 
@@ -184,6 +188,7 @@ class Plan:
         count_column: str | None = None,
         quiet_data: bool = False,
         id: str | None = None,
+        allotment: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[LinearAnswers]:
         """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
@@ -198,6 +203,7 @@ class Plan:
             purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
             plan_fingerprint=self.fingerprint,
             id=id,
+            allotment=allotment,
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         blank = (Fraction(0),) * self.queries.count
@@ -209,10 +215,11 @@ class Plan:
         Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
         Raises: as :meth:`release`, for a spend beyond the whole budget too.
         """
+        require_records(records)
         change = self.mechanism.change
         number = records or self.queries.records or (RECORDS if change is None else change.records)
-        made_up = self.release(made_up_counts(self.mechanism, number), ledger=":memory:", spend=spend)
-        return replace(made_up, rehearsal=True)
+        released = self.release(made_up(self.mechanism, number), ledger=":memory:", spend=spend)
+        return replace(released, rehearsal=True)
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         return LinearAnswers(self.queries, self.mechanism, values, spend, records)
@@ -243,33 +250,12 @@ class Plan:
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
             **self._of_currency,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
-            "queries": self._each_query(),
+            "queries": each_query(self),
             "records": self.records,
+            **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
-
-    def _each_query(self) -> list[dict[str, Any]]:
-        queries = self.mechanism.sensitivity.queries
-        return [
-            {
-                "name": name,
-                "unit": measure,
-                "rmse": float(error),
-                "bias": bias,
-                "lattice_step": str(step),
-                "weight_error": str(weight_error),
-            }
-            for name, measure, error, bias, step, weight_error in zip(
-                queries.names,
-                self.queries.measures or (None,) * self.queries.count,
-                self.rmse(),
-                self.bars().bias_of_each(),
-                queries.steps,
-                queries.weight_errors,
-                strict=True,
-            )
-        ]
 
     @property
     def _of_currency(self) -> dict[str, Any]:
@@ -297,4 +283,5 @@ class Plan:
             )
         if self.currencies is not None:
             foot[:0] = self.currencies.lines()
-        return [head, *table, *self.biases_in_words, *foot]
+        people = [] if self.metric.people is None else [self.metric.people.sentence]
+        return [head, *table, *people, *self.biases_in_words, *foot]

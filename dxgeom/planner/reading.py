@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,6 +14,9 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.metrics.operations.components import components_of
+from dxgeom.planner.releases.rehearsal import MadeUp
+from dxgeom.universe.people.people import People
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
@@ -20,12 +24,13 @@ if TYPE_CHECKING:
 
 class Read(NamedTuple):
     """Data as the mechanism takes them; how many records there are and were dropped, None where that is private; and
-    attributes whose numbers might be declared whole, for the curator."""
+    for the curator, attributes whose numbers might be declared whole and columns that look like people."""
 
     data: Any
     records: int | None
     dropped: int | None
     not_declared_whole: tuple[str, ...] = ()
+    looks_like_people: tuple[str, ...] = ()
 
 
 def read(
@@ -51,9 +56,21 @@ def read(
         return Read(data, None, None)
     histogram = _histogram(readers, data, outside, count_column, quiet_data)
     advised = () if quiet_data else histogram.not_declared_whole
+    doubted = () if quiet_data else _looks_like_people(readers, data)
     if any(reader.absent is not None for reader in readers):
-        return Read(histogram.counts, None, None, advised)
-    return Read(histogram.counts, histogram.total, histogram.dropped, advised)
+        return Read(histogram.counts, None, None, advised, doubted)
+    return Read(histogram.counts, histogram.total, histogram.dropped, advised, doubted)
+
+
+def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) -> tuple[str, ...]:
+    universe = next((reader.universe for reader in readers if reader.universe is not None), None)
+    if universe is None or isinstance(data, (np.ndarray, list, tuple, MadeUp)):
+        return ()
+    from dxgeom.engines.likenesses import repeated_identifiers
+
+    with suppress(DataError):  # the table was read: what cannot be looked at again is not warned of
+        return repeated_identifiers(data, universe)
+    return ()
 
 
 def _histogram(
@@ -64,25 +81,45 @@ def _histogram(
     quiet_data: bool,
 ) -> Histogram:
     from dxgeom.engines.failures import muted
-    from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
+    from dxgeom.engines.histogram import Histogram, histogram_of_counts, histogram_of_table
 
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
+    if isinstance(data, MadeUp):
+        return Histogram(data.counts, data.people)
     if isinstance(data, (np.ndarray, list, tuple)):
-        if count_column is not None:
-            raise DataError("an array of counts has no columns; leave count_column out")
+        _require_plain_counts(readers[0].metric.people, count_column)
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
         with muted(quiet_data):
             return histogram_of_counts(_even(data), readers[0].metric.size, absent)
     universe = next((reader.universe for reader in readers if reader.universe is not None), None)
     if universe is not None:
-        return histogram_of_table(data, universe, outside=outside, count_column=count_column, quiet_data=quiet_data)
+        return histogram_of_table(
+            data,
+            universe,
+            outside=outside,
+            count_column=count_column,
+            quiet_data=quiet_data,
+            component_of=components_of(readers[0].metric.metric).of if readers[0].shares > 1 else None,
+        )
     if isinstance(data, (str, Path)) or hasattr(data, "columns"):
         raise UnsupportedCombination(
             "a metric or queries given as a bare matrix do not know how to read a table: pass a histogram array, or "
             "give verify_metric or LinearQueries.from_matrix the universe"
         )
     raise DataError(f"data are the path of a table, a table, or an array of counts; found {described(data)}")
+
+
+def _require_plain_counts(people: People | None, count_column: str | None) -> None:
+    """Raises: UnsupportedCombination where counts would have to say whose they are; DataError where columns are asked
+    for."""
+    if people is not None:
+        raise UnsupportedCombination(
+            "an array of counts does not say whose its rows are, and this policy says how people count: release from "
+            f"the table, with its column '{people.column}'"
+        )
+    if count_column is not None:
+        raise DataError("an array of counts has no columns; leave count_column out")
 
 
 def _even(counts: Any) -> Any:

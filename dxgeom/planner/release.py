@@ -7,28 +7,33 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, final
+from typing import Any, Generic, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.displayed import Pictured
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import ReleasedAnswer, answer_columns, the_answer
+from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.privacy.currencies import PURE
+from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Release(Generic[Answer]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Pictured, Generic[Answer]):
     """A private answer and what it cost.
 
     ``records`` and ``dropped`` are not noisy: the number of records is public when neighbours replace one record by
@@ -53,6 +58,7 @@ class Release(Generic[Answer]):
     repeated: bool = False
     rehearsal: bool = False
     not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
+    looks_like_people: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
@@ -90,39 +96,58 @@ class Release(Generic[Answer]):
         ``joint`` all do at once."""
         return self.answer.intervals(level, joint=joint)
 
-    def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer | RatioAnswer:
-        """The answer, or the ratio, of that name, with its interval at 95 %.
+    @overload
+    def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer | RatioAnswer: ...
+    @overload
+    def __getitem__(self: Release[QuantileAnswers], name: str) -> ReleasedQuantile: ...
+    def __getitem__(self: Release[Any], name: str) -> ReleasedAnswer | RatioAnswer | ReleasedQuantile:
+        """The answer, the ratio with its interval at 95 %, or the quantile, of that name.
 
         Raises: UnsupportedCombination for an unknown name.
         """
-        queries = self.answer.queries
-        origins = (*queries.each_origin, *(ratio.origin for ratio in queries.ratios))
-        return the_answer(self.answer.by_name, name, origins)
+        found: ReleasedAnswer | RatioAnswer | ReleasedQuantile = the_answer(
+            self.answer.by_name, name, self.answer.all_origins
+        )
+        return found
 
-    def to_arrow(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+    def to_arrow(
+        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        query: str | None = None,
+        *,
+        level: float = 0.95,
+        joint: bool = False,
+    ) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
-        Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals.
-        Returns: the columns query, name, those that answers are grouped by, value, low, high, rmse, bias and unit. A
-        column of the policy that is named like one of these is called ``by …``.
+        Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals;
+        ``joint``: they hold at once.
+        Returns: the columns query, name, those that answers are grouped by, value, low, high, rmse, bias and unit; of
+        quantiles at, value, rank and of. A column of the policy that is named like one of these is called ``by …``.
         Raises: UnsupportedCombination for an unknown query.
         """
         from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
 
-        return arrow_table(answer_columns(self.answer, level, query))
+        return arrow_table(self.answer.columns(level, query, joint=joint))
 
-    def to_pandas(self: Release[LinearAnswers], query: str | None = None, *, level: float = 0.95) -> Any:
+    def to_pandas(
+        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        query: str | None = None,
+        *,
+        level: float = 0.95,
+        joint: bool = False,
+    ) -> Any:
         """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
 
         Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
         """
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
 
-        return data_frame(answer_columns(self.answer, level, query))
+        return data_frame(self.answer.columns(level, query, joint=joint))
 
-    def ratios(self: Release[LinearAnswers], level: float = 0.95) -> tuple[RatioAnswer, ...]:
-        """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``."""
-        return self.answer.ratios(level)
+    def ratios(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
+        """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``;
+        with ``joint`` all at once."""
+        return self.answer.ratios(level, joint=joint)
 
     def ratio(
         self: Release[LinearAnswers],
@@ -168,58 +193,96 @@ class Release(Generic[Answer]):
         Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 300
         answers.
         """
+        if integers and self.people is not None and self.people.count == "once":
+            raise UnsupportedCombination(
+                "where people count once, answers add up fractions of people's rows, which are no whole numbers: leave "
+                "integers out"
+            )
         return consistent_answers(
             self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
         )
 
     @property
+    def people(self) -> People | None:
+        """How people with many rows were counted; None where every row was taken to be another person's, or no
+        histogram was read."""
+        return next((reader.metric.people for reader in histogram_readers(self.mechanism)), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the curator may have missed about the table, in sentences; in no file of the release."""
+        return tuple(map(repeated_in_words, self.looks_like_people))
+
+    @property
     def advice(self: Release[LinearAnswers]) -> tuple[str, ...]:
         """What would make bars narrower, in sentences for the curator: it tells of the table's types, not its cells."""
-        if not any(one.per_record for one in self.answer.queries.each_rounding):
+        if not isinstance(self.answer, LinearAnswers) or not any(
+            one.per_record for one in self.answer.queries.each_rounding
+        ):
             return ()
         return tuple(
             f"the column '{name}' holds integers: with 'whole: true' in the policy its values stand for fewer numbers"
             for name in self.not_declared_whole
         )
 
-    def as_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """The release ready for JSON; ``level``: of the intervals around answers to linear queries."""
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
+        all at once."""
         account = self.mechanism.account
-        linear = self.answer if isinstance(self.answer, LinearAnswers) else None
+        queries = self.answer.queries if isinstance(self.answer, (LinearAnswers, QuantileAnswers)) else None
         return {
-            **(
-                {"answer": plain_answer(self.answer)}
-                if linear is None
-                else {
-                    "answers": linear.as_dicts(level),
-                    "level": level,
-                    "warnings": [useless.as_dict() for useless in linear.useless],
-                }
-            ),
-            **({"ratios": [one.as_dict() for one in linear.ratios(level)]} if linear and linear.queries.ratios else {}),
+            **self._answers(level, joint),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,
-            "dropped_rows": self.dropped,
+            **self._people_in_words,
             "mechanism": self.mechanism.name,
             "time": self.time,
             "secure_randomness": self.secure,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
             **({} if account.currency == PURE else {"privacy": account.currency}),
-            **({} if linear is None else {"queries_fingerprint": linear.queries.fingerprint}),
+            **({} if queries is None else {"queries_fingerprint": queries.fingerprint}),
             "plan_fingerprint": self.plan_fingerprint,
             **({} if self.booking is None else {"ledger": self.booking.as_dict()}),
             **({"repeated": True} if self.repeated else {}),
             **({"rehearsal": True} if self.rehearsal else {}),
         }
 
-    def public_dict(self, level: float = 0.95) -> dict[str, Any]:
+    @property
+    def _people_in_words(self) -> dict[str, Any]:
+        """What was dropped, and what is assumed or stated of people."""
+        people = self.people
+        if people is None:
+            assumed = {"assumed": ONE_ROW} if histogram_readers(self.mechanism) else {}
+            return {"dropped_rows": self.dropped, **assumed}
+        # How many rows people have who count once is told nowhere.
+        once = people.count == "once"
+        dropped = {"dropped_rows": None, "dropped_people": self.dropped} if once else {"dropped_rows": self.dropped}
+        return {**dropped, "records_are": people.records_are, "people": people.sentence}
+
+    def _answers(self, level: float, joint: bool) -> dict[str, Any]:
+        match self.answer:
+            case LinearAnswers() as linear:
+                ratios = [one.as_dict() for one in linear.ratios(level, joint=joint)]
+                return {
+                    "answers": linear.as_dicts(level, joint),
+                    "level": float(level),
+                    **({"joint": True} if joint else {}),
+                    "warnings": [useless.as_dict() for useless in linear.useless],
+                    **({"ratios": ratios} if ratios else {}),
+                }
+            case QuantileAnswers() as quantiles:
+                return {"quantiles": quantiles.as_dicts(), "statements": list(quantiles.statements)}
+            case _:
+                return {"answer": plain_answer(self.answer)}
+
+    def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """The same without what only the curator may see: dropped rows, the time, and where the ledger is.
 
         The entry's number and seal stay, so that an auditor can ask for the entry.
         """
-        document = self.as_dict(level)
-        for curators in ("dropped_rows", "time", "repeated"):
+        document = self.as_dict(level, joint=joint)
+        for curators in ("dropped_rows", "dropped_people", "time", "repeated"):
             document.pop(curators, None)
         return {**document, **({} if self.booking is None else {"ledger": self.booking.public_dict()})}
 

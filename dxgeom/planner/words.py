@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
@@ -18,6 +18,8 @@ def reason_of(plan: Plan) -> str:
     others = [one for one in plan.candidates if one.loss is not None and one.name not in same]
     if plan.predicted_mse == 0:
         return f"{plan.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
+    if not plan.candidates:
+        return f"{plan.mechanism.name}: as its file says; no other was tried here"
     if not others:
         return f"{plan.mechanism.name}: the only candidate"
     next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
@@ -34,6 +36,8 @@ def reason_of(plan: Plan) -> str:
 
 def bound_in_words(plan: Plan) -> str:
     """What the lower bound says about this plan, in one sentence."""
+    if plan.lower_bound == 0 < plan.loss:
+        return "how far this plan is from the best noise is not known here: only a search for one tells"
     title, bound = plan.objective.title, plan.lower_bound
     said = f"no additive noise that stretches to every spend has a {title} below {bound:.6g}"
     if plan.covariance_gap is not None:
@@ -52,3 +56,27 @@ def row_of(plan: Plan, candidate: CandidateResult) -> str:
     error = f"{plan.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
     took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
     return f"{error} ('{plan.queries.names[worst]}'); {candidate.build_cost}{took}"
+
+
+def each_query(plan: Plan) -> list[dict[str, Any]]:
+    """What is known of each query's error, ready for JSON."""
+    queries = plan.mechanism.sensitivity.queries
+    return [
+        {
+            "name": name,
+            "unit": measure,
+            "rmse": float(error),
+            "bias": bias,
+            "lattice_step": str(step),
+            "weight_error": str(weight_error),
+        }
+        for name, measure, error, bias, step, weight_error in zip(
+            queries.names,
+            plan.queries.measures or (None,) * plan.queries.count,
+            plan.rmse(),
+            plan.bars().bias_of_each(),
+            queries.steps,
+            queries.weight_errors,
+            strict=True,
+        )
+    ]

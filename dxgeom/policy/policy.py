@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
+from dxgeom.displayed import Pictured
 from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
@@ -23,7 +24,7 @@ from dxgeom.policy.lower.connectivity import (
 )
 from dxgeom.policy.lower.describe import MetricDescription, describe
 from dxgeom.policy.lower.listed_pairs import edges_of_listed
-from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
+from dxgeom.policy.lower.metrics import lower_attributes, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.content import files, folder_with, written
@@ -35,12 +36,15 @@ from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import text_of_data, write_policy
 from dxgeom.privacy.currencies import Privacy
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.wording import shown
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
     from dxgeom.policy.explain.review import Review
+    from dxgeom.policy.explain.two_people import PeopleExplanation
+
+Record: TypeAlias = int | str | Mapping[str, Any]
+"""A record as people put it: its index, its values by attribute, or "absent"."""
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
@@ -51,8 +55,8 @@ Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Policy:
+@dataclass(frozen=True, eq=False, repr=False)
+class Policy(Pictured):
     """What records exist, which differences between them stay hidden, and how strongly.
 
     Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
@@ -160,9 +164,17 @@ class Policy:
             raise UnsupportedCombination("this text is no policy that was kept with its files") from error
 
     def compile(self) -> VerifiedMetric:
-        """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*."""
+        """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*.
+
+        Where people count by rows, at most m each, it is that of a row: the m-th part, so that m rows together tell no
+        more than the policy says of people.
+        """
+        from dxgeom.metrics.operations.divided import divided
+
+        people = self.universe.reading.people
         return verify(
-            self.metric,
+            self.metric if people is None or people.most_rows == 1 else divided(self.metric, people.most_rows),
+            people=people,
             title=self.name,
             fingerprint=self.fingerprint,
             budget=self.budget,
@@ -176,7 +188,7 @@ class Policy:
         """What the policy amounts to, for its author to read before anything is released."""
         from dxgeom.policy.explain.review import review
 
-        return review(self.file, self.resolved, self.parts, self.compile(), self.unprotected)
+        return review(self.file, self.resolved, self.parts, self.metric, self.unprotected)
 
     def forms(self) -> tuple[Form, ...]:
         """The form that each attribute's metric was given and why, then that of the metric on records."""
@@ -184,7 +196,7 @@ class Policy:
 
         return forms(self.description, self.parts, self.metric, self.rules)
 
-    def explain(self, first: int | str | Mapping[str, Any], second: int | str | Mapping[str, Any]) -> Explanation:
+    def explain(self, first: Record, second: Record) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.
 
         Args: each record's index, or its values by attribute; attributes that neither mentions are alike in both;
@@ -196,6 +208,20 @@ class Policy:
         from dxgeom.policy.explain.explanation import explain
 
         return explain(self.file, self.resolved, self.description, self.metric, first, second)
+
+    def explain_people(self, first: Sequence[Record], second: Sequence[Record]) -> PeopleExplanation:
+        """Why two people are as far apart as they are: the cheapest way to carry the one's rows to the other's.
+
+        Args: the record of each row, as :meth:`explain` takes it with all attributes; where rows are counted, in their
+        order. A person without rows is absent.
+        Guarantee: *exact*; where distances of records are rounded, *rounded up*. Where people count once, the few
+        shares by which more than 16 rows are rounded are left out.
+        Raises: DataError for rows that such a person cannot have, and as :meth:`explain`.
+        """
+        from dxgeom.policy.explain.telling import Telling
+        from dxgeom.policy.explain.two_people import explain_people
+
+        return explain_people(self.universe, self.explain, first, second, Telling(self.privacy, self.budget))
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -234,7 +260,9 @@ def _policy_of(text: PolicyText) -> Policy:
 
 
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    parts = _lowered(resolved, description, mistakes)
+    parts = lower_attributes(resolved, description, mistakes)
+    if mistakes:
+        raise PolicyError(mistakes.found)
     apart = unprotected(description, parts, partitions_of(resolved))
 
     def of_records() -> Metric:
@@ -261,18 +289,3 @@ def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
     except TooLarge as error:
         mistakes.add("DX138", span, str(error))
         raise PolicyError(mistakes.found) from error
-
-
-def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:
-    """Each attribute's metric; all that are too large are told together."""
-    parts = []
-    for part in description.parts:
-        try:
-            parts.append(lower_attribute(part))
-        except TooLarge as error:
-            name = part.attribute.name
-            rule = next(rule for rule in resolved.rules if rule.alone(name) is not None)
-            mistakes.add("DX138", rule.span, f"attribute {shown(name)}: {error}")
-    if mistakes:
-        raise PolicyError(mistakes.found)
-    return tuple(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from pydantic import ValidationError
 
@@ -13,14 +13,24 @@ from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
-from dxgeom.queries.query_kind import NOT_A_WORD, QueryKind, QuerySyntax, one_line
+from dxgeom.queries.query_kind import NOT_A_WORD, NamedSyntax, QueryKind, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
-from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.weights import AskedQueries, RatioWords
+from dxgeom.universe.quantile_queries import AskedQuantiles
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _UNIMPORTANT = "DX209"
 """A wrong importance does not hide what else is wrong with its query."""
+
+
+class _Said(NamedTuple):
+    """What may be said of linear queries of any kind."""
+
+    name: str | None
+    importance: Fraction | None
+    unit: str | None
+    error: Fraction | None
 
 
 @final
@@ -31,38 +41,46 @@ class QueryReader:
     columns: ColumnReader
     records: int | None
 
-    def asked(self, node: Node) -> tuple[AskedQueries, ...]:
-        """The queries of one entry of the list; of one that asks for ratios by group, those of each group."""
+    def asked(self, node: Node) -> AskedQueries | AskedQuantiles | None:
+        """The queries of one entry of the list."""
         if not isinstance(node, Mapping):
             self.columns.note("DX200", node.span, "a query is a mapping such as 'count: age >= 65'")
-            return ()
+            return None
         kind = self._kind(node)
         empty = self._empty_values(node)
         if kind is None:
-            return ()
+            return None
         syntax, wrong = self._checked(kind, node)
         if empty or wrong - {_UNIMPORTANT}:
-            return ()
+            return None
         before = len(self.columns.mistakes.found)
         _, value = node.entry(kind.word) or (None, node)
         try:
             made = kind.asked(node, value, self.columns, self.records)
         except TooLarge as error:
             self.columns.note("DX207", value.span, str(error))
-            return ()
+            return None
         if made is None or syntax is None or len(self.columns.mistakes.found) > before:
-            return ()
-        if made.ratio is not None and syntax.error is not None:
+            return None
+        if isinstance(made, AskedQuantiles):
+            return replace(made, name=syntax.name or made.name)
+        return self._linear(made, syntax, kind, node)
+
+    def _linear(self, made: AskedQueries, syntax: NamedSyntax, kind: QueryKind, node: Mapping) -> AskedQueries | None:
+        """The queries with their names, by group, and with what else is said of them."""
+        said = _Said(*(getattr(syntax, key, None) for key in _Said._fields))
+        if made.ratios and said.error is not None:
             message = "'error' is asked of answers that noise is chosen for, not of the ratio of two"
             advice = "ask for the sum and the count, or for two counts, with an 'error' each"
             self.columns.note("DX200", (node.entry("error") or (node,))[0].span, message, advice)
-            return ()
-        named, by = _named(made, syntax.name, kind, value), node.entry("by")
-        grouped = (named,) if by is None else by_groups(named, by[1], self.columns)
-        importance, wanted = syntax.importance or Fraction(1), syntax.error
-        return tuple(
-            replace(one, importance=importance, measure=syntax.unit or one.measure, error=wanted) for one in grouped
-        )
+            return None
+        _, value = node.entry(kind.word) or (None, node)
+        named, by = _named(made, said.name, kind, value), node.entry("by")
+        grouped = named if by is None else by_groups(named, by[1], self.columns)
+        if grouped is None:
+            return None
+        importance = said.importance or Fraction(1)
+        return replace(grouped, importance=importance, measure=said.unit or grouped.measure, error=said.error)
 
     def _kind(self, node: Mapping) -> QueryKind | None:
         found = [key.text for key, _ in node.entries if key.text in KINDS]
@@ -82,7 +100,7 @@ class QueryReader:
             self.columns.note("DX107", key.span, f"{shown(key.text)} has no value", "write one or remove the key")
         return bool(empty)
 
-    def _checked(self, kind: QueryKind, node: Mapping) -> tuple[QuerySyntax | None, set[str]]:
+    def _checked(self, kind: QueryKind, node: Mapping) -> tuple[NamedSyntax | None, set[str]]:
         """The query as its model has it, and the codes of what the model refuses."""
         try:
             return kind.syntax.model_validate(as_data(node)), set()
@@ -95,6 +113,9 @@ class QueryReader:
         match problem["type"]:
             case "extra_forbidden":
                 span, (code, message, advice) = key_span_at(node, (key,)), _out_of_place(kind, key)
+            case "missing":
+                span, code, message = node.span, "DX107", f"the key {shown(key)} is missing"
+                advice = f"a query for {kind.word} says it"
             case _ if value is None or _is_empty(value):
                 return "DX107"
             case str(code) if code == NOT_A_WORD:
@@ -117,13 +138,12 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
 
 def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -> AskedQueries:
     """The answers with their names; without one, a query is called what it asks."""
-    if made.ratio is not None:
-        title, within = made.ratio
+    if made.ratios:
+        ((title, within, _),) = made.ratios
         names = tuple(f"{name}: {own}" for own in made.names) if name else made.names
         origins = tuple(map(AnswerOrigin, names))
-        return replace(
-            made, names=names, origins=origins, ratio=(name or title, within), asks=AnswerOrigin(name or title)
-        )
+        asked = RatioWords(name or title, within, AnswerOrigin(name or title))
+        return replace(made, names=names, origins=origins, ratios=(asked,))
     if name is None:
         called = f"{kind.word} of {one_line(value)}" if kind.several else made.names[0]
         return replace(made, origins=made.origins or (AnswerOrigin(called),) * len(made.names))

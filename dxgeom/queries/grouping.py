@@ -12,7 +12,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.policy.source.mistakes import Span
 from dxgeom.policy.source.yaml_tree import Node, Sequence
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.weights import AskedQueries, RatioWords
 from dxgeom.universe.weight_table import only, products
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import NamedTable, marginal
@@ -21,82 +21,66 @@ from dxgeom.universe.workloads.groups import AnswerOrigin, Groups, GroupValues
 MOST_WEIGHTS_BY_GROUP: Final = 50_000_000
 """The answers of one query by group have at most so many weights: 400 MB."""
 MOST_RATIOS: Final = 400
-"""A ratio is of two queries with a table each, so that fewer groups are feasible."""
+"""Each ratio has an interval of its own to be worked out, so that fewer groups are feasible."""
 _COARSER = "group by fewer columns, or by coarser ones, such as bins"
 
 
-def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> tuple[AskedQueries, ...]:
+def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> AskedQueries | None:
     """A query with one answer, or a ratio of two, asked of each group by itself; the last column's values run fastest.
 
     Groups that no record type is in, or none that the query is about, are left out: their answers would always be 0.
-    Notes mistakes, and gives nothing then.
+    Notes mistakes, and gives None then.
     """
-    found = _groups_by(by, columns)
+    found = groups_by(by, columns)
     if found is None:
-        return ()
+        return None
     count = math.prod(len(group.words) for group in found)
-    if asked.ratio is not None and count > MOST_RATIOS:
+    if asked.ratios and count > MOST_RATIOS:
         columns.note(
             "DX207", by.span, f"{count:,} groups make as many ratios; at most {MOST_RATIOS} are told", _COARSER
         )
-        return ()
+        return None
     # What one group is counted by has its classes and those of the query, at most.
     weights = count * count * max(table.cells for table in asked.tables)
     if weights > MOST_WEIGHTS_BY_GROUP:
         message = f"{count:,} groups make {weights:,} weights; at most {MOST_WEIGHTS_BY_GROUP:,} are kept"
         columns.note("DX207", by.span, message, _COARSER)
-        return ()
+        return None
     try:
         made = _asked_of_each(asked, marginal(found))
     except TooLarge as error:
         columns.note("DX207", by.span, str(error), _COARSER)
-        return ()
-    if not made:
+        return None
+    if made is None:
         columns.note("DX202", by.span, "no group has a record that this is about", "the answers would always be 0")
     return made
 
 
-def _asked_of_each(asked: AskedQueries, groups: NamedTable) -> tuple[AskedQueries, ...]:
-    """The query times each group that it is about, if any. Raises: TooLarge."""
+def _asked_of_each(asked: AskedQueries, groups: NamedTable) -> AskedQueries | None:
+    """The query times each group that it is about, None for none. Raises: TooLarge."""
     counted = groups.table if asked.counted is None else products(groups.table, asked.counted)
     inhabited = counted if asked.numbers is None else products(counted, asked.numbers.there)
     kept = [int(place) for place in np.flatnonzero(inhabited.extremes[1])]
     if not kept:
-        return ()
-    counted = only(counted, kept)
-    rounding = () if asked.numbers is None else asked.numbers.roundings(counted)
-    tables = tuple(only(products(groups.table, table), kept) for table in asked.tables)
-    about = [groups.groups[place] for place in kept]
-    if asked.ratio is None:
-        (name,), (unit,) = asked.names, asked.units
-        return (
-            replace(
-                asked,
-                names=tuple(_called(name, group) for group in about),
-                units=(unit,) * len(kept),
-                tables=tables,
-                counted=counted,
-                by_group=rounding,
-                origins=tuple(AnswerOrigin(name, group) for group in about),
-            ),
-        )
-    title, within = asked.ratio
-    return tuple(
-        replace(
-            asked,
-            names=tuple(_called(name, group) for name in asked.names),
-            tables=tuple(only(table, [place]) for table in tables),
-            counted=only(counted, [place]),
-            rounding=rounding[place] if rounding else asked.rounding,
-            origins=tuple(AnswerOrigin(name, group) for name in asked.names),
-            ratio=(_called(title, group), within),
-            asks=AnswerOrigin(title, group),
-        )
-        for place, group in enumerate(about)
+        return None
+    counted, about = only(counted, kept), [groups.groups[place] for place in kept]
+    return replace(
+        asked,
+        names=tuple(_called(name, group) for name in asked.names for group in about),
+        units=tuple(unit for unit in asked.units for _ in about),
+        tables=tuple(only(products(groups.table, table), kept) for table in asked.tables),
+        counted=counted,
+        by_group=() if asked.numbers is None else asked.numbers.roundings(counted),
+        origins=tuple(AnswerOrigin(name, group) for name in asked.names for group in about),
+        ratios=tuple(
+            RatioWords(_called(title, group), within, AnswerOrigin(title, group))
+            for title, within, _ in asked.ratios
+            for group in about
+        ),
     )
 
 
-def _groups_by(by: Node, columns: ColumnReader) -> list[Groups] | None:
+def groups_by(by: Node, columns: ColumnReader) -> list[Groups] | None:
     """The groups of each column that ``by`` names."""
     nodes = by.items if isinstance(by, Sequence) else (by,)
     if not nodes:

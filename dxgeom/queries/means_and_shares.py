@@ -11,7 +11,7 @@ from pydantic import Field
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import EVERYBODY, ColumnReader
 from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
-from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.weights import AskedQueries, RatioWords
 from dxgeom.universe.weight_table import products
 
 _SHARES = (Fraction(0), Fraction(1))
@@ -68,7 +68,7 @@ class Mean(QueryKind):
         known = "" if found.there is EVERYBODY else f" with {one_line(value)}"
         names = (f"sum of {words}", f"records{known}{condition_words(node)}")
         tables, units = (products(found.weights, chosen), counted), (found.unit, Fraction(1))
-        ratio = (f"mean {words}", found.extent)
+        ratio = RatioWords(f"mean {words}", found.extent)
         return AskedQueries(
             names,
             units,
@@ -77,7 +77,7 @@ class Mean(QueryKind):
             rounding=rounding,
             counted=counted,
             numbers=found,
-            ratio=ratio,
+            ratios=(ratio,),
         )
 
 
@@ -95,4 +95,4 @@ class Share(QueryKind):
         words = f"{one_line(value)}{condition_words(node)}"
         tables = (products(chosen, among), among if node.entry("where") else EVERYBODY)
         names = (f"records with {words}", f"records{condition_words(node)}")
-        return AskedQueries(names, _ONES, tables, counted=among, ratio=(f"share of {words}", _SHARES))
+        return AskedQueries(names, _ONES, tables, counted=among, ratios=(RatioWords(f"share of {words}", _SHARES),))

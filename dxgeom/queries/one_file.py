@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Final
 
 from dxgeom.queries.columns import EVERYBODY
-from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.weights import AskedQueries, RatioWords
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.weight_table import WeightTable, each_alone
@@ -20,33 +20,41 @@ _MOST_COMPARED: Final = 1 << 24
 
 def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
     """Ratios taken apart into their two queries, where these are not asked for otherwise; and where they are then."""
-    if all(workload.ratio is None for workload in workloads):
+    if not any(workload.ratios for workload in workloads):
         return workloads, ()
-    plain = [one for one in workloads if one.ratio is None]
+    plain = [one for one in workloads if not one.ratios]
     asked = {meaning for one in plain for meaning in _meanings(one)}
     taken = {name for one in plain for name in one.names}
     kept: list[AskedQueries] = []
+    wanted: list[list[list[tuple[Fraction, object, ValueRounding]]]] = []
     for workload in workloads:
-        if workload.ratio is None:
+        if not workload.ratios:
             kept.append(workload)
             continue
-        for one in workload.each_alone:
-            (meaning,) = _meanings(one)
-            if meaning not in asked:
-                (name,) = one.names
-                asked.add(meaning)
-                kept.append(replace(one, names=(f"{workload.ratio[0]}: {name}",)) if name in taken else one)
+        halves = [(one, [*_meanings(one, whole=True)]) for one in workload.each_alone]
+        wanted.append([meanings for _, meanings in halves])
+        for one, meanings in halves:
+            new = [place for place, meaning in enumerate(meanings) if meaning not in asked]
+            if new:
+                asked.update(meanings)
+                kept.append(_with_other_names(one.only(new), taken, workload.ratios[0]))
                 taken.update(kept[-1].names)
     places: dict[object, int] = {}
     for one, at in zip(kept, accumulate((len(one.names) for one in kept), initial=0), strict=False):
-        for place, meaning in enumerate(_meanings(one)):
+        for place, meaning in enumerate(_meanings(one, whole=not any(one is other for other in plain))):
             places.setdefault(meaning, at + place)
-    ratios = []
-    for workload in workloads:
-        if workload.ratio is not None:
-            above, below = (places[meaning] for one in workload.each_alone for meaning in _meanings(one))
-            ratios.append(AskedRatio(workload.ratio[0], above, below, workload.ratio[1], workload.asks))
+    ratios = [
+        AskedRatio(words.title, places[above], places[below], words.within, words.asks)
+        for workload, halves in zip((one for one in workloads if one.ratios), wanted, strict=True)
+        for words, above, below in zip(workload.ratios, *halves, strict=True)
+    ]
     return kept, tuple(ratios)
+
+
+def _with_other_names(asked: AskedQueries, taken: set[str], ratio: RatioWords) -> AskedQueries:
+    """The same under names that nothing else has."""
+    title = ratio.title if ratio.asks is None else ratio.asks.query
+    return replace(asked, names=tuple(f"{title}: {name}" if name in taken else name for name in asked.names))
 
 
 def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:
@@ -71,16 +79,20 @@ def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]
     return tuple(found)
 
 
-def _who_counts(table: WeightTable) -> Iterator[object]:
+def _who_counts(table: WeightTable, *, whole: bool = False) -> Iterator[object]:
     """For each query of a table, what it has in common with others that count the same records; nothing for a table of
-    very many weights."""
-    if len(table.queries) * table.cells > _MOST_COMPARED:
+    very many weights, unless that is ``whole``."""
+    if not whole and len(table.queries) * table.cells > _MOST_COMPARED:
         return
     for one in each_alone(table):
         yield one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()
 
 
-def _meanings(workload: AskedQueries) -> Iterator[tuple[Fraction, object]]:
-    """For each query of one table, what all have in common that ask the same."""
+def _meanings(workload: AskedQueries, *, whole: bool = False) -> Iterator[tuple[Fraction, object, ValueRounding]]:
+    """For each query of one table, what all have in common that ask the same.
+
+    Numbers may be added up by the weights of a condition, such as the middles 0 and 1, and yet be rounded.
+    """
     if len(workload.tables) == 1:
-        yield from zip(workload.units, _who_counts(workload.tables[0]), strict=False)
+        who = _who_counts(workload.tables[0], whole=whole)
+        yield from zip(workload.units, who, workload.each_rounding, strict=False)

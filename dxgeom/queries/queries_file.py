@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping as Map
 from types import NoneType
 from typing import Any, Final
@@ -22,6 +23,7 @@ from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import MOST_WEIGHTS
@@ -30,10 +32,13 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
+_MIXED: Final = "quantiles are drawn among values, the others get noise: a file asks for the ones or the others"
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
-def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> LinearQueries:
+def load_queries(
+    path: str | os.PathLike[str], policy: Policy, records: int | None = None
+) -> LinearQueries | QuantileQueries:
     """Read a queries file for a policy's universe.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
@@ -49,7 +54,7 @@ def parse_queries(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries:
+) -> LinearQueries | QuantileQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
     Raises: QueryError.
@@ -64,7 +69,7 @@ def queries_from_dict(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries:
+) -> LinearQueries | QuantileQueries:
     """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
 
     Numbers are exact as in :meth:`Policy.from_dict`. Matrix files are read from ``folder`` only, and without one not at
@@ -75,7 +80,7 @@ def queries_from_dict(
     return _queries_of(text_of_data(data, _QUERIES, file, folder), policy, records)
 
 
-def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> LinearQueries:
+def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> LinearQueries | QuantileQueries:
     require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     universe = policy.universe
@@ -87,14 +92,20 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
     else:
         _refuse_records(root, records, mistakes)
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    made = [(entry, workload) for entry in entries for workload in reader.asked(entry)]
-    _check_names(made, mistakes)
+    asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
+    _check_names(asked, mistakes)
+    quantiles = [(entry, one) for entry, one in asked if isinstance(one, AskedQuantiles)]
+    made = [(entry, one) for entry, one in asked if isinstance(one, AskedQueries)]
+    if quantiles and made:
+        mistakes.add("DX220", quantiles[0][0].span, _MIXED, "put the quantiles into a file of their own")
     cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
     if cells > MOST_WEIGHTS:
         message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
         raise QueryError(mistakes.found)
+    if quantiles:
+        return QuantileQueries(tuple(one for _, one in quantiles), universe, records, text)
     return _stacked(*taken_apart([workload for _, workload in made]), universe, records, text)
 
 
@@ -181,12 +192,19 @@ def _whole(node: Node) -> int | None:
     return int(number)
 
 
-def _check_names(made: list[tuple[Node, AskedQueries]], mistakes: Mistakes) -> None:
+def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
     seen: set[str] = set()
-    for entry, workload in made:
-        names = workload.names if workload.ratio is None else workload.ratio[:1]
-        again = next((name for name in names if name in seen), None)
+    for entry, one in asked:
+        names = _names_of(one)
+        again = next((name for name, times in Counter(names).items() if times > 1 or name in seen), None)
         if again is not None:
             advice = "remove one of them, or give one a 'name'"
             mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
         seen.update(names)
+
+
+def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
+    """What is told under names of their own."""
+    if isinstance(asked, AskedQuantiles):
+        return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
+    return tuple(ratio.title for ratio in asked.ratios) or asked.names

@@ -14,6 +14,7 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.quantile_queries import AskedQuantiles
 
 WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
 """A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
@@ -101,12 +102,17 @@ Bounds: TypeAlias = Annotated[
 ]
 
 
-class QuerySyntax(BaseModel, ABC):
+class NamedSyntax(BaseModel, ABC):
     """What every query may say beside its own word."""
 
     model_config = STRICT
 
     name: Name = None
+
+
+class QuerySyntax(NamedSyntax, ABC):
+    """What every linear query may say, too."""
+
     importance: Importance = None
     unit: Unit = None
     error: WantedError = None
@@ -120,12 +126,14 @@ class QueryKind(ABC):
     """
 
     word: ClassVar[str]
-    syntax: ClassVar[type[QuerySyntax]]
+    syntax: ClassVar[type[NamedSyntax]]
     several: ClassVar[bool] = False
     refused: ClassVar[Map[str, tuple[str, str, str]]] = {}
 
     @abstractmethod
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def asked(
+        self, node: Mapping, value: Node, columns: ColumnReader, records: int | None
+    ) -> AskedQueries | AskedQuantiles | None:
         """What a well-formed query asks for; ``value`` is behind its word. Notes mistakes, and gives None then.
 
         Raises: TooLarge.

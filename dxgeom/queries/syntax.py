@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
 from dxgeom.queries.means_and_shares import Mean, Share
+from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
 
@@ -21,6 +22,8 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Marginals(),
     Prefixes(),
     Ranges(),
+    Median(),
+    Quantiles(),
     Matrix(),
 )
 KINDS: Final = tuple(kind.word for kind in QUERY_KINDS)

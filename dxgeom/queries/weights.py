@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import RECORDS
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, products
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, only, products
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Row: TypeAlias = NDArray[np.int64]
@@ -54,6 +54,14 @@ class SummedNumbers:
         return tuple(ValueRounding(each * self.spread_unit, clamped=self.clamped) for each in most.tolist())
 
 
+class RatioWords(NamedTuple):
+    """What a ratio of two queries is called and can be, and what it is about, where that is more than its name."""
+
+    title: str
+    within: Interval
+    asks: AnswerOrigin | None = None
+
+
 @final
 @dataclass(frozen=True)
 class AskedQueries:
@@ -63,8 +71,8 @@ class AskedQueries:
     ``rounding``: what it does to each answer for each record that values stand for raw numbers, None for no answer; or,
     ``by_group``, that of each. ``counted``: the records that each answer is about, 1 for each and 0 elsewhere; None
     where nobody asks. ``numbers``: those that are added up. ``origins``: what each answer is about, where that is more
-    than the query's name. ``ratio``: what the ratio of the first query to the second, the only ones then, is called
-    and can be; the second one counts. ``asks``: what the ratio is about.
+    than the query's name. ``ratios``: where there are K of them, the queries are K numerators in one table and K
+    denominators, which count, in another.
     """
 
     names: tuple[str, ...]
@@ -78,8 +86,7 @@ class AskedQueries:
     counted: WeightTable | None = None
     numbers: SummedNumbers | None = None
     origins: tuple[AnswerOrigin, ...] = ()
-    ratio: tuple[str, Interval] | None = None
-    asks: AnswerOrigin | None = None
+    ratios: tuple[RatioWords, ...] = ()
 
     @property
     def each_rounding(self) -> tuple[ValueRounding, ...]:
@@ -88,14 +95,34 @@ class AskedQueries:
 
     @property
     def each_alone(self) -> list[AskedQueries]:
-        """The two queries of a ratio as two entries; an entry that asks for none as it is."""
-        if self.ratio is None:
+        """The numerators and the denominators of ratios as two entries; an entry that asks for none as it is."""
+        if not self.ratios:
             return [self]
+        halves = slice(len(self.ratios)), slice(len(self.ratios), None)
         first, second = (
-            replace(self, names=(name,), units=(unit,), tables=(table,), origins=(origin,), ratio=None)
-            for name, unit, table, origin in zip(self.names, self.units, self.tables, self.origins, strict=True)
+            replace(
+                self,
+                names=self.names[half],
+                units=self.units[half],
+                tables=(table,),
+                origins=self.origins[half],
+                ratios=(),
+            )
+            for half, table in zip(halves, self.tables, strict=True)
         )
-        return [first, replace(second, measure=RECORDS, rounding=None, counted=None)]
+        return [first, replace(second, measure=RECORDS, rounding=None, by_group=(), counted=None)]
+
+    def only(self, places: Sequence[int]) -> AskedQueries:
+        """The queries at these rising places of the one table that there is."""
+        return replace(
+            self,
+            names=tuple(self.names[place] for place in places),
+            units=tuple(self.units[place] for place in places),
+            tables=(only(self.tables[0], places),),
+            by_group=tuple(self.by_group[place] for place in places) if self.by_group else (),
+            counted=None if self.counted is None else only(self.counted, places),
+            origins=tuple(self.origins[place] for place in places) if self.origins else (),
+        )
 
 
 def integers_over_unit(numbers: Sequence[Fraction]) -> tuple[Row, Fraction]:

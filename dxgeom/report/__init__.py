@@ -1,4 +1,8 @@
-"""Pictures of what a plan does. They need matplotlib, an optional library: ``dxgeom[plots]``."""
+"""What people read: the review page of a policy, what a change of policy does, and pictures.
+
+Lives here: pictures of bodies and noise as files, which need matplotlib, an optional library: ``dxgeom[plots]``; in
+rooms of their own the page, how things look in notebooks, and what both are made of. Reads no data.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,17 @@ if TYPE_CHECKING:
     )
     from dxgeom.report.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
 
+    from dxgeom.report.document.document import Document as Document
+    from dxgeom.report.sections.changes import changes_page as changes_page
+    from dxgeom.report.facts.released import Released as Released, read_release as read_release
+    from dxgeom.report.sections.review_page import review_page as review_page
+    from dxgeom.report.showing.progress import ProgressLine as ProgressLine
+
 _open, __dir__, __all__ = doors_of(__name__, __file__)
+_WITHOUT_PICTURES = {"Document", "changes_page", "Released", "read_release", "review_page", "ProgressLine"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in __all__ and name not in _WITHOUT_PICTURES:
         optional_library("matplotlib", "plots", "pictures are drawn")
     return _open(name)

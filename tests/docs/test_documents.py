@@ -19,27 +19,17 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *(
-        "bodies",
-        "checking",
-        "currency",
-        "ledger",
-        "mechanisms",
-        "noise",
-        "plans",
-        "policies",
-        "quantiles",
-        "queries",
-        "secrets",
-    ),
-    "selection",
+    *("bodies", "checking", "currency", "ledger", "mechanisms", "noise", "people", "plans", "policies", "quantiles"),
+    *("queries", "review", "secrets", "selection"),
 ]
-CODE_RUN_HERE = {"README.md", *(f"docs/guide/{page}.md" for page in PAGES)}
+CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
     "README.md": ["check", "plan", "release", "release", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
     "policies/README.md": ["check", "plan", "release"],
 }
+RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
+"""Run by ``test_documents_on_servers.py``."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -78,8 +68,8 @@ def commands(document):
 def test_no_document_that_shows_code_or_commands_is_forgotten():
     """Each is run by a test of its own below; the errors' reference has its own module."""
     shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
-    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE
-    assert {name for name, path in shown.items() if commands(path)} == set(COMMANDS_RUN_HERE)
+    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE | RUN_ON_SERVERS
+    assert {name for name, path in shown.items() if commands(path)} == {*COMMANDS_RUN_HERE, *RUN_ON_SERVERS}
 
 
 def imported(code):
@@ -88,7 +78,7 @@ def imported(code):
     return {ast.unparse(node) for node in nodes}
 
 
-@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE))
+@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE | RUN_ON_SERVERS))
 def test_a_document_imports_the_package_by_its_front_door_only(document):
     found = {line for code in blocks(ROOT / document, "python") for line in imported(code)}
     assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
@@ -150,12 +140,16 @@ def test_the_policy_document_shows_what_explain_prints(in_a_copy):
 
 def test_the_query_document_shows_queries_that_load(policies):
     """Its sum over cities and its matrix need other data than its counts over adults."""
-    (text,) = blocks(GUIDE / "queries.md", "yaml")
+    text, quantiles = blocks(GUIDE / "queries.md", "yaml")
     entries = re.split(r"^  - ", text, flags=re.MULTILINE)
     kept = [entry for entry in entries if not entry.startswith(("sum: elevation_m", "matrix:"))]
     queries = parse_queries("  - ".join(kept), dx.load_policy(policies / "adult" / "policy.yaml"))
     assert "women over 50K" in queries.names
     assert len(entries) - len(kept) == 2
+    attributes = "{age: {range: [0, 9], step: 1}, ward: [north, south], district: [a, b]}"
+    rules = "unconnected: allow\nrules: [{change: age, epsilon: 1}]\n"
+    policy = dx.parse_policy(f"policy: p\nuniverse: {{attributes: {attributes}}}\n{rules}")
+    assert dx.plan(policy.compile(), parse_queries(quantiles, policy)).queries.names == ("median age", "ages")
 
 
 def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
@@ -185,6 +179,26 @@ def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy,
     for line in blocks(GUIDE / "plans.md", "sh")[0].splitlines():
         result = CliRunner().invoke(app, line.split()[1:])
         assert result.exit_code == 0, result.output
+
+
+def test_the_document_on_the_review_page_writes_one(in_a_copy, capsys):
+    (code,), (shown,) = (blocks(GUIDE / "review.md", kind) for kind in ("python", "text"))
+    exec(compile(code, "review.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+    Path("report.html").unlink()
+    (line,) = blocks(GUIDE / "review.md", "sh")[0].splitlines()
+    assert CliRunner().invoke(app, line.split()[1:]).exit_code == 0
+    assert Path("report.html").is_file()
+
+
+def test_the_document_on_starting_shows_commands_that_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_text("name,sex,age\nann,F,3\n")
+    for text in blocks(GUIDE / "start.md", "sh"):
+        for line in text.splitlines():
+            result = CliRunner().invoke(app, line.split()[1:])
+            assert result.exit_code == 0, result.output
+        Path("report.html").unlink()
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):
@@ -238,7 +252,7 @@ def test_the_contents_list_every_page():
     contents = ROOT / "docs" / "index.md"
     text = contents.read_text(encoding="utf-8")
     linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)", text)}
-    listed = re.findall(r"^(?!:)(/?\w[\w/]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
+    listed = re.findall(r"^(?!:)(/?\w[\w/-]+)$", "".join(re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)), re.M)
     paths = [ROOT / name[1:] if name.startswith("/") else contents.parent / name for name in listed]
     site = {path.with_name(f"{path.name}.md") for path in paths}
     pages = {page for page in DOCUMENTS if page != contents and page.parent.name != "decisions"}

@@ -32,10 +32,20 @@ policy: p
 universe: {attributes: {a: {range: [0, 2], step: 1}, n: {range: [1, 2], step: 1}, b: [x, y]}}
 rules: [{change: a, epsilon: 1, per: 1}, {change: n, epsilon: 0.5}, {change: b, epsilon: 0.7}]
 """)
+QUANTILES: list[tuple[str, dict[str, Any], Any]] = [
+    ("MedianSyntax.median", {"median": "a", "name": "q"}, "n"),
+    ("MedianSyntax.where", {"median": "a", "name": "q"}, "b == 'x'"),
+    ("MedianSyntax.by", {"median": "a", "name": "q"}, "b"),
+    ("QuantilesSyntax.quantiles", {"quantiles": "a", "at": ["1/4"], "name": "q"}, "n"),
+    ("QuantilesSyntax.at", {"quantiles": "a", "at": ["1/4"], "name": "q"}, ["3/4"]),
+    ("QuantilesSyntax.where", {"quantiles": "a", "at": ["1/4"], "name": "q"}, "b == 'x'"),
+    ("QuantilesSyntax.by", {"quantiles": "a", "at": ["1/4"], "name": "q"}, "b"),
+    ("NamedSyntax.name", {"median": "a"}, "other"),
+]
 FILES = {"one.csv": "w\n" + "1\n" * 12, "two.csv": "w\n" + "1\n" * 11 + "2\n"}
 
 MEANT: list[tuple[str, dict[str, Any], Any]] = [
-    ("QuerySyntax.name", {"count": "b == 'x'"}, "other"),
+    ("NamedSyntax.name", {"count": "b == 'x'"}, "other"),
     ("QuerySyntax.importance", {"count": "b == 'x'"}, 2),
     ("QuerySyntax.unit", {"count": "b == 'x'"}, "beds"),
     ("QuerySyntax.error", {"count": "b == 'x'"}, 5),
@@ -84,7 +94,7 @@ def owner(model: type[BaseModel], field: str) -> str:
 
 def test_every_field_of_the_queries_language_is_changed_once():
     derived = {owner(kind.syntax, field) for kind in QUERY_KINDS for field in kind.syntax.model_fields}
-    assert {named for named, *_ in MEANT} == derived
+    assert {named for named, *_ in (*MEANT, *QUANTILES)} == derived
     # A list of these, and the number that a mean is divided by: see the next tests.
     assert set(QueriesSyntax.model_fields) == {"records", "queries"}
 
@@ -93,6 +103,13 @@ def test_every_field_of_the_queries_language_is_changed_once():
 def test_each_field_of_a_query_changes_the_fingerprint(folder, named, query, value):
     field = named.partition(".")[2]
     assert asked({**query, field: value}, folder).fingerprint != asked(query, folder).fingerprint
+
+
+@pytest.mark.parametrize(("named", "query", "value"), QUANTILES, ids=[named for named, *_ in QUANTILES])
+def test_each_field_of_a_query_for_quantiles_changes_the_fingerprint(named, query, value):
+    changed = {**query, named.partition(".")[2]: value}
+    found = [queries_from_dict({"queries": [one]}, POLICY).fingerprint for one in (query, changed)]
+    assert found[0] != found[1]
 
 
 def test_the_number_that_means_are_divided_by_and_the_order_of_queries_change_the_fingerprint(folder):
@@ -161,6 +178,7 @@ NO_LAW = {
     "published": "more candidates to be compared with; which one is taken, the mechanism says",
     "hull_limits": "when the exact hull is given up; the hull is the same one",
     "progress": "told of the work, and no part of it",
+    "spend": "at which the forms of quantiles are compared; noise on linear answers is chosen for every spend",
 }
 
 
@@ -180,7 +198,8 @@ def test_each_option_that_changes_the_law_changes_the_fingerprint(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("published", True), ("hull_limits", HullLimits(seconds=50)), ("progress", len)]
+    ("name", "value"),
+    [("published", True), ("hull_limits", HullLimits(seconds=50)), ("progress", len), ("spend", "1/2")],
 )
 def test_an_option_that_changes_no_law_changes_no_fingerprint(name, value):
     assert name in NO_LAW

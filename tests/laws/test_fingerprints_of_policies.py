@@ -101,6 +101,8 @@ BASES: dict[str, dict[str, Any]] = {
     "column": one(PLANE, {"change": "a", "secrets": {"partition": "area"}, "epsilon": 1}),
     "values": one(["x", "y", "z"], {"change": "a", "values": {"x": 1}, "otherwise": 2}),
     "individuals": one(["x", "y", "z"], {"change": "a", "individuals": {"x": 1}, "otherwise": 2}),
+    "people": one(["x", "y"], people={"column": "who", "count": "once"}),
+    "rows": one(["x", "y"], people={"column": "who", "count": "rows", "at_most": 2, "order": "when"}),
     "named data": one(["x", "y"], dataset={"name": "v", "edition": "1", "people": "disjoint", "budget": 2}),
 }
 BASES["largest"]["universe"]["attributes"]["d"] = {"range": [0, 3], "step": 1}
@@ -113,6 +115,11 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("PolicySyntax.rules", "words", ("rules",), BASES["words"]["rules"][:2]),
     ("PolicySyntax.budget", "words", ("budget",), 2),
     ("PolicySyntax.privacy", "words", ("privacy",), "concentrated"),
+    ("PolicySyntax.people", "words", ("people",), {"column": "who", "count": "once"}),
+    ("PeopleSyntax.column", "people", ("people", "column"), "whose"),
+    ("PeopleSyntax.count", "people", ("people", "count"), "single"),
+    ("PeopleSyntax.at_most", "rows", ("people", "at_most"), 3),
+    ("PeopleSyntax.order", "rows", ("people", "order"), "day"),
     ("UniverseSyntax.table", "table", ("universe", "table"), "reordered.csv"),
     ("UniverseSyntax.attributes", "words", A, ["y", "x"]),
     ("UniverseSyntax.attributes", "words", A, ["x", "y", "z"]),

@@ -35,6 +35,7 @@ from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.number_cells import RawNumbers
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
+from dxgeom.universe.people.people import People
 from dxgeom.universe.places import GraphAttribute, Located, PointsAttribute
 from dxgeom.universe.polygons import areas_of
 from dxgeom.universe.reading.expressions import (
@@ -116,7 +117,12 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
     (LocalDay("a"), {"column": "b", "zone": "UTC"}),
     (WordCell("a"), {"column": "b", "length": 1}),
     (PLAIN, {"columns": ("v",), "read_as": "numbers", "unlisted": 1, "expression": WordCell("w", 1)}),
-    (Reading((PLAIN, PLAIN)), {"attributes": (PLAIN, CellReading(("v",), "words"))}),
+    (
+        Reading((PLAIN, PLAIN)),
+        {"attributes": (PLAIN, CellReading(("v",), "words")), "people": People("who", "once")},
+    ),
+    (People("who", "once"), {"column": "whose", "count": "single"}),
+    (People("who", "rows", 2, "when"), {"at_most": 3, "order": "day"}),
     (
         Universe((WORDS, RangeAttribute("r", ONE, TWO, ONE)), listed=np.array([0, 3])),
         {
@@ -150,7 +156,7 @@ MEANINGLESS = {
     ("AmongPresent", "missing"): "the last code of the attribute, which says that it has one",
 }
 DIGESTED = (Attribute, Expression, Bound, JointBound)
-ALONE = (Located, Nearest, CellReading, RawNumbers, Reading, Universe)
+ALONE = (Located, Nearest, CellReading, People, RawNumbers, Reading, Universe)
 
 
 def below(kind: type) -> Iterator[type]:

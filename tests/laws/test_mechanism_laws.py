@@ -139,12 +139,14 @@ def test_a_release_can_be_written_as_json(name):
     assert written["answer"] is not None
 
 
+@pytest.mark.long
 def test_no_audit_finds_more_than_was_promised(name):
     """A mechanism that keeps its promise fails with a chance of at most 1e-10 for each pair of data."""
     for found, allowed in audited(CASES[name], CASES[name].spend):
         assert found <= allowed
 
 
+@pytest.mark.long
 def test_an_audit_would_notice_eight_times_the_loss(name):
     """So that the test before can fail. What serves one spend only is checked in exact rationals when it is made."""
     if CASES[name].make().only_spend is None:

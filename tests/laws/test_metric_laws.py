@@ -28,8 +28,10 @@ from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.components import components_of
 from dxgeom.metrics.operations.diameters import smallest_distance
 from dxgeom.metrics.operations.differences import generating_differences
+from dxgeom.metrics.operations.divided import divided
 from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 
 SLACK = 1 - 1e-12
@@ -239,6 +241,29 @@ def test_every_family_can_be_verified(metric):
     verified = verify(metric, title="law", fingerprint="law", budget=Fraction(1))
     assert verified.certificate.size == metric.size
     assert verified.certificate.verdict in ("holds", "within rounding")
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_records_share_a_component_exactly_at_a_finite_distance(metric):
+    first, second = (index.ravel() for index in np.meshgrid(np.arange(metric.size), np.arange(metric.size)))
+    components = components_of(metric)
+    found = components.of(np.arange(metric.size))
+    assert np.array_equal(found[first] == found[second], np.isfinite(metric.distance(first, second)))
+    assert components.count == len(np.unique(found))
+
+
+@pytest.mark.parametrize("parts", [2, 7])
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_a_part_of_a_metric_is_that_part_rounded_down(metric, parts):
+    first, second = (index.ravel() for index in np.meshgrid(np.arange(metric.size), np.arange(metric.size)))
+    part = divided(metric, parts)
+    whole, less = metric.distance(first, second), part.distance(first, second)
+    finite = np.isfinite(whole)
+    assert np.array_equal(finite, np.isfinite(less))
+    # Each is rounded down from the same exact distance, by less than this.
+    assert np.all(less[finite] * parts <= whole[finite] * (1 + 1e-14))
+    assert np.all(less[finite] * parts >= whole[finite] * SLACK)
+    assert verify(part, title="part", fingerprint="part", budget=F(1)).size == metric.size
 
 
 def test_no_family_is_forgotten():

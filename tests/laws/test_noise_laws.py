@@ -29,6 +29,8 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
+pytestmark = pytest.mark.long
+
 DRAWS = 1_000_000
 
 

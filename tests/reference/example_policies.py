@@ -20,6 +20,7 @@ TABLES = {
     "mobility": ("phones.csv", "phones", None),
     "parcels": ("parcels.csv", "parcels", None),
     "payroll": ("employees.csv", "employees", None),
+    "pings": ("pings.csv.gz", None, 2_000),
     "poll": ("voters.csv", "voters", None),
     "school": ("pupils.csv", "pupils", None),
     "shelter": ("people.csv", None, None),

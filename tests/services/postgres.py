@@ -53,6 +53,10 @@ class PostgresServer:
         self.execute(f"CREATE DATABASE {name}")
         return name
 
+    def new_ledger(self, user: str = SUPERUSER) -> str:
+        """The URL of a ledger that nobody has begun."""
+        return f"{self.url(user=user)}?ledger=tests_{os.getpid()}_{next(_NUMBERS)}"
+
     def execute(
         self, statement: str, *values: object, database: str = "postgres", user: str = SUPERUSER
     ) -> list[tuple]:
@@ -80,9 +84,16 @@ class PostgresServer:
             os.kill(int(first_line), how)
             self._process.wait(60)
 
+    def as_replica(self) -> None:
+        """From its next start on it follows a server that never says anything."""
+        (self._data / "standby.signal").touch()
+        if os.geteuid() == 0:
+            shutil.chown(self._data / "standby.signal", SUPERUSER)
+
     def close(self) -> None:
         """Stops it and removes all that it kept."""
-        self.stop()
+        # In order it would write all databases of all tests first.
+        self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _wait_until_it_answers(self) -> None:

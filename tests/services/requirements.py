@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from importlib.util import find_spec
 
+from services.browser import AXE
+from services.browser import PROGRAMS as OF_A_BROWSER
 from services.postgres import PROGRAMS, program
 
 
@@ -29,4 +31,18 @@ def _spark() -> str | None:
     return None
 
 
-_MISSING = {"postgres": _postgres, "spark": _spark}
+def _browser() -> str | None:
+    if find_spec("selenium") is None or not AXE.is_file():
+        return "Selenium and axe-core are not installed; make test-services installs them"
+    if not all(map(shutil.which, OF_A_BROWSER)):
+        return "Chromium is not installed; apt-get install chromium chromium-driver, then make test-services"
+    return None
+
+
+def _notebook() -> str | None:
+    if find_spec("nbconvert") is None or find_spec("ipykernel") is None:
+        return "nbconvert and ipykernel are not installed; make test-services installs them"
+    return None
+
+
+_MISSING = {"postgres": _postgres, "spark": _spark, "browser": _browser, "notebook": _notebook}

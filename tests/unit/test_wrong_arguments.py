@@ -19,6 +19,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.plan_files.saving import plan_text
+from dxgeom.planner.quantile_plan import plan_quantiles
 
 POLICY = {
     "policy": "grades",
@@ -34,6 +35,14 @@ metric = policy.compile()
 queries = dx.queries_from_dict(QUERIES, policy)
 universe = policy.universe
 mechanism = dx.selection(metric, queries)
+numbers = dx.Policy.from_dict(
+    {
+        "policy": "n",
+        "universe": {"attributes": {"n": {"range": [0, 3], "step": 1}}},
+        "rules": [{"change": "n", "epsilon": 1}],
+    }
+)
+numbers_metric, medians = numbers.compile(), dx.queries_from_dict({"queries": [{"median": "n"}]}, numbers)
 statistic = dx.mechanisms.statistics.moments([dx.mechanisms.statistics.bounded_column("age", 0, 100, 1)], 1)
 matrix = np.array([[0.0, 1.0], [1.0, 0.0]])
 RAGGED = [[0, 1], [1]]
@@ -120,6 +129,7 @@ OF_A_RELEASE: dict[str, tuple[Any, ...]] = {
     "count_column": (3, ["n"], TABLE),
     "insecure_test_seed": ("one", 0.5, [1]),
     "id": NOT_TEXT[1:],
+    "allotment": NOT_TEXT[1:],
     "quiet_data": NOT_YES_OR_NO,
 }
 OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
@@ -130,6 +140,11 @@ DOORS: dict[str, Door] = {
     ),
     "Policy.from_dict": Door(
         dx.Policy.from_dict, {"data": POLICY}, {"data": NOT_A_MAPPING, "file": NOT_TEXT, "folder": NOT_A_FOLDER}
+    ),
+    "Policy.explain_people": Door(
+        policy.explain_people,
+        {"first": [{"grade": "low"}], "second": [{"grade": "high"}]},
+        dict.fromkeys(("first", "second"), (None, 3, "low", {"grade": "low"}, matrix, TABLE)),
     ),
     "Policy.explain": Door(
         policy.explain,
@@ -224,10 +239,22 @@ DOORS: dict[str, Door] = {
             "coarse_facets": (None, "few", 2.5, [3]),
             "progress": (3, "print"),
             "body": NOT_A_BODY,
+            "spend": NOT_AN_AMOUNT,
         },
     ),
     "Plan.release": Door(
         dx.plan(metric, queries).release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}
+    ),
+    "plan of quantiles": Door(
+        plan_quantiles,
+        {"metric": numbers_metric, "queries": medians},
+        {
+            "metric": NOT_A_METRIC,
+            "queries": NOT_QUERIES,
+            "records": NOT_A_COUNT,
+            "spend": NOT_AN_AMOUNT,
+            "forms": (3, "transport", ["transport"], [], [[3]], {"q": ["laplace"]}, metric),
+        },
     ),
     "load_plan": Door(dx.load_plan, {"path": "plan.json"}, {"path": NOT_A_PATH}),
     "save_plan": Door(
@@ -253,6 +280,7 @@ DOORS: dict[str, Door] = {
             "mechanism": NOT_A_CHOICE,
             "outside": NOT_A_CHOICE,
             "id": NOT_TEXT[1:],
+            "allotment": NOT_TEXT[1:],
             "quiet_data": NOT_YES_OR_NO,
             "purpose": NOT_TEXT[1:],
             "count_column": (3, ["n"], TABLE),

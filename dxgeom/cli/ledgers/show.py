@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dxgeom.cli.ledgers.accounts import allotment_dict, print_division
 from dxgeom.cli.ledgers.words import (
     LedgerFile,
     about,
@@ -59,12 +60,14 @@ def show(
 def _show_text(history: History) -> None:
     cap = history.data_set.budget
     all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
-    print_lines([about(history) + all_spent, ""])
+    how = "; squares of spends add up" if history.currency.squares else ""
+    print_lines([about(history) + all_spent + how, ""])
     accounts = [
         (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
         for number, edition, spent, remaining in left(history)
     ]
     print_table(("policy", "budget", "spent", "remaining"), accounts)
+    print_division(history)
     if history.entries:
         print_lines([""])
         rows = [
@@ -102,7 +105,9 @@ def _show_json(history: History) -> None:
     }
     entries = [entry_dict(history, one) for one in history.entries]
     last = None if history.receipt is None else receipt_text(*history.receipt)
-    print_json({"data_set": data_set, "accounts": accounts, "entries": entries, "last_seal": last})
+    allotments = [allotment_dict(history, one) for one in history.allotments]
+    divided = {"allotments": allotments} if allotments else {}
+    print_json({"data_set": data_set, "accounts": accounts, **divided, "entries": entries, "last_seal": last})
 
 
 def _show_csv(history: History) -> None:
@@ -120,6 +125,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         f"time       {one.time_utc}",
         f"policy     {_whose(history, one.account, one.edition)}",
         f"purpose    {one.purpose}",
+        *([] if one.owner is None else [f"allotment  {one.owner}"]),
         f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
         f"plan       {one.plan_fingerprint}",
         *([] if one.key is None else [f"key        {one.key}"]),
@@ -130,13 +136,16 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
     ]
     print_lines(lines)
     document = _document(answer)
-    answers = _answers(document)
+    answers, quantiles = _rows(document, "answers", "rmse"), _rows(document, "quantiles", "label")
     if answers is not None:
         rows = [
             (str(row["name"]), rounded(float(row["value"]), float(row["rmse"])), brief(float(row["rmse"])))
             for row in answers
         ]
         print_table(("query", "answer", "rmse"), rows)
+        _print_ratios(_rows(document, "ratios", "parts") or [])
+    elif quantiles is not None:
+        print_table(("quantile", "value"), [(str(row["name"]), str(row["label"])) for row in quantiles])
     elif answer is not None:
         print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
 
@@ -151,7 +160,12 @@ def _entry_json(history: History, number: int, answer: bytes | None) -> None:
 
 
 def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
-    answers = _answers(_document(answer))
+    document = _document(answer)
+    quantiles = _rows(document, "quantiles", "label")
+    if quantiles is not None:
+        _print_rows([key for key in quantiles[0] if key != "group"] if quantiles else ["name", "value"], quantiles)
+        return
+    answers = _rows(document, "answers", "rmse")
     if answers is None:
         raise LedgerError(
             f"entry {number} is {state_of(history, number)}, and has no answers to queries that make a table; show it "
@@ -177,13 +191,31 @@ def _document(answer: bytes | None) -> Any:
         return {"base64": base64.b64encode(answer).decode()}
 
 
-def _answers(document: Any) -> list[dict[str, Any]] | None:
-    """The answers to linear queries in a release, None where it is none of that kind."""
-    found = document.get("answers") if isinstance(document, dict) else None
+def _rows(document: Any, kind: str, beside: str) -> list[dict[str, Any]] | None:
+    """The answers of one kind in a release, None where there are none: each with a name, a value and what is
+    ``beside``."""
+    found = document.get(kind) if isinstance(document, dict) else None
     proper = isinstance(found, list) and all(
-        isinstance(row, dict) and {"name", "value", "rmse"} <= {*row} for row in found
+        isinstance(row, dict) and {"name", "value", beside} <= {*row} for row in found
     )
     return found if proper else None
+
+
+def _print_ratios(ratios: list[dict[str, Any]]) -> None:
+    """A table of the ratios that were asked for, each with the parts of its interval."""
+    if not ratios:
+        return
+    rows = [
+        (str(row["name"]), "-" if row["value"] is None else f"{float(row['value']):.6g}", _parts(row["parts"]))
+        for row in ratios
+    ]
+    print_lines([""])
+    print_table(("ratio", "value", "within"), rows)
+
+
+def _parts(parts: Any) -> str:
+    ends = [["-" if end is None else f"{float(end):.6g}" for end in part] for part in parts]
+    return " or ".join(f"{low} to {high}" for low, high in ends)
 
 
 def _whose(history: History, account: int, edition: str | None) -> str:

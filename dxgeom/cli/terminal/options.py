@@ -161,6 +161,9 @@ ErrorOption: TypeAlias = Annotated[
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")
 ]
+JointOption: TypeAlias = Annotated[
+    bool, typer.Option("--joint", help="Error bars that hold for all answers at once, and for all ratios.")
+]
 RecordsOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--records", min=1, help="The public number of records, where the queries file does not state it."),

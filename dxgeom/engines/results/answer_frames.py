@@ -30,5 +30,6 @@ def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
 
 
 def _column(entries: Sequence[Any]) -> Any:
-    numbers = any(isinstance(entry, float) for entry in entries)
-    return pa.array(entries, type=pa.float64() if numbers else pa.string())
+    if any(isinstance(entry, float) for entry in entries):
+        return pa.array(entries, type=pa.float64())
+    return pa.array(entries, type=pa.int64() if any(isinstance(entry, int) for entry in entries) else pa.string())

@@ -1,1 +1,4 @@
-"""What tables come as: delimited text, Parquet, frames of other libraries."""
+"""Opening a table: whatever the user holds becomes one relation with known columns and types.
+
+Touches DuckDB, Ibis, Arrow and ``engines/failures.py``; knows no universe.
+"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import ibis
@@ -11,10 +11,25 @@ import ibis.expr.operations as operations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
 from dxgeom.errors import DataError
 
 _REGISTERED_BY_IBIS = (operations.InMemoryTable, operations.ScalarUDF, operations.AggUDF)
 """What DuckDB learns of only when Ibis itself runs an expression."""
+
+
+_READ_FROM: Final = ("duckdb", "sqlite")
+"""Ibis' backends that this engine reads itself; the suite of engines holds for no further ones."""
+
+
+def backend_of(table: Any) -> str | None:
+    """The name of the backend of an Ibis table; None for any other table, and for one that is bound to none."""
+    if not isinstance(table, ibis.Table):
+        return None
+    try:
+        return str(table.get_backend().name)
+    except ibis.IbisError:
+        return None
 
 
 def names_of_frame(table: Any) -> tuple[str, ...]:
@@ -22,6 +37,8 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
 
     Raises: DataError when it is not a table.
     """
+    if is_iceberg(table):
+        return names_of_iceberg(table)
     if _is_pandas(table) or isinstance(table, duckdb.DuckDBPyRelation | ibis.Table):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
@@ -45,8 +62,15 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
         chosen = ", ".join(f"{_identifier(name)} AS c{position}" for position, name in enumerate(wanted))
         return lambda: pa.RecordBatchReader.from_stream(table.project(chosen))
     if isinstance(table, ibis.Table):
+        if (backend := backend_of(table)) not in _READ_FROM:
+            raise DataError(
+                "tables of Ibis are read from DuckDB, PostgreSQL, Spark and SQLite, which count alike; this "
+                f"one is on {backend or 'no backend'}: hand it over as an Arrow table, by to_pyarrow()"
+            )
         columns = {f"c{position}": table[name] for position, name in enumerate(wanted)}
         return lambda: _rows_of(table.select(**columns))
+    if is_iceberg(table):
+        return flowing_from_iceberg(table, wanted)
     if _is_dataset(table):
         fields = {f"c{position}": pc.field(name) for position, name in enumerate(wanted)}
         return lambda: table.scanner(columns=fields).to_reader()

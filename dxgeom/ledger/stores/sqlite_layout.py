@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from dxgeom.ledger.refusals import RESTORE, unusable
-from dxgeom.ledger.tables import FORMAT, TABLES, Column, Table
+from dxgeom.ledger.tables import ALLOTMENTS, FORMAT, TABLES, Column, Table
 
 APPLICATION: Final = 0x64786C67
 """Marks a SQLite file as a ledger."""
+
+DIVIDED: Final = 3
+"""The version of a file that has allotments, too; it has this version from its first allotment on."""
 
 LOCK_SECONDS = 30.0
 """How long to wait for another process that is writing."""
@@ -66,8 +69,26 @@ def lay_out(connection: sqlite3.Connection) -> None:
         raise sqlite3.NotSupportedError(f"ledgers need SQLite 3.37 or newer, this is {sqlite3.sqlite_version}")
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
-    for statement in _SCHEMA:
+    for statement in _SCHEMA[FORMAT]:
         connection.execute(statement)
+
+
+def divide(connection: sqlite3.Connection) -> None:
+    """Creates the table of allotments where it is missing, in the transaction. Raises: sqlite3.Error."""
+    if version_of(connection) == FORMAT:
+        for statement in _statements((ALLOTMENTS,)):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {DIVIDED}")
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of the file's layout. Raises: sqlite3.Error."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def tables_of(connection: sqlite3.Connection) -> tuple[Table, ...]:
+    """Which tables the file has. Raises: sqlite3.Error."""
+    return TABLES if version_of(connection) == DIVIDED else _UNDIVIDED
 
 
 def check_layout(connection: sqlite3.Connection, described: str) -> None:
@@ -75,7 +96,7 @@ def check_layout(connection: sqlite3.Connection, described: str) -> None:
 
     Raises: LedgerError, sqlite3.Error.
     """
-    check_schema(connection, described, _SCHEMA)
+    check_schema(connection, described, _SCHEMA[version_of(connection)])
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise unusable(described, "it is damaged; " + RESTORE)
 
@@ -90,10 +111,11 @@ def check_schema(connection: sqlite3.Connection, described: str, schema: tuple[s
 
 def check_version(version: int, described: str) -> None:
     """Refuses a file of another format. Raises: LedgerError."""
-    if version != FORMAT:
+    if version not in _SCHEMA:
         raise unusable(
             described,
-            f"it has layout version {version}, and this dxgeom knows version {FORMAT}; use the dxgeom that wrote it",
+            f"it has layout version {version}, and this dxgeom knows version {FORMAT} and {DIVIDED}; use the "
+            "dxgeom that wrote it",
         )
 
 
@@ -128,7 +150,9 @@ def _triggers(table: Table) -> Iterator[str]:
         yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n{_APPEND_ONLY}"
 
 
-_SCHEMA: Final = (
-    *(_table(table) for table in TABLES),
-    *(trigger for table in TABLES for trigger in _triggers(table)),
-)
+def _statements(tables: tuple[Table, ...]) -> tuple[str, ...]:
+    return (*(_table(table) for table in tables), *(trigger for table in tables for trigger in _triggers(table)))
+
+
+_UNDIVIDED: Final = tuple(table for table in TABLES if table is not ALLOTMENTS)
+_SCHEMA: Final = {FORMAT: _statements(_UNDIVIDED), DIVIDED: _statements(TABLES)}

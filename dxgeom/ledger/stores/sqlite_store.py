@@ -9,15 +9,18 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.stores import format_1, sqlite_layout
 from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
-from dxgeom.ledger.tables import TABLES, Record
+from dxgeom.ledger.tables import ALLOTMENTS, Record
+
+_NO_ROLES: Final = "it knows no roles; let people read and write its file and folder as the system has it"
 
 
 @final
@@ -40,7 +43,8 @@ class SqliteSession:
     def records_from(self, position: int) -> Iterable[Record]:
         found: list[Record] = []
         last = self.last_given()
-        for table in (table for table in TABLES if last.get(table.name, 0) >= position):
+        tables = sqlite_layout.tables_of(self._connection)
+        for table in (table for table in tables if last.get(table.name, 0) >= position):
             names = ", ".join(column.name for column in table.columns)
             query = f"SELECT position, seal, {names} FROM {table.name} WHERE position >= ?"  # noqa: S608
             rows = self._connection.execute(query, (position,))
@@ -56,7 +60,12 @@ class SqliteSession:
             raise altered(self._described, f"the answer of entry {entry} is of a wrong kind")
         return None if found is None else found[0]
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def append(self, record: Record, content: bytes | None = None) -> None:
+        if record.table is ALLOTMENTS:
+            sqlite_layout.divide(self._connection)
         values = (record.position, *record.fields, *((content,) if record.table.content else ()), record.seal)
         marks = ", ".join("?" * len(values))
         self._connection.execute(f"INSERT INTO {record.table.name} VALUES ({marks})", values)  # noqa: S608
@@ -71,6 +80,8 @@ class SqliteFile:
 
     Connections last one session only, so none is ever carried into a forked process.
     """
+
+    begun_on_purpose = False
 
     def __init__(self, place: str | Path) -> None:
         self.described = f"'{place}'"
@@ -137,6 +148,9 @@ class SqliteFile:
             connection.execute("ROLLBACK")
             self._tidy_drafts()
 
+    def grant(self, role: str) -> None:
+        raise unusable(self.described, _NO_ROLES)
+
     def close(self) -> None:
         """Nothing is kept open."""
 
@@ -177,6 +191,7 @@ class SqliteMemory:
     described = "in memory"
     path: str | None = None
     files: AnswerFiles | None = None
+    begun_on_purpose = False
 
     def __init__(self) -> None:
         self._connection: sqlite3.Connection | None = None
@@ -209,6 +224,9 @@ class SqliteMemory:
 
     def try_to_write(self) -> None:
         """Memory can."""
+
+    def grant(self, role: str) -> None:
+        raise unusable(self.described, _NO_ROLES)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
 from dxgeom.ledger.stores.answer_files import AnswerFiles
@@ -28,6 +29,9 @@ class Session(Protocol):
     def content(self, entry: int) -> bytes | None:
         """The bytes of an entry's answer, None where none are kept here."""
 
+    def now(self) -> datetime:
+        """The time, by the clock that all who write here share."""
+
     def append(self, record: Record, content: bytes | None = None) -> None:
         """Add a row, to stay from :meth:`commit` on."""
 
@@ -39,12 +43,14 @@ class LedgerStore(Protocol):
     """One ledger's store. Errors of its own kind are raised as LedgerError from within its sessions.
 
     ``described``: names it in messages. ``path``: what tells it from other stores, None for one in memory.
-    ``files``: where answers go that are not kept among the rows; None where all are.
+    ``files``: where answers go that are not kept among the rows; None where all are. ``begun_on_purpose``: whoever
+    keeps such a ledger begins it; a release never does.
     """
 
     described: str
     path: str | None
     files: AnswerFiles | None
+    begun_on_purpose: bool
 
     def exists(self) -> bool:
         """Whether a ledger was begun there. Raises: LedgerError where none can be."""
@@ -60,6 +66,9 @@ class LedgerStore(Protocol):
 
     def try_to_write(self) -> None:
         """Refuse a store that cannot be written, and tidy away what killed processes left. Raises: LedgerError."""
+
+    def grant(self, role: str) -> None:
+        """Let a role look, and release under accounts that are open. Raises: LedgerError where there are no roles."""
 
     def close(self) -> None:
         """Ends the use of this object; what is stored stays."""

@@ -6,11 +6,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
 from dxgeom.ledger.stores.sqlite_store import SqliteFile, SqliteMemory
 from dxgeom.ledger.stores.store import LedgerStore
 
+IN_MEMORY: Final = ":memory:"
+
+
+def _memory(place: str | Path) -> LedgerStore:
+    # A mistyped name must not be a ledger that is forgotten, and the budget with it.
+    if str(place) != IN_MEMORY:
+        what = f"only '{IN_MEMORY}' is a ledger in memory, and no file's name begins so; name a file"
+        raise unusable(f"'{place}'", what)
+    return SqliteMemory()
+
+
 STORES: Final[tuple[tuple[str, Callable[[str | Path], LedgerStore]], ...]] = (
-    (":memory:", lambda _: SqliteMemory()),
+    (IN_MEMORY, _memory),
+    ("postgresql:", PostgresLedger),
+    ("postgres:", PostgresLedger),
     ("", SqliteFile),
 )
 """How the name of a ledger begins, and what it is kept in; the first that fits, a file last."""

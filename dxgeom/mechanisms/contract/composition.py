@@ -165,15 +165,12 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
     def check_size(self, records: int, spend: Fraction) -> None:
         """Nothing of its own: each part is asked about the records of its block."""
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
-        """The answers of all parts, in the blocks' order."""
-        return self.draws(data, spend, 1, randomness)[0]
-
-    def draws(
-        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
     ) -> list[tuple[Any, ...]]:
-        cut = zip(self.parts, self.blocks.cut(data), strict=True)
-        return list(zip(*(part.draws(counts, spend, count, randomness) for part, counts in cut), strict=True))
+        """The answers of all parts, in the blocks' order."""
+        cut = zip(self.parts, self.blocks.cut(counts), strict=True)
+        return list(zip(*(part.drawn(inside, spend, count, randomness) for part, inside in cut), strict=True))
 
     def kept(self, answer: Any) -> Any:
         return kept_by(self.parts, answer)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.people.people import shares_of
 from dxgeom.universe.universe import Universe
 
 
@@ -22,7 +24,15 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
 
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
     number of records is public, but where the metric has an absent record.
+
+    Where people count once, a histogram holds ``shares`` of each person, spread over the types of their rows, and
+    :meth:`drawn` is asked at spend/shares. Moving one share from i to j then changes the odds by at most
+    e^(spend·d(i, j)/shares), and moving a person's shares one by one along an optimal plan by e^(spend·W), W the earth
+    mover's distance between the person's rows before and after.
     """
+
+    needs_whole_people: ClassVar[bool] = False
+    """Whether it goes by a whole number of people, which a block of records may not have."""
 
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
@@ -44,6 +54,11 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
         """The records that the histogram counts, None where nobody said what they are."""
         return self.metric.universe
 
+    @property
+    def shares(self) -> int:
+        """What one person adds to a histogram: 1, but where people count once."""
+        return shares_of(self.metric.people)
+
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.
         proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
@@ -53,11 +68,41 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
         if records > LARGEST:
             # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.
             raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
-        self.check_size(records, spend)
+        if self.absent is None and records % self.shares:
+            self._refuse_parts_of_people()
+        self.check_size(-(-records // self.shares), spend)
+
+    def _refuse_parts_of_people(self) -> None:
+        """Of a block of records some people are there with a part of their rows only; of all records, all are whole."""
+        if self.metric.block is None:
+            raise DataError(
+                f"this policy's people count once, and a histogram holds {self.shares:,} shares of each of them: "
+                "release from a table that says whose row each row is"
+            )
+        if self.needs_whole_people:
+            raise UnsupportedCombination(
+                f"{self.name} goes by the number of people, and some have rows in more than one block: leave blocks "
+                "out, or ask for sums"
+            )
 
     @abstractmethod
     def check_size(self, records: int, spend: Fraction) -> None:
         """Refuse, before anything is charged, what could not be drawn for so many records at this spend.
 
+        Args: ``records``: people, where these count once.
         Raises: TooLarge, UnsupportedCombination.
+        """
+
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> Answer:
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        return self.drawn(data, spend / self.shares, count, randomness)
+
+    @abstractmethod
+    def drawn(self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        """``count`` independent answers.
+
+        Guarantee: one count more of i and one less of j changes the odds by at most e^(spend·d(i, j)). Where people
+        count once, an answer is about people: each count is of one of ``shares``.
         """

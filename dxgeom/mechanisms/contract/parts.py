@@ -29,6 +29,8 @@ def require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[Histog
     known = {reader.universe.digest for reader in readers if reader.universe is not None}
     if len(known | {reader.metric.records for reader in readers if reader.metric.records is not None}) > 1:
         raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
+    if len({reader.metric.people for reader in readers}) > 1:
+        raise UnsupportedCombination("the parts of a sequence count people alike: build them from one policy")
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
     accounts = [part.account for part in parts]

@@ -35,6 +35,7 @@ class SecretMechanism(Mechanism[int, Answer]):
     def check(self, data: int, spend: Fraction) -> None:
         if isinstance(data, bool) or not (isinstance(data, (int, np.integer)) and 0 <= data < self.metric.size):
             raise DataError(f"secrets are integers from 0 to {self.metric.size - 1:,}; this one is none of them")
+        require_one_record(self.metric, self.name)
         if spend != self.spend:
             raise UnsupportedCombination(
                 f"this {self.name} was made for a spend of {self.spend}, not {spend}: make another one"
@@ -58,3 +59,13 @@ class SecretMechanism(Mechanism[int, Answer]):
     def reports(self, secret: int, count: int, randomness: Randomness) -> list[Answer]:
         """Many independent answers, for audits."""
         return [self.report(secret, randomness) for _ in range(count)]
+
+
+def require_one_record(metric: VerifiedMetric, name: str) -> None:
+    """Raises: UnsupportedCombination where people may have many rows, of which an answer would be about one."""
+    people = metric.people
+    if people is not None and people.count != "single":
+        raise UnsupportedCombination(
+            f"a {name} answers with one record, and people here may have many: of a row drawn at random it tells more "
+            "than the rules allow; let people be 'single', or ask for counts"
+        )

@@ -21,7 +21,7 @@ from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.privacy.currencies import CONCENTRATED
@@ -87,10 +87,11 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     @cached_property
     def lattice_widths(self) -> NDArray[np.float64]:
-        """(K,): Σ_j |mixing_matrix[k, j]| in answer units; half of it bounds what rounding to the lattice adds."""
+        """(K,): Σ_j |mixing_matrix[k, j]| in answer units; half of it bounds what rounding to the lattice adds, to that
+        of a share where people count once."""
         if isinstance(self.mixing, DiagonalMixing):
-            return self.mixing.noisy * self.sensitivity.queries.float_steps
-        return np.asarray(np.abs(self.float_mixing).sum(axis=1))
+            return np.asarray(self.mixing.noisy * self.sensitivity.queries.float_steps / self.shares)
+        return np.asarray(np.abs(self.float_mixing).sum(axis=1) / self.shares)
 
     @cached_property
     def ideal_variances(self) -> NDArray[np.float64]:
@@ -124,7 +125,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             return np.zeros(len(self.sensitivity.queries.names))
         if isinstance(self.mixing, DiagonalMixing):
             return np.asarray(self.lattice_widths**2 / 12)
-        return np.asarray((self.float_mixing**2).sum(axis=1) / 12)
+        return np.asarray((self.float_mixing**2).sum(axis=1) / 12 / self.shares**2)
 
     def variances(self, spend: Fraction = Fraction(1)) -> NDArray[np.float64]:
         """(K,): mean squared error of each answer in its own unit squared.
@@ -149,20 +150,26 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
                 "with that public number: plan for it"
             )
         if self.law is not None:
-            self.law.check_size(1 / spend)
+            self.law.check_size(self.shares / spend, self._noise_bits)
 
     def answer_bytes(self, spend: Fraction) -> int:
         """An answer as shown has its value, two ends of an interval and an exact fraction, and is kept once more.
 
-        Integer k is below 2⁵² · 2⁶³ before noise, and each coordinate of the noise is an int64, so answer k is below
-        step_k·(2¹¹⁵ + 2⁶³·Σ_j |mixing_kj|), over a divisor of step_k's denominator times those of its row.
+        Integer k is below 2⁵² · 2⁶³ before noise, and each coordinate of the noise has 63 bits, or 127 where people
+        count once; so answer k is below step_k·(2¹¹⁵ + 2⁶³·Σ_j |mixing_kj|), over a divisor of step_k's denominator
+        times those of its row, and times the shares of a person.
         """
         total = 0
         alike = Counter(zip(self.sensitivity.queries.steps, self._mixing_reach, strict=True))
         for (step, (reach, divisor)), answers in alike.items():
-            largest = step.numerator * (divisor * 2**115 + reach * 2**63)
-            total += answers * (2 * fraction_bytes(largest, step.denominator * divisor) + 4 * FLOAT_BYTES)
+            largest = step.numerator * (divisor * 2**115 + reach * 2 ** (self._noise_bits + 1))
+            below = step.denominator * divisor * self.shares
+            total += answers * (2 * fraction_bytes(largest, below) + 4 * FLOAT_BYTES)
         return total
+
+    @property
+    def _noise_bits(self) -> int:
+        return 62 if self.shares == 1 else WIDEST
 
     @property
     def _mixing_reach(self) -> Iterator[tuple[int, int]]:
@@ -175,15 +182,17 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             divisor = math.lcm(*(share.denominator for share in shares))
             yield int(sum(abs(share) for share in shares) * divisor), divisor
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """One noisy answer per query, as exact rationals."""
-        return self.draws(data, spend, 1, randomness)[0]
-
-    def draws(
-        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
     ) -> list[tuple[Fraction, ...]]:
-        exact, steps = self.sensitivity.queries.integer_answers(data), self.sensitivity.queries.steps
-        rows = [[]] * count if self.law is None else self.law.draw(count, randomness, 1 / spend).tolist()
+        """Noisy answers, each query's as an exact rational.
+
+        Where people count once, sums are of shares, and so is the noise: both lie on the lattice of a share, a step
+        over their number. Noise on the steps themselves would leave the fraction of each sum bare.
+        """
+        exact = self.sensitivity.queries.integer_answers(counts)
+        steps = [step / self.shares for step in self.sensitivity.queries.steps]
+        rows = [[]] * count if self.law is None else self.law.draw_whole(count, randomness, 1 / spend)
         return [
             tuple(
                 step * (integer + added)

@@ -16,6 +16,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
+from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
 from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.combinations.largest_change import MaxMetric
@@ -119,6 +120,7 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
     Raises: UnsupportedCombination unless all numbers have one rate and one step, and are multiples of that step.
     """
     require_verified(metric)
+    require_one_record(metric, "series")
     inner = metric.metric
     lines = [part for part in inner.parts if isinstance(part, LineMetric)] if isinstance(inner, MaxMetric) else []
     rates = {line.rate for line in lines}

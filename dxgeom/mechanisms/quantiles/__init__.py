@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.quantiles.choice import (
         QuantileCandidate as QuantileCandidate,
         QuantileChoice as QuantileChoice,
+        choice_between as choice_between,
+        mechanism_of_form as mechanism_of_form,
         quantile_choice as quantile_choice,
         quantile_mechanism as quantile_mechanism,
         quantiles_by as quantiles_by,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.quantiles.question import (
         QuantileQuestion as QuantileQuestion,
+        mask_of as mask_of,
         quantile_question as quantile_question,
         ranks_of as ranks_of,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, Literal, TypeAlias, final, get_args
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import Parallel, in_parallel
 from dxgeom.mechanisms.quantiles.even_spread import expected_errors
 from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles
-from dxgeom.mechanisms.quantiles.question import QuantileQuestion, quantile_question
+from dxgeom.mechanisms.quantiles.question import QuantileQuestion, mask_of, quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 from dxgeom.mechanisms.quantiles.values import ordered_values
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
@@ -59,8 +59,12 @@ class QuantileChoice:
     @property
     def mechanism(self) -> QuantileMechanism:
         """The chosen one. Raises: UnsupportedCombination where none could be built."""
-        built = [(one.expected_error, one.mechanism) for one in self.candidates]
-        made = [(error, mechanism) for error, mechanism in built if error is not None and mechanism is not None]
+        return next(one.mechanism for one in self.candidates if one.name == self.form and one.mechanism is not None)
+
+    @property
+    def form(self) -> str:
+        """Its form. Raises: UnsupportedCombination where none could be built."""
+        made = [(one.expected_error, one.name) for one in self.candidates if one.expected_error is not None]
         if not made:
             raise UnsupportedCombination("; ".join(f"{one.name}: {one.reason}" for one in self.candidates))
         return min(made, key=lambda one: one[0])[1]
@@ -93,10 +97,23 @@ def quantile_choice(
     require_exact(spend, "spend")
     if not 1 <= records <= MOST_RECORDS:
         raise UnsupportedCombination(f"'records', those asked about, are from 1 to 2**40, found {records:,}")
-    question = quantile_question(metric, attribute, at, where=where)
-    amount = Fraction(spend)
-    tried = tuple(_tried(name, question, records, amount) for name in _FORMS)
-    return QuantileChoice(question, records, amount, tried)
+    return choice_between(quantile_question(metric, attribute, at, where=where), records, Fraction(spend))
+
+
+def choice_between(question: QuantileQuestion, records: int, spend: Fraction) -> QuantileChoice:
+    """Both ways to answer a question about so many records, at most 2**40, at a spend."""
+    tried = tuple(_tried(name, question, records, spend) for name in _FORMS)
+    return QuantileChoice(question, records, spend, tried)
+
+
+def mechanism_of_form(form: str, question: QuantileQuestion) -> QuantileMechanism:
+    """The mechanism of a form, "transport" or "laplace".
+
+    Raises: UnsupportedCombination, TooLarge, UnboundedLoss where it cannot answer this.
+    """
+    if not isinstance(form, str) or form not in _FORMS:
+        raise UnsupportedCombination(f"'form' is one of {', '.join(_FORMS)}; found {form!r}")
+    return _FORMS[form](question)
 
 
 def _tried(name: str, question: QuantileQuestion, records: int, spend: Fraction) -> QuantileCandidate:
@@ -127,9 +144,7 @@ def quantile_mechanism(
     for Laplace noise where records may be absent; TooLarge where too many records would have to be listed;
     UnboundedLoss where Laplace noise cannot hide a quantile.
     """
-    if form not in get_args(Form):
-        raise UnsupportedCombination(f"'form' is one of {', '.join(get_args(Form))}; found {form!r}")
-    mechanism = _FORMS[form](quantile_question(metric, attribute, at, where=where))
+    mechanism = mechanism_of_form(form, quantile_question(metric, attribute, at, where=where))
     mechanism.check_size(1, Fraction(1))
     return mechanism
 
@@ -140,23 +155,24 @@ def quantiles_by(
     at: Any,
     by: str | Sequence[Any] | NDArray[Any],
     *,
-    form: Form = "transport",
+    where: Any = None,
+    form: Form | Callable[[QuantileQuestion], str] = "transport",
 ) -> Parallel:
     """The same quantiles in every group, all for the price of one, where the policy keeps the groups apart.
 
     Args: ``by``: the name of an attribute, or a label for each record type (N,). Answers come by increasing code or
-    label; that of a group without records is empty, for how many each has is public.
+    label; that of a group without records is empty, for how many each has is public. ``where``: as for
+    :func:`quantile_mechanism`. ``form``: or what says it of each group's question.
     Raises: UnsupportedCombination as :func:`quantile_mechanism`, and naming two records of two groups that the policy
     hides from each other: a record that moves between groups changes both.
     """
     require_verified(metric)
-    values = ordered_values(metric, attribute)
-    if form not in get_args(Form):
-        raise UnsupportedCombination(f"'form' is one of {', '.join(get_args(Form))}; found {form!r}")
+    values, asked = ordered_values(metric, attribute), mask_of(metric, where)
 
     def of_one(inner: VerifiedMetric, members: NDArray[np.int64]) -> QuantileMechanism:
-        question = quantile_question(inner, values.among(members), at, may_be_empty=True)
-        return _FORMS[form](question)
+        own = None if asked is None else asked[members]
+        question = quantile_question(inner, values.among(members), at, where=own, may_be_empty=True)
+        return mechanism_of_form(form(question) if callable(form) else form, question)
 
     return in_parallel(metric, _labels(metric, by), of_one, f"quantiles of {values.name} by group")
 

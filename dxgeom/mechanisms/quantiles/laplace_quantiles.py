@@ -51,6 +51,11 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
                 "Laplace noise hides a quantile of a public number of records: where records may be absent, one that "
                 "comes or goes may move it from one end to the other. Ask with form='transport'"
             )
+        if self.shares > 1:
+            raise UnsupportedCombination(
+                "Laplace noise hides a quantile of whole records: where people count once it is one of "
+                "shares, which one person can move like many records. Ask with form='transport'"
+            )
         _ = self.law
 
     @property
@@ -132,9 +137,15 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
     def recalled(self, kept: Any) -> QuantileAnswer:
         return QuantileAnswer(self.question.values, self.question.at, tuple(kept[0]), tuple(kept[1]))
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[QuantileAnswer]:
+        upto = np.cumsum(self._tally(counts))
+        return [self._one(upto, spend, randomness) for _ in range(count)]
+
+    def _one(self, upto: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
+        """``upto`` (T,): how many have at most each value."""
         question = self.question
-        upto = np.cumsum(self._tally(data))
         if upto[-1] == 0:
             return QuantileAnswer(question.values, question.at, (), ())
         asked = question.ranks(int(upto[-1]))

@@ -122,7 +122,7 @@ def quantile_question(
             f"a quantile is drawn among at most {MOST_VALUES:,} values, {values.name} has {values.count:,}: take a "
             "coarser step"
         )
-    return QuantileQuestion(metric, values, _levels(at), _mask(metric, where), may_be_empty)
+    return QuantileQuestion(metric, values, _levels(at), mask_of(metric, where), may_be_empty)
 
 
 def ranks_of(levels: Iterable[Fraction], records: int) -> tuple[int, ...]:
@@ -150,7 +150,11 @@ def _level(level: Any) -> Fraction:
     return exact
 
 
-def _mask(metric: VerifiedMetric, where: Any) -> NDArray[np.bool_] | None:
+def mask_of(metric: VerifiedMetric, where: Any) -> NDArray[np.bool_] | None:
+    """(N,): where a condition is true, None for one that is left out.
+
+    Raises: UnsupportedCombination, WrongArgument, PredicateError.
+    """
     if where is None:
         return None
     if isinstance(where, str):

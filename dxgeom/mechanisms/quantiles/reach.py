@@ -81,17 +81,19 @@ class Reach(ABC):
         """(M,): the place among the values of each entry of a tally."""
 
 
-def whole_units(bounds: NDArray[np.float64], diameter: float) -> tuple[NDArray[np.int64], Fraction]:
+def whole_units(
+    bounds: NDArray[np.float64], diameter: float, finest: int = FINEST
+) -> tuple[NDArray[np.int64], Fraction]:
     """Bounds in whole units, each *rounded down*, and the unit: the least positive bound, or a whole part of it.
 
-    Bounds that are all equal are exact. ``diameter``: about the largest distance, which has at most 2³² units.
+    Bounds that are all equal are exact. ``diameter``: about the largest distance, which has at most ``finest`` units.
     """
     kinds, where = np.unique(bounds, return_inverse=True)
     positive = kinds[kinds > 0]
     if positive.size == 0:
-        return np.zeros(bounds.shape, dtype=np.int64), Fraction(diameter) / FINEST if diameter > 0 else Fraction(1)
+        return np.zeros(bounds.shape, dtype=np.int64), Fraction(diameter) / finest if diameter > 0 else Fraction(1)
     least, widest = Fraction(float(positive[0])), Fraction(max(diameter, float(positive[-1])))
-    parts = FINEST * least // widest
-    unit = least / parts if parts else widest / FINEST
+    parts = finest * least // widest
+    unit = least / parts if parts else widest / finest
     units = np.array([Fraction(bound) // unit for bound in kinds.tolist()], dtype=np.int64)
     return units[where].reshape(bounds.shape), unit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.quantiles.line_reach import LineReach
 from dxgeom.mechanisms.quantiles.listed_reach import ListedReach
-from dxgeom.mechanisms.quantiles.reach import Reach, whole_units
+from dxgeom.mechanisms.quantiles.reach import FINEST, Reach, whole_units
 from dxgeom.mechanisms.quantiles.values import OrderedValues
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
@@ -25,13 +25,14 @@ MOST_KINDS = 2_000
 """Records between which all distances are listed."""
 
 
-def reach_of(metric: Metric, values: OrderedValues, beside: float = 0.0) -> Reach:
+def reach_of(metric: Metric, values: OrderedValues, beside: float = 0.0, finest: int = FINEST) -> Reach:
     """What lengths are made of, in the simplest form that the metric has.
 
     Attributes that the values do not depend on are dropped first: records that differ in them alone need not move in
     them, and the bounds that are left are the same. What is left may be a line, a constant, a line under a ceiling, or
     a list of records with all their distances.
     Args: ``beside``: a distance that will be compared with these, so that units are no finer than it allows.
+    ``finest``: about so many units the largest distance has at most.
     Guarantee: rests on ``generating_pairs`` only, whose bounds are rounded down to whole units; distances are their
     exact shortest paths, sums of integers below 2⁵³.
     Raises: TooLarge when more than 2,000 records would have to be listed.
@@ -43,16 +44,16 @@ def reach_of(metric: Metric, values: OrderedValues, beside: float = 0.0) -> Reac
     alone = len(kept) == values.count and np.array_equal(kept, np.arange(values.count))
     inner, ceiling = _below_ceilings(fewer)
     if alone and isinstance(inner, LineMetric):
-        return _on_a_line(inner, ceiling, values, beside)
+        return _on_a_line(inner, ceiling, values, beside, finest)
     if alone and isinstance(inner, DiscreteMetric):
         apart = min(round_down(inner.epsilon), ceiling)
-        units, unit = whole_units(np.array([apart]), max(apart, beside))
+        units, unit = whole_units(np.array([apart]), max(apart, beside), finest)
         return LineReach(unit, None, int(units[0]), values.places, values.count)
     one_each = len(kept) == values.count == len(np.unique(kept))
     if one_each:
-        return _listed(fewer, values, np.argsort(kept)[values.places], kept, beside)
+        return _listed(fewer, values, np.argsort(kept)[values.places], kept, beside, finest)
     kinds = np.minimum(np.arange(len(values.places)), metric.size - 1)
-    return _listed(metric, values, kinds, values.places[: metric.size], beside)
+    return _listed(metric, values, kinds, values.places[: metric.size], beside, finest)
 
 
 def _below_ceilings(metric: Metric) -> tuple[Metric, float]:
@@ -64,7 +65,7 @@ def _below_ceilings(metric: Metric) -> tuple[Metric, float]:
     return metric, float(lowest)
 
 
-def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues, beside: float) -> LineReach:
+def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues, beside: float, finest: int) -> LineReach:
     """Shortest paths of consecutive bounds, or one step of the ceiling."""
     blocks = [pairs.bound for pairs in line.generating_pairs()]
     gaps = np.concatenate(blocks) if blocks else np.empty(0)
@@ -72,13 +73,18 @@ def _on_a_line(line: LineMetric, ceiling: float, values: OrderedValues, beside: 
     # Only a ceiling that the whole line stays clearly below may be forgotten.
     capped = length * (1 + 2.0**-50) > ceiling
     bounds = np.append(gaps, ceiling) if capped else gaps
-    units, unit = whole_units(bounds, max(min(length, ceiling), beside))
+    units, unit = whole_units(bounds, max(min(length, ceiling), beside), finest)
     heights = np.concatenate([[0], np.cumsum(units[: len(gaps)])])
     return LineReach(unit, heights, int(units[-1]) if capped else None, values.places, values.count)
 
 
 def _listed(
-    metric: Metric, values: OrderedValues, kinds: NDArray[np.int64], places: NDArray[np.int64], beside: float
+    metric: Metric,
+    values: OrderedValues,
+    kinds: NDArray[np.int64],
+    places: NDArray[np.int64],
+    beside: float,
+    finest: int,
 ) -> ListedReach:
     size = metric.size
     if size > MOST_KINDS or size * values.count > MOST_KINDS**2:
@@ -90,7 +96,7 @@ def _listed(
     first = np.concatenate([pairs.first for pairs in blocks] or [np.empty(0, np.int64)])
     second = np.concatenate([pairs.second for pairs in blocks] or [np.empty(0, np.int64)])
     bounds = np.concatenate([pairs.bound for pairs in blocks] or [np.empty(0)])
-    units, unit = whole_units(bounds, max(_diameter(metric), beside))
+    units, unit = whole_units(bounds, max(_diameter(metric), beside), finest)
     if not units.size:
         distances = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
     else:

@@ -17,7 +17,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.quantiles.absence import lengths_with_absence, parts_of_a_record
 from dxgeom.mechanisms.quantiles.largest_length import LargestLength
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion
-from dxgeom.mechanisms.quantiles.reach import UNREACHED, Reach
+from dxgeom.mechanisms.quantiles.reach import FINEST, UNREACHED, Reach
 from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -27,6 +27,8 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_down
 
+FINEST_OF_SHARES = 2**14
+"""The same as FINEST where people count once: their shares are many more than records, and lengths have 62 bits."""
 _ASKED = "say what is asked with dx.quantiles.quantile_question"
 
 
@@ -73,7 +75,8 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
         """What lengths are made of. Raises: TooLarge."""
         absence = self.question.absence
         beside = 0.0 if absence is None else round_down(absence.epsilon)
-        return reach_of(self.question.present_metric, self.question.values, beside)
+        finest = FINEST if self.shares == 1 else FINEST_OF_SHARES
+        return reach_of(self.question.present_metric, self.question.values, beside, finest)
 
     @property
     def unit(self) -> Fraction:
@@ -135,10 +138,15 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
             least = int(min([least, *prices] if least else prices))
         cost = float(least * self.reach.unit)
         off = self.transport_bound(level, spend) * (1 + 1e-12) / cost if cost > 0 else math.inf
+        # Ranks are whole, but where people count once they go by shares.
+        whole = math.isinf(off) or self.shares == 1
         if absence is not None:
-            return None if math.isinf(off) else math.floor(off) + 1
-        room = int(np.diff([int(rank) for rank in self.keys(max(1, records))]).min(initial=records))
-        return math.floor(off) if off < (room if self.reach.adds_up else records) else records
+            return None if math.isinf(off) else math.floor(off) + (1 if whole else 2)
+        ranks = [int(rank) for rank in self.keys(max(1, records) * self.shares)]
+        room = int(np.diff(ranks).min(initial=records * self.shares)) / self.shares
+        if not off < (room if self.reach.adds_up else records):
+            return records
+        return math.floor(off) if whole else math.ceil(off)
 
     def statement(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> str:
         """What can be said of the error beforehand, from public facts alone, in words."""
@@ -148,16 +156,17 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
         said = f"with probability {level:g} the rank of each answer is off by at most {off:,}"
         if self.question.absence is not None:
             return said
-        return f"{said}: of {records:,} records no more would have to change their value for it to be exact"
+        counted = "records" if self.metric.people is None else self.metric.people.records_are
+        return f"{said}: of {records:,} {counted} no more would have to change their value for it to be exact"
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         super().check(data, spend)
         self.question.require_some(data)
 
     def check_size(self, records: int, spend: Fraction) -> None:
-        if self.question.absence is None and self.reach.largest * records >= LARGEST_SCORE:
+        if self.question.absence is None and self.reach.largest * records * self.shares >= LARGEST_SCORE:
             raise TooLarge("lengths of so many records leave 62-bit integers: count them in a coarser sample")
-        if not RATES[0] <= self.rate(spend) <= RATES[1]:
+        if not RATES[0] <= self.rate(spend / self.shares) <= RATES[1]:
             raise TooLarge("the lengths' rate leaves the range of float64; rescale the policy or the spend")
 
     def kept(self, answer: Any) -> Any:
@@ -168,16 +177,14 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
             self.question.values, self.question.at, None if kept[0] is None else tuple(kept[0]), tuple(kept[1])
         )
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> QuantileAnswer:
-        return self.draws(data, spend, 1, randomness)[0]
-
-    def draws(
-        self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
     ) -> list[QuantileAnswer]:
-        records = int(self.question.counts_asked(data).sum())
+        """Ranks are counted in shares where people count once."""
+        records = int(self.question.counts_asked(counts).sum())
         if records == 0 and self.question.absence is None:
             return [QuantileAnswer(self.question.values, self.question.at, (), ())] * count
-        lengths, rate = self.lengths(data), self.rate(spend)
+        lengths, rate = self.lengths(counts), self.rate(spend)
         if self.is_alone(len(lengths)):
             drawn = _each_alone(lengths, rate, self.law, count, randomness)
         else:
@@ -187,7 +194,7 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
     def _answer(self, places: list[int], records: int) -> QuantileAnswer:
         question = self.question
         drawn = dict(zip(self.keys(records), places, strict=True))
-        ranks = question.ranks(records) if question.absence is None else None
+        ranks = question.ranks(records) if question.absence is None and self.shares == 1 else None
         released = tuple(drawn[key] for key in self._key_of_each_level(records))
         return QuantileAnswer(question.values, question.at, ranks, released)
 

@@ -55,7 +55,8 @@ class OrderedValues:
 class QuantileAnswer:
     """The released quantiles, each a value of the attribute; empty where no record was asked about.
 
-    ``at``: the levels q as asked; ``ranks``: which smallest value each is, ⌈q·n⌉, None where n is private; ``places``:
+    ``at``: the levels q as asked; ``ranks``: which smallest value each is, ⌈q·n⌉, None where n is private,
+    and where people count once, whose ranks are no whole numbers; ``places``:
     of the released ones among ``of``, not decreasing with the level.
     """
 

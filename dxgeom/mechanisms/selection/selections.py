@@ -74,12 +74,12 @@ class Selection(HistogramMechanism[int]):
 
     def check_size(self, records: int, spend: Fraction) -> None:
         require_written_for(self.candidates.records, records)
-        require_scores_fit(int(np.abs(self.numerators).max()) * records)
-        require_rate(self.range_sensitivity, spend)
+        require_scores_fit(int(np.abs(self.numerators).max()) * records * self.shares)
+        require_rate(self.range_sensitivity, spend / self.shares)
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> int:
-        scores = np.array(integer_totals(self.numerators, data), dtype=np.int64)
-        return choose(scores, self.range_sensitivity, spend, self.name, randomness)
+    def drawn(self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[int]:
+        scores = np.array(integer_totals(self.numerators, counts), dtype=np.int64)
+        return [choose(scores, self.range_sensitivity, spend, self.name, randomness) for _ in range(count)]
 
     def _per_nat(self, spend: Fraction) -> float:
         return float(self.unit) * self.range_sensitivity / float(spend)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations_with_replacement
 from types import NoneType
-from typing import Any, final, get_args
+from typing import Any, ClassVar, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,7 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
     size: int
     planned: int | None = None
     shift: Fraction = Fraction(0)
+    needs_whole_people: ClassVar[bool] = True
 
     @cached_property
     def fingerprint(self) -> str:
@@ -136,13 +137,16 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
             raise DataError(
                 f"the queries were changed for {self.planned:,} records, these are {records:,}: plan for it"
             )
-        require_scores_fit(2 * self.size * records * int(np.abs(self.numerators).max()))
-        require_rate(self._largest_lead, spend)
+        require_scores_fit(2 * self.size * records * self.shares * int(np.abs(self.numerators).max()))
+        require_rate(self._largest_lead, spend / self.shares)
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SmallDatabase:
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[SmallDatabase]:
         databases = self._every_database()
-        place = choose(self._scores(data, databases), self._largest_lead, spend, self.law, randomness)
-        return SmallDatabase(tuple(databases[place].tolist()), int(data.sum()), self.queries)
+        scores, records = self._scores(counts, databases), int(counts.sum()) // self.shares
+        places = (choose(scores, self._largest_lead, spend, self.law, randomness) for _ in range(count))
+        return [SmallDatabase(tuple(databases[place].tolist()), records, self.queries) for place in places]
 
     def kept(self, answer: Any) -> Any:
         return [answer.records, *answer.record_types]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import WIDEST
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.queries import LinearQueries
@@ -73,6 +74,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
+    needs_whole_people: ClassVar[bool] = True
 
     @cached_property
     def fingerprint(self) -> str:
@@ -100,19 +102,25 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         if records < 1:
             raise UnsupportedCombination("a synthetic histogram needs at least one record")
         require_written_for(self.asked.queries.records, records)
-        require_scores_fit(2 * int(self.asked.largest.max()) * records * self.fineness)
+        require_scores_fit(2 * int(self.asked.largest.max()) * records * self.fineness * self.shares)
         rounds = self.rounds_for(records, spend)
         if rounds == 0:
             self._at_once.check_size(records, spend)
             return
-        share = spend / rounds
+        share = spend / rounds / self.shares
         require_rate(self._largest_lead, share * SELECTING)
         if self._largest_lead > 0:
-            LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)))
+            LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)), self._noise_bits)
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
-        records = int(data.sum())
-        rounds = self.rounds_for(records, spend)
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[SyntheticHistogram]:
+        return [self._one(counts, spend, randomness) for _ in range(count)]
+
+    def _one(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> SyntheticHistogram:
+        """``spend``: of a share; rounds are chosen for people."""
+        records = int(data.sum()) // self.shares
+        rounds = self.rounds_for(records, spend * self.shares)
         if rounds > 0:
             return self._learnt(self.asked.totals(data) * self.fineness, records, rounds, spend, randomness)
         model = self.asked.model(self.start)
@@ -131,8 +139,13 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         return histogram_bytes(self.asked)
 
     @property
+    def _noise_bits(self) -> int:
+        return 62 if self.shares == 1 else WIDEST
+
+    @property
     def _step(self) -> Fraction:
-        return self.asked.unit / self.fineness
+        """Of the lattice: sums over people who count once are of shares."""
+        return self.asked.unit / (self.fineness * self.shares)
 
     @cached_property
     def _at_once(self) -> AdditiveMechanism:
@@ -169,8 +182,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     def _everything(
         self, modelled: NDArray[np.float64], data: NDArray[np.int64], spend: Fraction, randomness: Randomness
     ) -> tuple[Measurement, ...]:
-        values = self._at_once.draw(data, spend, randomness)
-        scales = np.sqrt(self._at_once.ideal_variances / 2) / float(spend)
+        (values,) = self._at_once.drawn(data, spend, 1, randomness)
+        scales = np.sqrt(self._at_once.ideal_variances / 2) / float(spend * self.shares)
         steps, unit = self._at_once.sensitivity.queries.steps, float(self.asked.unit)
         return tuple(
             Measurement(0, False, query, name, values[query], float(scales[query]), steps[query], expected * unit)
@@ -207,14 +220,14 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         randomness: Randomness,
     ) -> list[Measurement]:
         """Select one of those ``left`` and measure its block. All but ``exact`` is public; ``modelled`` in units."""
-        in_steps = np.rint(modelled[left] * self.fineness).astype(np.int64)
+        in_steps = np.rint(modelled[left] * self.fineness * self.shares).astype(np.int64)
         scores = np.abs(exact[left] - in_steps)
         picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
         queries = self.asked.block_of(picked)
         scale, factor = self.fineness * float(self._block_steepness[picked]), 1 / (share * (1 - SELECTING))
         values = exact[queries.start : queries.stop].tolist()
         if scale > 0:
-            noise = LaplaceNoise(np.full(len(queries), scale)).draw(1, randomness, factor)[0].tolist()
+            noise = LaplaceNoise(np.full(len(queries), scale)).draw_whole(1, randomness, factor)[0]
             values = [value + drawn for value, drawn in zip(values, noise, strict=True)]
         return [
             Measurement(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require
+from dxgeom.displayed import Displayed
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
@@ -41,6 +42,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_down
 from dxgeom.privacy.currencies import PURE, Privacy, currency_of
+from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe
 
 _DOOR = object()
@@ -66,8 +68,8 @@ FAMILIES: Final[tuple[type[Metric], ...]] = (
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class VerifiedMetric:
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifiedMetric(Displayed):
     """A metric whose axioms were established; only :func:`verify` and ``verify_metric`` make one.
 
     ``fingerprint``: names the meaning it came from (a policy, a matrix) and, where they are known, the records that the
@@ -77,6 +79,8 @@ class VerifiedMetric:
     distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
     none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
     of its own. ``privacy``: what a distance promises, "pure" or "concentrated", which the fingerprint knows, too.
+    ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
+    counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
 
     metric: Metric
@@ -89,6 +93,7 @@ class VerifiedMetric:
     stated: Callable[[], str | None] | None = field(default=None, repr=False)
     block: str | None = None
     privacy: Privacy = PURE
+    people: People | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -103,6 +108,8 @@ class VerifiedMetric:
             )
         if self.universe is not None and isinstance(self.metric, PresenceMetric) and self.universe.absent is None:
             raise UnsupportedCombination("this metric has an absent record, the universe has none")
+        if self.universe is not None and self.universe.reading.people != self.people:
+            raise UnsupportedCombination("a metric on records counts people as these records say")
 
     def on(self, universe: Universe) -> VerifiedMetric:
         """The same metric on these records, which its fingerprint then names; itself if it knows them already.
@@ -119,7 +126,7 @@ class VerifiedMetric:
                 "the metric of a block is about some records of a larger one: give its queries as a matrix"
             )
         named = canonical_digest("metric on records", self.fingerprint, universe.digest)
-        return replace(self, fingerprint=named, universe=universe, door=_DOOR)
+        return replace(self, fingerprint=named, universe=universe, people=_people_of(universe), door=_DOOR)
 
     def about(self, data_set: DataSet) -> VerifiedMetric:
         """The same metric about these data. What it says of them already stays: a name or an edition is only added.
@@ -174,18 +181,43 @@ def verify(
     stated: Callable[[], str | None] | None = None,
     block: str | None = None,
     privacy: Privacy = PURE,
+    people: People | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
-    :meth:`VerifiedMetric.on`.
+    :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
+    where ``metric`` has to be that of a row.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
     _require_known(metric)
+    counted = _people_of(universe) if people is None and universe is not None else people
     return VerifiedMetric(
-        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, privacy, door=_DOOR
+        metric,
+        metric.certificate(),
+        title,
+        fingerprint,
+        budget,
+        universe,
+        data_set,
+        stated,
+        block,
+        privacy,
+        counted,
+        door=_DOOR,
     )
+
+
+def _people_of(universe: Universe) -> People | None:
+    """Who people are, as records say. Raises: UnsupportedCombination where the metric of a row is another one."""
+    people = universe.reading.people
+    if people is not None and people.most_rows > 1:
+        raise UnsupportedCombination(
+            "these records count people by their rows, each at a part of what the policy says: use the metric that "
+            "the policy itself compiles to"
+        )
+    return people
 
 
 def _require_known(metric: Metric) -> None:

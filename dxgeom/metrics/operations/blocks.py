@@ -82,6 +82,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             stated=verified.stated,
             privacy=verified.privacy,
             block=canonical_digest("block", verified.records, inside),
+            people=verified.people,
         )
         for inside in members
     )

@@ -54,6 +54,10 @@ class LaplaceNoise(NoiseLaw):
         return np.diag(2 * self.scales**2)
 
     @property
+    def dimension(self) -> int:
+        return len(self.scales)
+
+    @property
     def amplitude(self) -> float:
         return float(self.scales.max())
 
@@ -61,11 +65,28 @@ class LaplaceNoise(NoiseLaw):
         return generator.laplace(size=(count, self.scales.size)) * self.scales
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        words, axes, values, errors = self._drawn(count, randomness)
+        return IdealDraws(
+            values, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
+        )
+
+    def apart(self, count: int, randomness: Randomness) -> IdealDraws:
+        words, axes, values, errors = self._drawn(count, randomness)
+        alone, signed = words.reshape(-1, 1), axes.reshape(-1, 1)
+        return IdealDraws(
+            values.reshape(-1, 1),
+            errors.reshape(-1, 1),
+            legible(alone),
+            alone,
+            lambda row: exponential_sums([signed[row].tolist()]),
+        )
+
+    def _drawn(
+        self, count: int, randomness: Randomness
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """(count, m) each: words, signed scales, values and bounds on their errors."""
         size = self.scales.size
         words = randomness.words(count * size).reshape(count, size)
         axes = np.where(fair_bits(count * size, randomness).reshape(count, size), 1.0, -1.0) * self.scales
         sizes = exponentials(words)
-        errors = self.scales * (1 + sizes) * FLOAT_ERROR
-        return IdealDraws(
-            axes * sizes, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
-        )
+        return words, axes, axes * sizes, self.scales * (1 + sizes) * FLOAT_ERROR

@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.noise.laws.rounding import IdealDraws, round_draws
+from dxgeom.noise.laws.rounding import IdealDraws, round_draws, whole_draws
 from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.randomness import Randomness
+
+WIDEST: Final = 126
+"""Noise as Python's integers stays below 2 to this."""
 
 
 class NoiseLaw(DefinedByNumbers):
@@ -119,17 +122,33 @@ class NoiseLaw(DefinedByNumbers):
         Raises: TooLarge when a coordinate could leave int64.
         """
         self.check_size(factor)
-        return round_draws(self.ideal(count, randomness), factor, randomness)
+        return round_draws(self.apart(count, randomness), factor, randomness).reshape(count, self.dimension)
+
+    def draw_whole(self, count: int, randomness: Randomness, factor: Fraction = Fraction(1)) -> list[list[int]]:
+        """The same as Python's integers, which carry what int64 does not.
+
+        Raises: TooLarge when a coordinate could leave 126 bits.
+        """
+        self.check_size(factor, WIDEST)
+        numbers = [z for row in whole_draws(self.apart(count, randomness), factor, randomness) for z in row]
+        return [numbers[at : at + self.dimension] for at in range(0, len(numbers), self.dimension)]
+
+    def apart(self, count: int, randomness: Randomness) -> IdealDraws:
+        """The same draws as ``ideal``, in as many rows or more: where coordinates are independent, each in its own, so
+        that exact values are sought of no more than is not settled yet."""
+        return self.ideal(count, randomness)
 
     @property
     def dimension(self) -> int:
         """The number m of coordinates."""
         return len(self.second_moment)
 
-    def check_size(self, factor: Fraction) -> None:
-        """Refuse a factor whose draws could leave int64, with a chance above e⁻¹⁰⁰.
+    def check_size(self, factor: Fraction, bits: int = 62) -> None:
+        """Refuse a factor whose draws could leave so many bits, with a chance above e⁻¹⁰⁰.
 
         Raises: TooLarge.
         """
-        if not self.amplitude * float(factor) * 400 < 2.0**62:
-            raise TooLarge("noise of this size does not fit 64-bit integers; spend more of the budget on this release")
+        if not self.amplitude * float(factor) * 400 < 2.0**bits:
+            raise TooLarge(
+                f"noise of this size does not fit {bits + 2}-bit integers; spend more of the budget on this release"
+            )

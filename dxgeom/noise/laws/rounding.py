@@ -116,15 +116,32 @@ def joined(parts: Sequence[IdealDraws]) -> IdealDraws:
 
 def round_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> NDArray[np.int64]:
     """``factor`` times the draws, rounded to integers (B, m): in float64 where that is certain, else exactly."""
+    rounded, sure = _in_float(draws, factor)
+    for row in np.flatnonzero(~sure):
+        rounded[row] = _exactly(draws, int(row), factor, randomness)
+    return rounded
+
+
+def whole_draws(draws: IdealDraws, factor: Fraction, randomness: Randomness) -> list[list[int]]:
+    """The same as Python's integers, however large: B lists of m."""
+    in_float, sure = _in_float(draws, factor)
+    rounded: list[list[int]] = in_float.tolist()
+    for row in np.flatnonzero(~sure).tolist():
+        rounded[row] = _exactly(draws, row, factor, randomness)
+    return rounded
+
+
+def _in_float(draws: IdealDraws, factor: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """(B, m), rounded in float64, and (B,), whether that is certain; 0 where it is not."""
     values = draws.values * float(factor)
     # Two roundings more: of the factor, and of the product.
     errors = draws.errors * float(factor) + np.abs(values) * 2.0**-51
     sure = settled(values, errors) & draws.legible
-    rounded = np.floor(np.where(sure[:, None], values, 0.0) + 0.5).astype(np.int64)
-    for row in np.flatnonzero(~sure):
-        evaluation = stretched(draws.evaluation(int(row)), factor)
-        rounded[row] = round_exactly(evaluation, draws.uniforms(int(row)), randomness)
-    return rounded
+    return np.floor(np.where(sure[:, None], values, 0.0) + 0.5).astype(np.int64), sure
+
+
+def _exactly(draws: IdealDraws, row: int, factor: Fraction, randomness: Randomness) -> list[int]:
+    return round_exactly(stretched(draws.evaluation(row), factor), draws.uniforms(row), randomness)
 
 
 def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> list[int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.wording import did_you_mean, shown
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _BEFORE_GROUPS: Final = ("query", "name")
 _AFTER_GROUPS: Final = ("value", "low", "high", "rmse", "bias", "unit")
 Columns: TypeAlias = dict[str, list[Any]]
+Found = TypeVar("Found")
 
 
 @final
@@ -44,7 +45,7 @@ class ReleasedAnswer:
 def answers_by_name(answers: LinearAnswers) -> Mapping[str, ReleasedAnswer | RatioAnswer]:
     """Every answer, with its interval at 95 %, and every ratio that was asked for."""
     origins = answers.queries.each_origin
-    rows = zip(_rows(answers, range(answers.queries.count), 0.95), answers.exact_values, origins, strict=True)
+    rows = zip(_rows(answers, range(answers.queries.count), 0.95, False), answers.exact_values, origins, strict=True)
     found: dict[str, ReleasedAnswer | RatioAnswer] = {
         row["name"]: ReleasedAnswer(
             row["name"],
@@ -62,9 +63,7 @@ def answers_by_name(answers: LinearAnswers) -> Mapping[str, ReleasedAnswer | Rat
     return {ratio.name: ratio for ratio in answers.ratios()} | found
 
 
-def the_answer(
-    found: Mapping[str, ReleasedAnswer | RatioAnswer], name: str, origins: Iterable[AnswerOrigin]
-) -> ReleasedAnswer | RatioAnswer:
+def the_answer(found: Mapping[str, Found], name: str, origins: Iterable[AnswerOrigin]) -> Found:
     """The answer of that name.
 
     Raises: UnsupportedCombination where there is none.
@@ -78,12 +77,14 @@ def the_answer(
     raise UnsupportedCombination(f"no answer is called {shown(name)}" + (f"; {advice}" if advice else ""))
 
 
-def answer_columns(answers: LinearAnswers, level: float = 0.95, query: str | None = None) -> Columns:
+def answer_columns(
+    answers: LinearAnswers, level: float = 0.95, query: str | None = None, *, joint: bool = False
+) -> Columns:
     """A row for each answer, and for each ratio asked for: its query and name, the values of the columns that it is
     about, the answer with its interval at ``level``, its error, bias and unit; a ratio has no error but its interval.
 
-    Args: ``query``: only the answers of this query. A column of the policy that is named like one of the table's own is
-    called ``by …``.
+    Args: ``query``: only the answers of this query. ``joint``: whether all intervals hold at once. A column of the
+    policy that is named like one of the table's own is called ``by …``.
     Raises: UnsupportedCombination for an unknown query.
     """
     origins, asked = answers.queries.each_origin, answers.queries.ratios
@@ -94,21 +95,24 @@ def answer_columns(answers: LinearAnswers, level: float = 0.95, query: str | Non
         advice = did_you_mean(str(query), known)
         raise UnsupportedCombination(f"no query is called {shown(str(query))}" + (f"; {advice}" if advice else ""))
     about = [origins[place] for place in places] + [asked[place].origin for place in ratios]
-    rows = [*_rows(answers, places, level), *_ratio_rows(answers, ratios, level)]
+    rows = [*_rows(answers, places, level, joint), *_ratio_rows(answers, ratios, level, joint)]
     titles = dict.fromkeys(title for origin in about for title, _ in origin.group)
     return {
         "query": [origin.query for origin in about],
         "name": [row["name"] for row in rows],
-        **{_called(title): [dict(origin.group).get(title) for origin in about] for title in titles},
+        **{
+            titled(title, (*_BEFORE_GROUPS, *_AFTER_GROUPS)): [dict(origin.group).get(title) for origin in about]
+            for title in titles
+        },
         **{column: [row[column] for row in rows] for column in _AFTER_GROUPS},
     }
 
 
-def _rows(answers: LinearAnswers, places: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+def _rows(answers: LinearAnswers, places: Sequence[int], level: float, joint: bool) -> Iterator[dict[str, Any]]:
     measures = answers.queries.measures or (None,) * answers.queries.count
     if not places:
         return
-    intervals, rmse, biases = answers.intervals(level), answers.rmse, answers.biases
+    intervals, rmse, biases = answers.intervals(level, joint=joint), answers.rmse, answers.biases
     for place in places:
         yield {
             "name": answers.names[place],
@@ -121,11 +125,11 @@ def _rows(answers: LinearAnswers, places: Sequence[int], level: float) -> Iterat
         }
 
 
-def _ratio_rows(answers: LinearAnswers, places: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+def _ratio_rows(answers: LinearAnswers, places: Sequence[int], level: float, joint: bool) -> Iterator[dict[str, Any]]:
     """The ratios at these places; a ratio is measured in what its numerator is, unless that is its denominator's."""
     if not places:
         return
-    measures, ratios = answers.queries.measures or (None,) * answers.queries.count, answers.ratios(level)
+    measures, ratios = answers.queries.measures or (None,) * answers.queries.count, answers.ratios(level, joint=joint)
     for place in places:
         one, asked = ratios[place], answers.queries.ratios[place]
         unit = measures[asked.numerator]
@@ -141,5 +145,6 @@ def _ratio_rows(answers: LinearAnswers, places: Sequence[int], level: float) -> 
         }
 
 
-def _called(title: str) -> str:
-    return f"by {title}" if title in (*_BEFORE_GROUPS, *_AFTER_GROUPS) else title
+def titled(title: str, own: Collection[str]) -> str:
+    """What a column of the policy is called in a table that has columns of its own."""
+    return f"by {title}" if title in own else title

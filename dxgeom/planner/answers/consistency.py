@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.planner.amounts import Amount
@@ -85,6 +86,9 @@ def consistent_answers(
     totals: Mapping[str, Amount],
 ) -> ConsistentAnswers:
     """See :meth:`Release.consistent`."""
+    require(nonnegative, bool, "nonnegative", "say True or False")
+    require(integers, bool, "integers", "say True or False")
+    require(totals, Mapping, "totals", 'give known answers by their names, such as {"everybody": 1000}')
     mechanism = released.mechanism
     # What holds for the answers asked for need not hold for those of changed queries.
     lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.asked

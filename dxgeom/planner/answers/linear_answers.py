@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.planner.answers.answer_table import ReleasedAnswer, answers_by_name
+from dxgeom.planner.answers.answer_table import Columns, ReleasedAnswer, answer_columns, answers_by_name
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
 @final
@@ -76,16 +77,26 @@ class LinearAnswers:
         """The answers whose expected error exceeds all that they can be, and what spend would have helped."""
         return useless_answers(self.queries, self.mechanism, self.spent, self.records)
 
-    def ratios(self, level: float = 0.95) -> tuple[RatioAnswer, ...]:
-        """The ratios that were asked for, each in its intervals with probability *at least* ``level``."""
-        return asked_ratios(self, level)
+    def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
+        """The ratios that were asked for, each in its intervals with probability *at least* ``level``; with ``joint``
+        all at once, for the chances that one misses add up."""
+        return asked_ratios(self, 1 - (1 - level) / max(1, len(self.queries.ratios)) if joint else level)
 
     @cached_property
     def by_name(self) -> Mapping[str, ReleasedAnswer | RatioAnswer]:
         """Every answer and every ratio by its name, with its interval at 95 %."""
         return answers_by_name(self)
 
-    def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        """What each answer and each ratio is about."""
+        return *self.queries.each_origin, *(ratio.origin for ratio in self.queries.ratios)
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
+        return answer_columns(self, level, query, joint=joint)
+
+    def as_dicts(self, level: float = 0.95, joint: bool = False) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""
         return [
             {
@@ -103,7 +114,7 @@ class LinearAnswers:
                 self.exact_values,
                 self.rmse,
                 self.bars.bias_of_each(),
-                self.intervals(level),
+                self.intervals(level, joint=joint),
                 strict=True,
             )
         ]

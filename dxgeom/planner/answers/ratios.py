@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import NUMBER, require
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.bars.directions import CombinedNoise, error_norm
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ Combined: TypeAlias = str | Mapping[str, int | Fraction]
 """An answer by its name, or several with what each is multiplied by."""
 
 Range: TypeAlias = tuple[float, float]
+LARGEST_SHARE: Final = 2**500
+"""Coefficients have float64's range around them."""
+
 _EVERYTHING: Range = (-math.inf, math.inf)
 
 
@@ -51,8 +54,9 @@ class RatioAnswer:
     def minus(self, other: RatioAnswer) -> RatioAnswer:
         """How far one ratio is above another, such as the means of two groups: its interval holds where both do.
 
-        The chances that either interval misses add up, so the level is lower than theirs.
+        The chances that either interval misses add up, so the level is lower than theirs. Raises: WrongArgument.
         """
+        require(other, RatioAnswer, "other", "give another ratio of released answers")
         (low, high), (below, above) = self.interval, other.interval
         value = None if self.value is None or other.value is None else self.value - other.value
         level = max(self.level + other.level - 1, 0.0)
@@ -68,7 +72,7 @@ class RatioAnswer:
             "name": self.name,
             "value": self.value,
             "parts": [[end if math.isfinite(end) else None for end in part] for part in self.parts],
-            "level": self.level,
+            "level": float(self.level),
             "bias": {"rounding": self.rounding if math.isfinite(self.rounding) else None},
         }
 
@@ -81,11 +85,13 @@ def ratio_of(
     within: Range = _EVERYTHING,
     name: str | None = None,
 ) -> RatioAnswer:
-    """Fieller's set: all ρ in the range with |N̂ − ρ·D̂| ≤ c(ρ), c(ρ) what the error of N − ρ·D exceeds with probability
-    1 − ``level`` at most; then widened by what rounding does for each record.
+    """Fieller's set: all ρ with |N̂ − ρ·D̂| ≤ c(ρ), c(ρ) what the error of N − ρ·D exceeds with probability 1 − ``level``
+    at most; widened by what rounding does for each record; then what of it lies in the range.
 
     An empty set is the whole range: nothing is known then. The method is the same whatever D̂ is.
+    Raises: WrongArgument, UnsupportedCombination for an unknown name or no level.
     """
+    within = _range_of(within)
     above, below = (_coefficients(answers, each) for each in (numerator, denominator))
     each_record = _rounding_per_record(answers, above, below)
     counted = answers.bars.rounding if each_record is None else np.zeros(len(answers.names))
@@ -96,11 +102,11 @@ def ratio_of(
     if np.all(np.isfinite(noise.beside)):
         parts = error_norm(noise, level).not_excluded(float(top), float(bottom))
     wider = each_record or 0.0
-    held = [part for low, high in parts if (part := _common((low, high), within)) is not None] or [within]
-    widened = [_common((low - wider, high + wider), within) or within for low, high in held]
+    # The range is of raw numbers, and the values that stand for them may lie beyond it: widened first.
+    held = [part for low, high in parts if (part := _common((low - wider, high + wider), within)) is not None]
     value = None if bottom == 0 else min(max(float(top / bottom), within[0]), within[1])
     title = name or f"{_words(numerator)} / {_words(denominator)}"
-    return RatioAnswer(title, value, tuple(widened), level, wider, within)
+    return RatioAnswer(title, value, tuple(_joined(held or [within])), level, wider, within)
 
 
 def combination_of(answers: LinearAnswers, shares: Combined, level: float) -> tuple[float, float]:
@@ -132,16 +138,47 @@ def _common(one: Range, other: Range) -> Range | None:
     return (low, high) if low <= high else None
 
 
+def _joined(parts: list[Range]) -> list[Range]:
+    """The same with parts that overlap made one; they come in their order."""
+    found = parts[:1]
+    for low, high in parts[1:]:
+        if low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], high))
+        else:
+            found.append((low, high))
+    return found
+
+
+def _range_of(within: object) -> Range:
+    """Raises: WrongArgument unless these are two numbers, the lower first."""
+    advice = "give the lowest and the highest that the ratio can be, such as (0, 1)"
+    require(within, (tuple, list), "within", advice)
+    ends = tuple(within) if isinstance(within, (tuple, list)) else ()
+    for end in ends:
+        require(end, NUMBER, "within", advice)
+    try:
+        low, high = map(float, ends)
+    except (OverflowError, ValueError) as error:
+        raise WrongArgument(f"'within' is two numbers of float64's range: {advice}") from error
+    if not low <= high:
+        raise WrongArgument(f"'within' is a range, found {low:g} to {high:g}: {advice}")
+    return low, high
+
+
 def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
     """(K,): exact coefficients."""
-    shares = {combined: 1} if isinstance(combined, str) else combined
+    require(combined, (str, Mapping), "combination", 'name an answer, or several as in {"women": 1, "men": -1}')
+    shares: Mapping[str, int | Fraction] = {combined: 1} if isinstance(combined, str) else combined
     row = np.array([Fraction(0)] * len(answers.names), dtype=object)
     for name, share in shares.items():
         if name not in answers.names:
             known = ", ".join(answers.names[:8])
             raise UnsupportedCombination(f"no answer is called '{name}'; the release has {known}")
         require(share, (int, Fraction), "coefficient", "write it exactly, such as -1 or Fraction('0.1')")
-        row[answers.names.index(name)] += Fraction(share)
+        exact = Fraction(share)
+        if abs(exact) > LARGEST_SHARE or 0 < abs(exact) < 1 / Fraction(LARGEST_SHARE):
+            raise WrongArgument(f"'coefficient' is 0, or from 1/2**500 to 2**500 in size; that of '{name}' is not")
+        row[answers.names.index(name)] += exact
     return row
 
 

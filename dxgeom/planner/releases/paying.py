@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, final
 from dxgeom.errors import AlreadyCharged, LedgerError
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.ledger.spending import no_allotment
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.planner.releases.booking import Booking, shown_again_by
@@ -20,13 +21,18 @@ from dxgeom.planner.releases.stored_form import read_stored, stored_form
 @final
 @dataclass(frozen=True)
 class Order:
-    """What is asked of a ledger and drawn. ``mechanism``: without functions of its answers."""
+    """What is asked of a ledger and drawn.
+
+    ``mechanism``: without functions of its answers; ``allotment``: whose part of the account is charged, None for what
+    is not allotted.
+    """
 
     mechanism: Mechanism[Any, Any]
     spend: Fraction
     purpose: str
     plan_fingerprint: str
     key: str | None
+    allotment: str | None = None
 
 
 class Bought(NamedTuple):
@@ -65,6 +71,14 @@ def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier |
     return Earlier(read_stored(found.answer, entry.number), _booking(file, entry.number, found.seal))
 
 
+def check_allotment(ledger: Ledger, order: Order) -> None:
+    """Refuse, before any data are read, an allotment that the account does not have. Raises: LedgerError."""
+    if order.allotment is not None:
+        known = [one.owner for one in ledger.allotments()]
+        if order.allotment not in known:
+            raise no_allotment(ledger.account, order.allotment, known)
+
+
 def buy(
     ledger: Ledger,
     file: str | None,
@@ -84,6 +98,7 @@ def buy(
         purpose=order.purpose,
         plan_fingerprint=order.plan_fingerprint,
         key=order.key,
+        owner=order.allotment,
         reserve=reserve,
     )
     with failing_after_charge(entry.number, file, stored=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,19 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 
 RECORDS: Final = 1000
 """How many are made up where nobody says how many there are."""
+
+
+class MadeUp(NamedTuple):
+    """Counts of made-up people with a row each, as a mechanism takes them; ``people``: how many."""
+
+    counts: NDArray[np.int64]
+    people: int
+
+
+def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp:
+    """As :func:`made_up_counts`, in shares where people count once."""
+    counts = made_up_counts(mechanism, people)
+    return MadeUp(counts * histogram_readers(mechanism)[0].shares, people)
 
 
 def made_up_counts(mechanism: Mechanism[Any, Any], records: int) -> NDArray[np.int64]:

@@ -13,8 +13,8 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount
-from dxgeom.policy.explain.listed_paths import listed_path
-from dxgeom.policy.explain.record_path import Hop, RecordStep, record_path
+from dxgeom.policy.explain.paths.listed_paths import listed_path
+from dxgeom.policy.explain.paths.record_path import Hop, RecordStep, record_path
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.lower.describe import MetricDescription

@@ -9,11 +9,11 @@ from typing import Any, Final, final
 
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import DataSet
-from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
+from dxgeom.policy.explain.people import PeopleReview, people_review
 from dxgeom.policy.explain.rule_effects import idle, redundant
-from dxgeom.policy.explain.sentences import NEIGHBOURS, NEIGHBOURS_IN_PRESENCE, OBSERVER, ONE_RECORD, belief, sentence
+from dxgeom.policy.explain.sentences import OBSERVER, belief, sentence
 from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
@@ -72,7 +72,7 @@ class Review:
     rules: tuple[RuleReview, ...]
     certificate: MetricCertificate
     unprotected: tuple[str, ...]
-    neighbours: str
+    people: PeopleReview
     data_set: str
     missing: tuple[MissingReview, ...] = ()
     read: tuple[str, ...] = ()
@@ -119,8 +119,7 @@ class Review:
         spots = [attribute for attribute in self.attributes if attribute.same_spot is not None]
         large = ", ".join(self.not_examined)
         return [
-            self.neighbours,
-            ONE_RECORD,
+            *self.people.lines,
             OBSERVER,
             self.data_set or UNNAMED_DATA,
             *curve_in_words(self.curve),
@@ -151,9 +150,8 @@ class Review:
             "rules": [
                 {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
             ],
-            "neighbours": self.neighbours,
             **({"privacy": CONCENTRATED, "curve": [one.as_dict() for one in self.curve]} if self.curve else {}),
-            "assumed": ONE_RECORD,
+            **self.people.as_dict(),
             "observer": OBSERVER,
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
@@ -170,7 +168,7 @@ def review(
     file: str,
     policy: ResolvedPolicy,
     parts: Sequence[Metric],
-    verified: VerifiedMetric,
+    metric: Metric,
     unprotected: Sequence[Unprotected],
 ) -> Review:
     """Examine a compiled policy; ``parts`` are its attributes' metrics, none where a table lists the records."""
@@ -178,7 +176,7 @@ def review(
     pairs = zip(policy.universe.attributes, parts, strict=not listed)
     placed = {attribute.name: (attribute, metric) for attribute, metric in pairs}
     if listed:
-        found = examine_listed(policy.universe, verified.metric, policy.rules)
+        found = examine_listed(policy.universe, metric, policy.rules)
     else:
         found = tuple(examine(attribute, metric, policy.rules) for attribute, metric in placed.values())
     examined = {found[0].name: found[0]} if listed else {one.name: one for one in found}
@@ -191,9 +189,9 @@ def review(
         size=policy.universe.record_types,
         attributes=found,
         rules=_reviewed(policy, placed, examined),
-        certificate=verified.certificate,
+        certificate=metric.certificate(),
         unprotected=tuple(map(str, unprotected)),
-        neighbours=NEIGHBOURS if policy.universe.absent is None else NEIGHBOURS_IN_PRESENCE,
+        people=people_review(policy, unprotected),
         data_set=_about(policy.data_set),
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,

@@ -10,6 +10,7 @@ from dxgeom.policy.derived.derivation import NotDerivable
 from dxgeom.policy.derived.derivations import expression_of
 from dxgeom.policy.kinds.attribute_keys import AttributeKeys
 from dxgeom.policy.kinds.kind import Declared
+from dxgeom.policy.resolve.people import stated_people
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute
@@ -19,14 +20,16 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 
 def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> Reading | None:
-    """The reading of all attributes; None where each is read as it is, or a mistake was noted."""
+    """The reading of all attributes and of people; None where each attribute is read as it is, and nothing is said of
+    people, or a mistake was noted."""
     written = tree.document.universe.attributes
     plain = tuple(map(plain_reading, attributes.values()))
     found = tuple(
         _of_attribute(attribute, written.get(name), one, Declared(name, tree.root, mistakes))
         for (name, attribute), one in zip(attributes.items(), plain, strict=True)
     )
-    return None if found == plain else Reading(found)
+    people = stated_people(tree, (column for one in found for column in one.columns), mistakes)
+    return None if found == plain and people is None else Reading(found, people)
 
 
 def _of_attribute(attribute: Attribute, syntax: Any, plain: CellReading, declared: Declared) -> CellReading:

@@ -12,7 +12,7 @@ CODES: Final[dict[str, str]] = {
     "DX103": "nested too deeply, or too many entries",
     "DX104": "the same key twice in one mapping",
     "DX105": "a key that is not known here",
-    "DX106": "a word of the language that is not part of this version",
+    # DX106 was for words that the language had and a version did not; it has them all now.
     "DX107": "a key or a value is missing",
     "DX108": "a list, a mapping or a word stands where another kind is expected",
     "DX109": "not an exact decimal number, or one outside the allowed range",
@@ -52,6 +52,9 @@ CODES: Final[dict[str, str]] = {
     "DX162": "a derived column that cannot be worked out, or makes nothing that the attribute could be",
     "DX163": "no time zone of that name",
     "DX164": "columns or a reach of 'nearest' that do not fit the places",
+    # people
+    "DX170": "people whose keys do not go together",
+    "DX171": "a column that says who people are, or orders their rows, and is one of an attribute too",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
@@ -65,4 +68,6 @@ CODES: Final[dict[str, str]] = {
     "DX209": "an importance that is not a positive number",
     "DX210": "marginals of more ways than there are columns, or of none",
     "DX215": "a number of records, where the policy keeps it private",
+    "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
+    "DX220": "quantiles and other queries in one file",
 }

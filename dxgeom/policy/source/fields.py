@@ -76,6 +76,10 @@ def whole_from_1(value: Any, what: str) -> int:
     return _whole(value, "DX109", f"a whole number of {what}, at least 1, is expected here")
 
 
+def _whole_from_1(value: Any) -> int:
+    return _whole(value, "DX109", "a whole number, at least 1, is expected here")
+
+
 def _whole(value: Any, code: str, message: str) -> int:
     try:
         number = exact_field(value)
@@ -114,6 +118,7 @@ Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHE
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
 Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+WholeFromOne: TypeAlias = Annotated[int, PlainValidator(_whole_from_1), _DAYS_SCHEMA]
 WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
 Names: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_names), _NAMES_SCHEMA]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, 
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
-from dxgeom.policy.source.fields import Epsilon, LengthText, Names, Positive
+from dxgeom.policy.source.fields import Epsilon, LengthText, Names, Positive, WholeFromOne
 
 
 def attribute_tag(value: Any) -> str | None:
@@ -109,6 +109,18 @@ class DatasetSyntax(BaseModel):
 
 
 @final
+class PeopleSyntax(BaseModel):
+    """Whose row a row is, and how people with many rows count; which keys go together is checked with the meaning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    column: str
+    count: Literal["once", "rows", "single"]
+    at_most: WholeFromOne | None = None
+    order: str | None = None
+
+
+@final
 class PolicySyntax(BaseModel):
     """A whole policy file."""
 
@@ -120,12 +132,10 @@ class PolicySyntax(BaseModel):
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
     privacy: Literal["pure", "concentrated"] = "pure"
+    people: PeopleSyntax | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
-
-LATER: Final = {"policy": ("people",)}
-"""Words of the whole language that this version refuses, by the place where they may stand."""
 
 SELECTS: Final = (
     "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, by "
@@ -137,7 +147,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, universe, rules, budget, privacy, dataset, unconnected",
+    "policy": "a policy has: policy, about, universe, rules, budget, privacy, people, dataset, unconnected",
+    "people": "people have: column, and count: once, rows (with at_most and order) or single",
     "dataset": "a dataset has: name, and perhaps edition, people: disjoint, budget",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",

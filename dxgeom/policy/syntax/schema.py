@@ -28,6 +28,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "budget": "All releases together may spend this multiple of the metric.",
         "privacy": "'pure': epsilons bound odds, and spends add up. 'concentrated': epsilons bound Rényi divergences, "
         "Gaussian noise is among the answers, and squares of spends add up.",
+        "people": "Whose row a row of the data is, and how people with many rows count; left out, one row each.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
     },
@@ -37,6 +38,14 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "edition": "Which version of the data. Spends add up across editions.",
         "people": "'disjoint': nobody is in two editions, so each has the whole budget.",
         "budget": "All releases together, under whatever policies, may spend this much.",
+    },
+    "PeopleSyntax": {
+        "": "People: whose row a row of the data is, and how people with many rows count.",
+        "column": "The column that names the person; no attribute is made of it.",
+        "count": "'once': each person weighs 1, spread evenly over their rows. 'rows': every row counts, at most so "
+        "many of a person. 'single': more than one row of a person is refused.",
+        "at_most": "With 'rows': how many rows of a person are kept.",
+        "order": "With 'rows': the column by which the first are kept, different in all rows of a person.",
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",

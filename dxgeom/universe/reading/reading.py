@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, final
 
 from dxgeom.universe.attributes import Attribute, CellType
+from dxgeom.universe.people.people import People
 from dxgeom.universe.reading.expressions import Expression
 from dxgeom.universe.wording import cell_text
 
@@ -57,9 +58,13 @@ class CellReading:
 @final
 @dataclass(frozen=True)
 class Reading:
-    """How each attribute of a universe is read, in their order; several may be read from one column."""
+    """How each attribute of a universe is read, in their order; several may be read from one column.
+
+    ``people``: whose row a row is, and how people count; None where every row is taken to be a person's only one.
+    """
 
     attributes: tuple[CellReading, ...]
+    people: People | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -81,7 +86,8 @@ class Reading:
     @property
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests read every table alike, over equal attributes."""
-        return [one.digest for one in self.attributes]
+        people = [] if self.people is None else [["people", *self.people.digest]]
+        return [*(one.digest for one in self.attributes), *people]
 
 
 def plain_reading(attribute: Attribute) -> CellReading:

@@ -30,7 +30,16 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
     schema = printed()
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["title"] == "dxgeom policy"
-    assert list(schema["properties"]) == ["policy", "about", "universe", "rules", "budget", "dataset", "unconnected"]
+    assert list(schema["properties"]) == [
+        "policy",
+        "about",
+        "universe",
+        "rules",
+        "budget",
+        "people",
+        "dataset",
+        "unconnected",
+    ]
     assert schema["additionalProperties"] is False
 
 

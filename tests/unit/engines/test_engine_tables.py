@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
+from dxgeom.engines.tables import embedded
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
@@ -202,7 +202,7 @@ def test_a_table_too_varied_to_group_in_memory_is_counted_all_the_same(
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=100_000)
     edges = (Fraction(0), Fraction(10), Fraction(n))
     universe = Universe((BinnedAttribute("x", edges), CategoricalAttribute("w", tuple(f"word {k}" for k in range(7)))))
-    monkeypatch.setitem(sources._SETTINGS, "memory_limit", "60MB")
+    monkeypatch.setitem(embedded._SETTINGS, "memory_limit", "60MB")
     counts = histogram_of_table(tmp_path / "a.parquet", universe).counts
     assert counts[:7].tolist() == [2, 2, 2, 1, 1, 1, 1]
     assert counts.sum() == n
@@ -228,3 +228,10 @@ def test_a_histogram_cannot_be_changed() -> None:
     assert (histogram.counts.tolist(), histogram.total) == ([1, 2, 3], 6)
     with pytest.raises(ValueError, match="read-only"):
         histogram.counts[0] = 5
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    with embedded.connected() as connection:
+        assert connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(terminal,)]

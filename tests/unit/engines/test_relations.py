@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dxgeom.engines import sources
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.tables import embedded
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.dates import DateAttribute
@@ -93,7 +93,7 @@ def test_rows_of_a_relation_outside_the_universe_are_told_and_its_connection_is_
 def test_a_relation_too_varied_to_group_in_memory_is_counted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     universe = Universe((RangeAttribute("x", Fraction(0), Fraction(10**7), Fraction(10**6)), *WORDS.attributes))
     rows = relation_of("SELECT i AS x, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END AS a FROM range(1500000) r(i)")
-    monkeypatch.setitem(sources._SETTINGS, "memory_limit", "40MB")
+    monkeypatch.setitem(embedded._SETTINGS, "memory_limit", "40MB")
     counts = histogram_of_table(rows, universe).counts
     assert counts.tolist() == [500_000, 500_000, 250_000, 250_000, *[0] * 18]
 

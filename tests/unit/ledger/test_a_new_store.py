@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
@@ -42,6 +43,9 @@ class ShelfSession:
     def content(self, entry: int) -> bytes | None:
         return next(kept for record, kept in self._rows if record.table.content and record.fields[0] == entry)
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def append(self, record: Record, content: bytes | None = None) -> None:
         self._rows.append((record, content))
 
@@ -51,6 +55,7 @@ class ShelfSession:
 
 class Shelf:
     files: AnswerFiles | None = None
+    begun_on_purpose = False
 
     def __init__(self, name: object) -> None:
         self.path: str | None = str(name)
@@ -69,6 +74,9 @@ class Shelf:
     reading = writing
 
     def try_to_write(self) -> None:
+        pass
+
+    def grant(self, role: str) -> None:
         pass
 
     def close(self) -> None:

@@ -78,6 +78,27 @@ def test_the_cap_of_a_data_set_counts_in_squares_too() -> None:
         assert charged(ledger, "0.4") > 0
 
 
+def test_parts_of_an_account_add_up_in_squares_too() -> None:
+    with opened(":memory:") as ledger:
+        ledger.allot({"ana": Fraction("0.6"), "bob": Fraction("0.8")})
+        with pytest.raises(BudgetExceeded, match="what is not allotted"):
+            charged(ledger, "1e-9")
+        ledger.charge(Fraction("0.36"), purpose="", plan_fingerprint="p", owner="ana")
+        ledger.charge(Fraction("0.48"), purpose="", plan_fingerprint="p", owner="ana")
+        with pytest.raises(BudgetExceeded, match=r"allotment 'ana' .* is 0.6: 0.6 is spent, 0 remains \(squares"):
+            ledger.charge(Fraction(1, 10**9), purpose="", plan_fingerprint="p", owner="ana")
+        ledger.charge(Fraction("0.48"), purpose="", plan_fingerprint="p", owner="bob")
+        ana, bob = ledger.allotments()
+        assert (ana.amount, ana.spent, ana.remaining) == (Fraction("0.6"), Fraction("0.6"), 0)
+        assert (bob.amount, bob.spent, bob.remaining) == (Fraction("0.8"), Fraction("0.48"), Fraction("0.64"))
+        with pytest.raises(LedgerError, match=r"has spent 0\.48 already"):
+            ledger.allot({"bob": Fraction("0.47")})
+        with pytest.raises(BudgetExceeded, match=r"at most 0\.8"):
+            ledger.allot({"bob": Fraction("0.801")})
+        ledger.allot({"bob": Fraction("0.48")})
+        assert charged(ledger, "0.64") == 0
+
+
 @pytest.mark.parametrize(("first", "second"), [(PURE, CONCENTRATED), (CONCENTRATED, PURE)])
 def test_a_ledger_has_the_currency_of_its_first_account(tmp_path: Path, first: str, second: str) -> None:
     data_set = dx.ledger.DataSet("visits")

@@ -128,6 +128,12 @@ def test_a_ledger_in_memory_keeps_the_budget_and_forgets_at_the_end() -> None:
         assert another.spent() == 0
 
 
+@pytest.mark.parametrize("place", [":memory:x", ":memory: ", ":memory:.db", Path(":memory:ledger.db")])
+def test_a_mistyped_memory_is_refused_and_not_forgotten(place: str | Path) -> None:
+    with pytest.raises(LedgerError, match="only ':memory:' is a ledger in memory"):
+        opened(place)
+
+
 @pytest.mark.parametrize("place", ["a.db", ":memory:"])
 def test_threads_that_share_a_ledger_spend_exactly_the_budget(tmp_path: Path, place: str) -> None:
     with opened(place if place == ":memory:" else tmp_path / place) as ledger:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerError, WrongArgument
 from dxgeom.ledger.chronicle import _VERIFIED
-from dxgeom.ledger.history import read_ledger, verify_ledger
+from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.tables import TABLES
 from dxgeom.metrics.checking.data_set import DataSet
@@ -37,6 +37,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         first = one.charge(Fraction(1, 3), purpose="ü\x01\n,'\"\\", plan_fingerprint="p", key="k", owner="o", reserve=9)
         two.charge(Fraction(1, 7), purpose="", plan_fingerprint="p" * 10_000)
         one.store(first, "the answer")
+        one.allot({"o": Fraction(1, 100)})
         one.store(two.charge(Fraction(1, 7), purpose="", plan_fingerprint="q"), b"\x00\xff")
     return path
 
@@ -50,7 +51,7 @@ def test_the_guides_sql_writes_the_bytes_that_each_seal_is_the_sha256_of(path: P
     blocks = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(blocks[0]).fetchall()
-    assert [position for position, *_ in rows] == list(range(1, 10))
+    assert [position for position, *_ in rows] == list(range(1, 11))
     for _, seal, sealed in rows:
         assert hashlib.sha256(sealed).hexdigest() == seal
 
@@ -193,3 +194,25 @@ def test_a_field_that_is_changed_while_a_ledger_is_open_is_noticed_at_the_next_c
             connection.execute(sql)
         with pytest.raises(LedgerError, match="altered"):
             ledger.charge(Fraction(1, 7), purpose="", plan_fingerprint="p")
+
+
+@pytest.mark.parametrize("seal", [5, (1,), (1, "a", "b"), ("1", "a"), (True, "a"), (1, None), [1, "a"]], ids=str)
+def test_what_is_no_printed_seal_is_told(written: Path, seal: object) -> None:
+    with pytest.raises(WrongArgument, match="'seal' is an entry's number and the seal"):
+        verify_ledger(written, seal=seal)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entry", ["1", 1.5, None, True])
+def test_what_is_no_number_of_an_entry_is_told(written: Path, entry: object) -> None:
+    with pytest.raises(WrongArgument, match="'entry' is of type int"):
+        read_answer(written, entry)  # type: ignore[arg-type]
+
+
+def test_keys_and_answers_of_a_wrong_kind_are_told(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as ledger:
+        entry = ledger.charge(Fraction(1), purpose="", plan_fingerprint="p")
+        with pytest.raises(WrongArgument, match="'answer' is of type bytes or str"):
+            ledger.store(entry, 5)  # type: ignore[arg-type]
+        with pytest.raises(WrongArgument, match="'key' is of type str"):
+            ledger.find(["k"], plan_fingerprint="p", spend=Fraction(1))  # type: ignore[arg-type]
+        assert ledger.store(entry, "still open").entry == 1

@@ -679,6 +679,40 @@ def test_no_word_and_no_number_of_a_file_can_be_changed_unnoticed(name, original
             pytest.fail(f"{place} was {value}, is {other}")
 
 
+HUGE = "9" * 4000
+OUT_OF_RANGE = {
+    "range": (("ratios", 0, "within"), ["0", HUGE], "ratios[0]"),
+    "narrow range": (("ratios", 0, "within"), ["0", f"1/{HUGE}"], "ratios[0]"),
+    "rounding": (("rounding", 0, "per_record"), HUGE, "rounding[0]"),
+    "error": (("errors",), [HUGE, None], "errors[0]"),
+}
+
+
+@pytest.fixture(scope="session")
+def of_a_ratio(tmp_path_factory):
+    """A plan of the mean of a group, its queries weight by weight."""
+    text = "policy: p\nuniverse:\n  attributes: {sex: [F, M], age: {range: [0, 8], step: 2}}\n"
+    policy = dx.parse_policy(f"{text}rules: [{{change: [sex, age], epsilon: 1}}]\n")
+    queries = dx.queries_from_dict({"queries": [{"mean": "age", "where": "sex == 'F'"}]}, policy)
+    path = tmp_path_factory.mktemp("plans") / "ratio.json"
+    plan = dx.plan(policy.compile(), replace(queries, source=None), mechanism="laplace")
+    dx.save_plan(plan, path, policy=policy, spend="1/4")
+    return read(path)
+
+
+@pytest.mark.parametrize("case", OUT_OF_RANGE)
+def test_figures_beyond_float64_are_refused_and_never_met_by_a_release(case, of_a_ratio, refused):
+    place, value, told_at = OUT_OF_RANGE[case]
+    assert refused(changed(of_a_ratio, ("queries", "weights", *place), value)) == (
+        "DX302",
+        f"queries.weights.{told_at}",
+    )
+
+
+def test_wanted_errors_beyond_float64_are_refused(of_a_ratio, refused):
+    assert refused(changed(of_a_ratio, ("objective", "wanted"), [HUGE, HUGE])) == ("DX302", "objective.wanted[0]")
+
+
 def test_every_code_is_told_in_the_guide():
     page = (GUIDE / "plans.md").read_text(encoding="utf-8")
     for code, meaning in PLAN_CODES.items():

@@ -63,6 +63,7 @@ def check_same(plan, loaded):
 
 
 @pytest.mark.parametrize("mechanism", [candidate.name for candidate in CANDIDATES])
+@pytest.mark.long
 def test_every_candidate_releases_from_its_file_as_it_does_itself(mechanism, tmp_path):
     built = 0
     for name in SMALL:
@@ -263,3 +264,14 @@ def test_nothing_is_searched_for_when_a_plan_is_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr("dxgeom.planner.candidate_builder.CandidateBuilder.__init__", searched)
     monkeypatch.setattr("dxgeom.numeric.qhull.float_hull", searched)
     dx.load_plan(tmp_path / "plan.json")
+
+
+def test_a_loaded_plan_is_told_to_readers_as_any_other(tmp_path):
+    policy = dx.load_policy(policy_file("clinic"))
+    plan = dx.plan(policy.compile(), dx.load_queries(queries_file("clinic"), policy))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
+    loaded = dx.load_plan(tmp_path / "plan.json").plan
+    told = "\n".join(loaded.lines())
+    assert "as its file says" in told and "not known here" in told and "inf" not in told
+    assert loaded.epsilon_dp_ratio is None
+    assert '"epsilon_dp_ratio": null' in loaded.to_json()

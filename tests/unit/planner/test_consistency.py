@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.round_shapes import ellipsoid_mechanism
@@ -196,3 +196,12 @@ def test_with_signs_and_integers_the_errors_are_bounded_together(plans, asked):
     assert found.errors.rmse is None and (found.errors.moved > 0) == ("integers" in asked)
     assert found.errors.in_words in found.done
     assert found.as_dict()["errors"]["at_most"] == found.errors.at_most
+
+
+@pytest.mark.parametrize(
+    "asked", [{"nonnegative": "yes"}, {"integers": 1}, {"totals": 5}, {"totals": [("one", 1)]}], ids=str
+)
+def test_what_is_asked_of_consistent_answers_in_a_wrong_way_is_told(plans, asked):
+    _, release = released(plans["laplace"])
+    with pytest.raises(WrongArgument, match=f"'{next(iter(asked))}' is of type"):
+        release.consistent(**asked)

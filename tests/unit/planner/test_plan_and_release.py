@@ -412,3 +412,14 @@ def test_the_one_call_says_what_it_takes():
 def test_an_option_of_the_wrong_kind_gets_a_sentence(option):
     with pytest.raises(WrongArgument, match=f"'{next(iter(option))}' is "):
         dx.plan(METRIC, QUERIES, **option)
+
+
+@pytest.mark.parametrize("records", [0, -5, 2.5, "x", True, 2**63])
+def test_what_is_no_number_of_records_is_told_and_makes_no_bar_narrower(plan, records):
+    for asked in (
+        lambda: plan.half_widths(records=records),
+        lambda: plan.useless_answers(records=records),
+        lambda: plan.rehearse(spend=1, records=records),
+    ):
+        with pytest.raises(WrongArgument, match="'records' is"):
+            asked()

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.bars.directions import CombinedNoise, error_norm
 from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.answers import ratios
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 
 POLICY = """policy: p
@@ -66,6 +67,16 @@ def test_what_the_file_asks_for_anyway_is_not_asked_again():
     assert named.names == ("hers: sum of age where sex == 'F'", "hers: records where sex == 'F'")
     with pytest.raises(dx.errors.QueryError, match="DX203"):
         planned(queries="queries:\n  - {name: a, share: sex == 'F'}\n  - {name: a, count: sex == 'F'}\n")
+
+
+def test_a_mean_keeps_its_rounding_beside_a_count_of_the_same_weights():
+    """The middles of [-1, 1) and of 1 are 0 and 1, the weights of 'vote == 1'."""
+    votes = POLICY.replace("age: {range: [0, 8], step: 2}", "vote: {range: [-1, 1], step: 2}").replace("age", "vote")
+    asked = "queries:\n  - {count: vote == 1 and sex == 'F'}\n  - {mean: vote, where: sex == 'F'}\n"
+    plan = planned(policy=votes, queries=asked)
+    assert plan.queries.count == 3
+    found = answers_of(plan, [10, 0, 0, 0], 10**4, 1)[0].ratios()[0]
+    assert found.parts[0][0] <= -0.9 <= found.parts[0][1], "all ten voted -0.9"
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "hull", "strategy"])
@@ -166,3 +177,50 @@ def test_differences_of_answers_and_of_ratios_have_intervals():
     assert release.as_dict()["ratios"][0]["name"] == mean.name
     with pytest.raises(UnsupportedCombination, match="no answer is called 'men'"):
         release.ratio("men", "records")
+
+
+NO_RANGES = (None, 5, "ab", ("a", "b"), (0,), (0, 1, 2), (1, 0), (math.nan, 1), (0, 10**400), (True, 2), {0, 1})
+
+
+@pytest.mark.parametrize("within", NO_RANGES, ids=str)
+def test_what_is_no_range_of_a_ratio_is_told(within):
+    released = planned().release(np.array(COUNTS), ledger=":memory:", spend=1)
+    with pytest.raises(WrongArgument, match="'within' is"):
+        released.ratio("records where sex == 'F'", "records", within=within)
+
+
+@pytest.mark.parametrize("combined", [None, 5, ["records"], {"records": 10**200}, {"records": Fraction(1, 10**200)}])
+def test_what_is_no_combination_of_answers_is_told(combined):
+    released = planned().release(np.array(COUNTS), ledger=":memory:", spend=1)
+    for asked in (
+        lambda: released.combination(combined),
+        lambda: released.ratio(combined, "records"),
+        lambda: released.ratio("records", combined),
+    ):
+        with pytest.raises(WrongArgument, match=r"'combination'|'coefficient'"):
+            asked()
+
+
+def test_a_level_may_be_an_exact_number():
+    released = planned("hull").release(np.array(COUNTS), ledger=":memory:", spend=1)
+    half = Fraction(1, 2)
+    assert np.array_equal(released.intervals(half, joint=True), released.intervals(0.5, joint=True))
+    assert released.to_json(half) == released.to_json(0.5)
+
+
+def test_a_part_beyond_the_range_that_rounding_reaches_is_kept(monkeypatch):
+    """Middles may have a ratio of 3 where that of the raw numbers is 2.2: in a range up to 2.5 it is not to be lost."""
+
+    class TwoParts:
+        def not_excluded(self, above, below):
+            return [(-math.inf, 0.1), (3.0, math.inf)]
+
+    monkeypatch.setattr(ratios, "error_norm", lambda noise, level: TwoParts())
+    plan = planned(queries="queries:\n  - {mean: age, where: sex == 'F'}\n")
+    (answers,) = answers_of(plan, COUNTS, Fraction(1), 1)
+    found = ratios.ratio_of(answers, *plan.queries.names, 0.95, (0, 2.5))
+    assert found.rounding == pytest.approx(1)
+    assert np.array(found.parts) == pytest.approx(np.array([[0, 1.1], [2, 2.5]]))
+    (only,) = ratios.ratio_of(answers, *plan.queries.names, 0.95, (0, 1.9)).parts
+    assert only == pytest.approx((0, 1.1))
+    assert ratios.ratio_of(answers, *plan.queries.names, 0.95, (1.2, 1.9)).parts == ((1.2, 1.9),), "nothing is known"

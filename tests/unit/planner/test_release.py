@@ -203,6 +203,7 @@ def test_a_release_of_a_plan_is_a_release_whose_answer_knows_its_errors():
         "remaining",
         "records",
         "dropped_rows",
+        "assumed",
         "mechanism",
         "time",
         "secure_randomness",

@@ -25,6 +25,8 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries
 
+pytestmark = pytest.mark.long
+
 POLICY = """policy: p
 universe:
   attributes:

@@ -255,6 +255,7 @@ some = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 
 @some
 @given(st.one_of(joint(), tables()))
+@pytest.mark.long
 def test_the_audit_derives_the_distances_of_random_policies_again(folder, drawn):
     found = compiled(*drawn, folder) if len(drawn) == 2 else compiled_table(*drawn, folder)
     claims = json.loads(json.dumps(claims_of(found.compile(), "policy")))

@@ -28,6 +28,8 @@ from reference.random_policies import (
 from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

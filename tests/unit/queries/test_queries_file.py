@@ -120,7 +120,8 @@ WRONG = [
     ("marginal: [sex, aeg]", "3:21: DX201: there is no column 'aeg'"),
     (
         "count: true\n    where: sex == 'M'",
-        "4:5: DX200: 'where' goes with sum, mean, share, marginal, marginals, prefixes and ranges, not with count",
+        "4:5: DX200: 'where' goes with sum, mean, share, marginal, marginals, prefixes, ranges, median and quantiles, "
+        "not with count",
     ),
     ("count: true\n    sum: age", "3:5: DX200: a query asks for one of"),
     ("cuont: true", "did you mean 'count'?"),
@@ -381,6 +382,7 @@ def test_every_kind_of_query_says_in_its_model_what_it_takes():
     for kind in QUERY_KINDS:
         fields = kind.syntax.model_fields
         assert kind.word in fields
-        assert {"name", "importance", "unit", "error"} < set(fields)
+        linear = set() if kind.word in ("median", "quantiles") else {"importance", "unit", "error"}
+        assert {"name"} | linear < set(fields)
         assert all(field.description for field in fields.values())
-        assert kind.syntax.model_json_schema()["required"] == [kind.word]
+        assert kind.syntax.model_json_schema()["required"] == [kind.word, *(["at"] if kind.word == "quantiles" else [])]

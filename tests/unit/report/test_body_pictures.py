@@ -24,6 +24,8 @@ from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_
 from dxgeom.report.shadow import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
+pytestmark = pytest.mark.long
+
 THREE = ("one", "two", "three $")
 UNITS = np.array([1.0, 2.0, 0.5])
 COLUMN = bounded_column("x", 0, 1, "1/16")

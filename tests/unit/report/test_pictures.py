@@ -68,6 +68,7 @@ def test_strange_names_and_scales_that_differ_a_millionfold_do_no_harm(tmp_path:
     assert size_of_png(improvement_picture(plan, tmp_path / "gain.png"))
 
 
+@pytest.mark.long
 def test_a_workload_of_many_queries_gets_a_picture_that_ends(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).integers(0, 2, (60, 9)).tolist()
     plan = line_plan([f"query {k}" for k in range(60)], rows)
@@ -75,6 +76,7 @@ def test_a_workload_of_many_queries_gets_a_picture_that_ends(tmp_path: Path) -> 
     assert height < 5000
 
 
+@pytest.mark.long
 def test_the_factors_are_ratios_of_root_mean_squared_errors(plan: Plan) -> None:
     factors = improvement_factors(plan)
     rmse = {

@@ -113,6 +113,7 @@ def joined(children):
 
 @settings(max_examples=150, deadline=None)
 @given(st.recursive(atoms(), joined, max_leaves=6))
+@pytest.mark.long
 def test_a_condition_is_true_of_exactly_the_records_it_is_true_of_one_by_one(pair):
     text, truth = pair
     expected = [truth(UNIVERSE.record(index)) for index in range(UNIVERSE.size)]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
@@ -109,9 +109,11 @@ def gamma_quantile(shape: int, level: float) -> float:
     """A q that a Gamma variable of this whole ``shape`` exceeds with probability 1 − level at most: *rounded up*, to
     within 1e-9 of the least."""
 
+    stated = Fraction(level)
+
     def holds(number: float) -> bool:
         with ctx.workprec(_PRECISION):
-            return bool(arb(number).gamma_upper(shape, 1) <= arb(1) - arb(level))
+            return bool(arb(number).gamma_upper(shape, 1) <= 1 - arb(fmpq(stated.numerator, stated.denominator)))
 
     low, high = 0.0, 2.0 * shape + 40.0
     while not holds(high):

@@ -64,7 +64,7 @@ class Fidelity:
         return np.asarray(_summed(rows, self.roots) * signs[:, None] * signs)
 
 
-def fidelity(
+def fidelity_at(
     weights: NDArray[np.float64], points: NDArray[np.float64], costs: NDArray[np.float64], answers: NDArray[np.float64]
 ) -> tuple[Fidelity, NDArray[np.float64]]:
     """Φ at weights q (n,) of ``points`` (n, m) and λ (K,), ``costs``, of ``answers`` (K, m), which span ℝᵐ; and the

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.gaussian.fidelity import Fidelity, fidelity
+from dxgeom.mechanisms.linear.gaussian.fidelity import Fidelity, fidelity_at
 from dxgeom.numeric.qhull import far_apart
 
 GAP: Final = 1e-9
@@ -144,7 +144,7 @@ def _spread(problem: _Problem) -> Covariance:
     best: Covariance | None = None
     everything = np.arange(len(points))
     for _ in range(int(min(_MOST_SPREAD, 2 + _WORK / (4.0 * len(points) * size**2)))):
-        found, onto = fidelity(weights, points, costs, problem.answers)
+        found, onto = fidelity_at(weights, points, costs, problem.answers)
         loads = _all_loads(points, found, onto)
         state = _State(everything, weights, loads, costs, costs, 0.0, 0)
         covariance = _covariance(problem, state, found, onto, float(loads.max()))
@@ -169,7 +169,7 @@ def _start(problem: _Problem) -> _State:
     working = np.concatenate([frame, np.setdiff1d(np.abs(points).argmax(axis=0), frame)])
     costs = np.full(len(problem.answers), 1 / len(problem.answers) if problem.worst else 1.0)
     weights = np.full(len(working), 1 / len(working))
-    found, _ = fidelity(weights, points[working], costs, problem.answers)
+    found, _ = fidelity_at(weights, points[working], costs, problem.answers)
     weights = weights * found.value**2
     ones = np.ones(len(costs))
     return _State(working, weights, np.full(len(working), 1.0), costs, ones, 2.0, size)
@@ -178,13 +178,13 @@ def _start(problem: _Problem) -> _State:
 def _centred(problem: _Problem, state: _State, aim: float) -> tuple[_State, Fidelity, NDArray[np.float64], int]:
     """Newton steps on the working set until its own gap is at most ``aim``; and how many."""
     points = problem.points[state.working]
-    found, onto = fidelity(state.weights, points, state.costs, problem.answers)
+    found, onto = fidelity_at(state.weights, points, state.costs, problem.answers)
     steps = 0
     while steps < _STEPS:
         if _own_gap(problem, state, found) <= aim:
             break
         state, steps = _stepped(problem, state, found), steps + 1
-        found, onto = fidelity(state.weights, points, state.costs, problem.answers)
+        found, onto = fidelity_at(state.weights, points, state.costs, problem.answers)
     return state, found, onto, steps
 
 

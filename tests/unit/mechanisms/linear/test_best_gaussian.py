@@ -12,7 +12,7 @@ import dxgeom as dx
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.gaussian.exact_span import exact_span
-from dxgeom.mechanisms.linear.gaussian.fidelity import fidelity
+from dxgeom.mechanisms.linear.gaussian.fidelity import fidelity_at
 from dxgeom.mechanisms.linear.gaussian.mechanism import hiding_gaussian
 from dxgeom.mechanisms.linear.gaussian.program import GAP, best_covariance
 
@@ -71,10 +71,10 @@ def test_derivatives_are_those_of_the_function(size):
     rng = np.random.default_rng(size)
     points, answers = rng.normal(size=(size + 4, size)), rng.normal(size=(size + 2, size))
     weights, costs = rng.uniform(0.5, 1, size + 4), rng.uniform(0.5, 1, size + 2)
-    here, _ = fidelity(weights, points, costs, answers)
+    here, _ = fidelity_at(weights, points, costs, answers)
     step = 1e-5
-    up, _ = fidelity(weights + step * np.eye(len(weights))[1], points, costs, answers)
-    down, _ = fidelity(weights - step * np.eye(len(weights))[1], points, costs, answers)
+    up, _ = fidelity_at(weights + step * np.eye(len(weights))[1], points, costs, answers)
+    down, _ = fidelity_at(weights - step * np.eye(len(weights))[1], points, costs, answers)
     assert (up.value - down.value) / step == pytest.approx(here.loads[1], rel=1e-6)
     curvature = here.curvature(True)
     assert (down.loads - up.loads) / (2 * step) == pytest.approx(
@@ -83,8 +83,8 @@ def test_derivatives_are_those_of_the_function(size):
     assert (down.variances - up.variances) / (2 * step) == pytest.approx(
         curvature[1, len(weights) :], rel=2e-2, abs=1e-2 * np.abs(curvature).max()
     )
-    more, _ = fidelity(weights, points, costs + step * np.eye(len(costs))[2], answers)
-    less, _ = fidelity(weights, points, costs - step * np.eye(len(costs))[2], answers)
+    more, _ = fidelity_at(weights, points, costs + step * np.eye(len(costs))[2], answers)
+    less, _ = fidelity_at(weights, points, costs - step * np.eye(len(costs))[2], answers)
     assert (more.value - less.value) / step == pytest.approx(here.variances[2], rel=1e-6)
     assert (less.variances - more.variances) / (2 * step) == pytest.approx(
         curvature[len(weights) + 2, len(weights) :], rel=2e-2, abs=1e-2 * np.abs(curvature).max()

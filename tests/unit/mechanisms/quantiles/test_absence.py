@@ -21,6 +21,8 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.numeric.rounding import round_down
 
+pytestmark = pytest.mark.long
+
 HALF = Fraction(1, 2)
 
 

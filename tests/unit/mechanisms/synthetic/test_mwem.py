@@ -181,7 +181,7 @@ def test_a_public_start_is_where_the_model_begins():
 
 def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch):
     shares, factors = [], []
-    select, draw = mwem_file.choose, LaplaceNoise.draw
+    select, draw = mwem_file.choose, LaplaceNoise.draw_whole
 
     def noted_select(scores, lead, share, law, randomness):
         assert lead == 2 * mechanism.fineness * mechanism.query_sensitivities.max()
@@ -194,7 +194,7 @@ def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch)
 
     mechanism = mwem(LINE, WORKLOAD, rounds=3)
     monkeypatch.setattr(mwem_file, "choose", noted_select)
-    monkeypatch.setattr(LaplaceNoise, "draw", noted_draw)
+    monkeypatch.setattr(LaplaceNoise, "draw_whole", noted_draw)
     answer = mechanism.draw(COUNTS, Fraction(3, 10), InsecureSeededRandomness(2))
     assert shares == [Fraction(3, 10) / 9] * 3
     assert sum(shares) + sum(share for _, share in factors) == Fraction(3, 10)

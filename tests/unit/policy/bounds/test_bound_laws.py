@@ -25,6 +25,8 @@ from dxgeom.policy.bounds.per_distance import PerDistance
 from dxgeom.policy.bounds.reduction import reduced
 from dxgeom.policy.bounds.threshold import Threshold
 
+pytestmark = pytest.mark.long
+
 SIZE = 6
 POSITIONS = tuple(Fraction(k * k + 1, 7) for k in range(SIZE))
 PLACES = np.array([[48.8, 2.3], [48.8, 2.4], [52.5, 13.4], [-48.8, -177.6], [0.0, 180.0], [0.0, -180.0]])

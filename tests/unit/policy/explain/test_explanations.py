@@ -46,6 +46,7 @@ def folder(tmp_path_factory):
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(policies() | crowded() | joint())
+@pytest.mark.long
 def test_the_distance_told_is_the_closure_and_the_steps_are_what_rules_state(folder, policy):
     attributes, rules = policy
     policy = compiled(attributes, rules, folder)

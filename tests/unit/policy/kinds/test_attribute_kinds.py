@@ -18,7 +18,11 @@ from dxgeom.universe.attributes import Attribute
 ASKING = {
     "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
     "dxgeom/disclosure/raw_values.py": "raw values of two attributes are compared, which needs what both are",
+    "dxgeom/engines/coding.py": "numbers are coded by their edges in the SQL of an engine, words are not",
     "dxgeom/mechanisms/quantiles/values.py": "a quantile is of values that have an order",
+    "dxgeom/planner/answers/quantile_answers.py": "a quantile of days is a day",
+    "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
+    "dxgeom/report/sections/maps.py": "a map is drawn of places",
 }
 
 

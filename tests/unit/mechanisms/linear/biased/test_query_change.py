@@ -33,6 +33,8 @@ from dxgeom.planner.candidates import build
 from dxgeom.planner.options import PlanOptions
 from dxgeom.universe.queries import LinearQueries
 
+pytestmark = pytest.mark.long
+
 
 def F(text):
     return Fraction(text)

@@ -34,6 +34,8 @@ from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
 from dxgeom.planner.options import PlanOptions
 
+pytestmark = pytest.mark.long
+
 SHAPES = ("rotated-laplace", "box", "ellipsoid", "block-hulls", "coarse-hull", "strategy")
 TWIN = {
     "rotated-laplace": gauge_of_cross_polytope,

@@ -31,6 +31,8 @@ from dxgeom.planner.candidates import build
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.policy.policy import parse_policy
 
+pytestmark = pytest.mark.long
+
 POLICY = """policy: p
 universe:
   attributes:

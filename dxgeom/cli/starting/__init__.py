@@ -1,0 +1,1 @@
+"""The commands for a start: examples, and a policy from one's own table."""

@@ -1,0 +1,41 @@
+"""How things are shown: a line in a terminal, tables in a notebook, a picture when asked for.
+
+What they look like is said in ``dxgeom.report.showing``, above everything that is shown; it is loaded by its name when
+somebody looks, so that nothing here leads up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHOWING: Final = "dxgeom.report.showing"
+
+
+class Displayed(ABC):  # noqa: B024 - it says only how it is shown
+    """Something that is shown in a line, and as tables in notebooks."""
+
+    def __repr__(self) -> str:
+        return str(import_module(f"{_SHOWING}.briefs").brief(self))
+
+    def _repr_html_(self) -> str:
+        return str(import_module(f"{_SHOWING}.displays").fragment_for(self))
+
+
+class Pictured(Displayed, ABC):
+    """Something that can be drawn, too."""
+
+    def plot(self, *about: str, axes: Any = None) -> Axes:
+        """Draw it, with matplotlib.
+
+        Args: ``about``: nothing for the whole; of a policy an attribute, of a plan two queries, of a release some.
+        ``axes``: to draw on; left out, those of a new figure.
+        Returns: the axes.
+        Raises: UnsupportedCombination where there is nothing to draw; MissingExtra without matplotlib.
+        """
+        found: Axes = import_module(f"{_SHOWING}.plots").plotted(self, about, axes)
+        return found

@@ -1,0 +1,270 @@
+"""Rows of people, who may have many: put together person by person, or the first of each, in the engine's own SQL.
+
+How many rows a person has, or all people have, is told to nobody: no message here says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, final
+
+import duckdb
+import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dxgeom.engines.cells import is_text, wrong_type
+from dxgeom.engines.encoding import BatchEncoder
+from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
+from dxgeom.engines.tables.source import Source
+from dxgeom.errors import DataError
+
+KEPT: Final = "kept"
+PERSON: Final = "person"
+_PASSES: Final = (1, 8, 64, 512)
+"""Into so many parts people are divided when they do not fit into memory together, the table read once for each."""
+
+
+class CountedPeople(Protocol):
+    """What is stated of people: the column that says whose a row is, and how many of a person's rows count.
+
+    ``once``: all together as one record; ``rows``: the first ``at_most`` by the column ``order``; ``single``: there is
+    one at most.
+    """
+
+    @property
+    def column(self) -> str: ...
+    @property
+    def count(self) -> Literal["once", "rows", "single"]: ...
+    @property
+    def at_most(self) -> int | None: ...
+    @property
+    def order(self) -> str | None: ...
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PeopleBatch:
+    """Some people, each with all their rows.
+
+    ``starts``: (P + 1,) where each of P people begins among the groups, and where the last one ends; ``records``: (G,)
+    record types, ``OUTSIDE`` (-1) for rows in none; a person has each once, in increasing order; ``rows``: (G,) how
+    many rows of that person are of that type, at least 1.
+    """
+
+    starts: NDArray[np.int64]
+    records: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def people_in(reader: RecordReader, people: CountedPeople) -> Iterator[PeopleBatch]:
+    """Everybody in a table, once each, in no order that means anything.
+
+    Args: ``reader``: of a table opened with the columns that :func:`columns_of` names.
+    Raises: DataError for rows that say no person.
+    """
+    yielded = False
+    for passes in _PASSES:
+        try:
+            for part in range(passes):
+                for batch in _gathered(reader, people, _in_order(reader, people, part, passes)):
+                    yield batch
+                    yielded = True
+            return
+        except duckdb.OutOfMemoryException:
+            # What flows by may flow differently the next time; then parts would not fit each other.
+            if yielded or reader.source.anew is not None or passes == _PASSES[-1]:
+                raise
+
+
+def chosen_rows(reader: RecordReader, people: CountedPeople) -> Iterator[pa.RecordBatch]:
+    """The rows that count as rows do: the first of each person, or the only ones. Batches as ``reader.groups`` has.
+
+    Beside these there is KEPT, true of rows that count; others only bear the marks of flaws.
+    Raises: DataError, after all rows were read, for rows without a person or a place in the order, for two of one
+    person with the same place, and for a second row where there is to be one.
+    """
+    source, flaws = reader.source, _Flaws()
+    keyed = source.rows.select(**reader.keys.keys, **_keys_of_people(reader, people))
+    marked = _marked_singles(keyed, reader.keys) if people.count == "single" else _marked_rows(keyed, reader, people)
+    rows = marked.group_by([*reader.keys.keys, KEPT]).agg(
+        **{RECORDS: ibis._.count()}, **{mark: marked[mark].any() for mark in _MARKS}
+    )
+    for batch in source.finished(rows, _with_cells(reader.keys, RECORDS, KEPT, *_MARKS)):
+        flaws.note(batch)
+        yield batch.filter(batch.column(KEPT))
+    flaws.refuse(reader, people)
+
+
+def columns_of(people: CountedPeople | None) -> tuple[str, ...]:
+    """The columns that are read to know whose a row is, to be opened after those of the universe."""
+    if people is None:
+        return ()
+    return (people.column,) if people.order is None else (people.column, people.order)
+
+
+_MARKS: Final = ("nobodys", "unordered", "again")
+
+
+@final
+class _Flaws:
+    """What was found wrong with rows of people."""
+
+    def __init__(self) -> None:
+        self._found: set[str] = set()
+
+    def note(self, batch: pa.RecordBatch) -> None:
+        self._found |= {mark for mark in _MARKS if any(batch.column(mark).to_pylist())}
+
+    def refuse(self, reader: RecordReader, people: CountedPeople) -> None:
+        """Raises: DataError, if there was anything; the same one whatever the order of rows."""
+        where = reader.source.described
+        if "nobodys" in self._found:
+            raise nobodys(people, where)
+        if "unordered" in self._found:
+            raise DataError(
+                f"the order of a person's rows is told by '{people.order}', but rows of {where} say none; fill it in, "
+                "or leave these rows out of the table"
+            )
+        if "again" in self._found and people.count == "single":
+            raise DataError(
+                f"the policy says that each person has a single row ('count: single'), but '{people.column}' of "
+                f"{where} says {_repeated(reader, people)} on more than one; say 'count: once' where people have many"
+            )
+        if "again" in self._found:
+            raise DataError(
+                f"the order of a person's rows is told by '{people.order}', but {where} has two rows of "
+                f"'{people.column}' {_repeated(reader, people)} at the same place; choose a column without ties"
+            )
+
+
+def nobodys(people: CountedPeople, where: str) -> DataError:
+    """The refusal of rows that belong to nobody."""
+    return DataError(
+        f"every row belongs to a person, named by '{people.column}', but rows of {where} name nobody; fill it in, or "
+        "leave these rows out of the table"
+    )
+
+
+def _repeated(reader: RecordReader, people: CountedPeople) -> str:
+    """The least person of those with rows that repeat; the same one on every engine."""
+    rows = reader.source.rows.select(**_keys_of_people(reader, people))
+    times = rows.group_by(rows.columns).agg(times=ibis._.count())
+    found = reader.source.finished(times.filter(times.times > 1).agg(least=times[PERSON].min()), lambda least: least)
+    return repr(next(least for batch in found for least in batch.column("least").to_pylist()))
+
+
+def _keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
+    """The person of each row, and its place in the order, null where a row does not say."""
+    at = len(reader.universe.reading.columns)
+    keys = {PERSON: _person(reader.source, at, people.column)}
+    return keys if people.order is None else {**keys, "place": _place(reader.source, at + 1, people.order)}
+
+
+def _person(source: Source, position: int, name: str) -> Any:
+    column, kind = source.rows[f"k{position}"], source.types[position]
+    if is_text(kind):
+        return column.nullif("")
+    if pa.types.is_integer(kind):
+        return column
+    raise wrong_type(source, name, kind, "text or whole numbers that say whose a row is", "convert the column")
+
+
+def _place(source: Source, position: int, name: str) -> Any:
+    column, kind = source.rows[f"k{position}"], source.types[position]
+    if is_text(kind):
+        return column.nullif("")
+    if pa.types.is_floating(kind):
+        return ibis.ifelse(column.isnan(), ibis.null(column.type()), column)
+    plain = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp)
+    if any(fits(kind) for fits in plain):
+        return column
+    raise wrong_type(
+        source, name, kind, "numbers, text, dates or moments, which have an order", "choose another column"
+    )
+
+
+def _with_cells(keys: Grouping, *further: str) -> Callable[[ibis.Table], ibis.Table]:
+    return lambda rows: rows.select(**keys.cells(rows), **{name: rows[name] for name in further})
+
+
+def _in_order(reader: RecordReader, people: CountedPeople, part: int, passes: int) -> Iterator[pa.RecordBatch]:
+    """k0, k1, …, RECORDS and PERSON, each person's rows together."""
+    rows = reader.source.rows.select(**reader.keys.keys, **{PERSON: _keys_of_people(reader, people)[PERSON]})
+    if passes > 1:
+        rows = rows.filter((rows[PERSON].hash().abs() % passes == part) | (rows[PERSON].isnull() & (part == 0)))
+    counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
+    return reader.source.finished(counted, _with_cells(reader.keys, RECORDS, PERSON), PERSON)
+
+
+def _marked_singles(rows: ibis.Table, grouping: Grouping) -> ibis.Table:
+    """One row for each person."""
+    each = rows.group_by(PERSON).agg(**{key: rows[key].min() for key in grouping.keys}, times=ibis._.count())
+    nobody = each[PERSON].isnull()
+    marks = {"nobodys": nobody, "unordered": ibis.literal(False), "again": ~nobody & (each.times > 1)}
+    return each.select(*grouping.keys, **{KEPT: ibis.literal(True)}, **marks)
+
+
+def _marked_rows(rows: ibis.Table, reader: RecordReader, people: CountedPeople) -> ibis.Table:
+    """All rows; of those that are not kept nothing but flaws is left, so that few groups remain."""
+    at = len(reader.universe.reading.columns) + 1
+    number = rows.place.try_cast("float64") if _untyped(reader.source, at) else None
+    order = [rows.place] if number is None else [number, rows.place]
+    here = ibis.window(group_by=PERSON, order_by=order)
+    ranked = rows.mutate(
+        **{KEPT: ibis.row_number().over(here) < people.at_most, "again": rows.place.lag().over(here) == rows.place}
+    )
+    nobody, unordered = ranked[PERSON].isnull(), ranked.place.isnull()
+    again = ibis.ifelse(nobody | unordered, ibis.literal(False), ranked.again.fill_null(False))
+    keys = {key: ibis.ifelse(ranked[KEPT], ranked[key], ibis.null(ranked[key].type())) for key in reader.keys.keys}
+    return ranked.select(**keys, **{KEPT: ranked[KEPT]}, nobodys=nobody, unordered=unordered, again=again)
+
+
+def _untyped(source: Source, position: int) -> bool:
+    """Whether the order is told by text that may be numbers: 9 comes before 10, and words after all numbers."""
+    return source.text is not None and is_text(source.types[position])
+
+
+def _gathered(reader: RecordReader, people: CountedPeople, batches: Iterator[pa.RecordBatch]) -> Iterator[PeopleBatch]:
+    encoder = BatchEncoder(reader.universe, reader.keys.coded)
+    waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    last: Any = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        persons = batch.column(PERSON)
+        if persons.null_count:
+            raise nobodys(people, reader.source.described)
+        numbers = np.asarray(np.from_dlpack(persons.dictionary_encode().indices)).astype(np.int64)
+        begins = np.flatnonzero(np.diff(numbers)) + 1
+        records = encoder.indices(encoder.codes(batch))
+        counts = np.asarray(np.from_dlpack(batch.column(RECORDS))).astype(np.int64)
+        if waiting and persons[0].as_py() != last:
+            yield _put_together(waiting, np.zeros(0, np.int64))
+            waiting = []
+        # The last person of a batch may go on in the next one.
+        end = int(begins[-1]) if begins.size else 0
+        if end:
+            before = sum(len(one) for one, _ in waiting)
+            waiting.append((records[:end], counts[:end]))
+            yield _put_together(waiting, before + begins[:-1])
+            waiting = []
+        waiting.append((records[end:], counts[end:]))
+        last = persons[len(persons) - 1].as_py()
+    if waiting:
+        yield _put_together(waiting, np.zeros(0, np.int64))
+
+
+def _put_together(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], begins: NDArray[np.int64]) -> PeopleBatch:
+    """One batch of the groups of whole people, who begin at 0 and at ``begins``."""
+    records, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    person = np.zeros(len(records), dtype=np.int64)
+    person[begins] = 1
+    person = np.cumsum(person)
+    order = np.lexsort((records, person))
+    person, records, rows = person[order], records[order], rows[order]
+    new = np.flatnonzero((np.diff(person, prepend=-1) != 0) | (np.diff(records, prepend=-2) != 0))
+    starts = np.flatnonzero(np.diff(person[new], prepend=-1, append=-1))
+    return PeopleBatch(starts.astype(np.int64), records[new], np.add.reduceat(rows, new))

@@ -1,0 +1,180 @@
+"""The embedded engine, DuckDB: files, frames and relations become one view with known columns and types."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+import ibis
+import pyarrow as pa
+
+from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
+from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.lakes import of_lake
+from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
+from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
+from dxgeom.errors import DataError
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
+
+# Rows of people never touch the disk, and nothing is fetched from a network.
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "temp_directory": "",
+    "memory_limit": "2GB",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "true",
+}
+
+
+@final
+class DuckDB(Engine):
+    """The embedded engine: files, frames, Arrow, its own relations, and what flows by from elsewhere."""
+
+    name = "DuckDB"
+
+    def takes(self, table: Any) -> bool:
+        return True
+
+    def look_up(self, table: Any) -> None:
+        if isinstance(table, str | Path):
+            file_of(table)
+
+    @contextmanager
+    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+        described = file_of(table) if isinstance(table, str | Path) else "the table"
+        with connected() as connection:
+            with plain_errors(described):
+                source = _source(connection, of_lake(table), described, wanted)
+            yield source
+
+
+@contextmanager
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of its own, in memory."""
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    if sys.stdout.isatty():
+        # What takes longer than two seconds shows how much of it is done; in notebooks DuckDB does so on its own.
+        connection.execute("SET enable_progress_bar = true")
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Source:
+    """The source of a table that is open elsewhere, whose rows flow through a connection here."""
+    fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
+    connection.register("everything", pa.schema(fields).empty_table())
+    schema = _view_of_wanted(connection, tuple(range(len(there.types))))
+    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
+    return Source(there.described, connection, rows, there.types, None, there.everything, there)
+
+
+def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
+    text = anew = None
+    if not isinstance(table, str | Path):
+        places = located(names_of_frame(table), wanted, described)
+        anew = flowing(table, wanted)
+        connection.register("everything", anew() if anew else arrow_of_frame(table, wanted, places))
+        places = tuple(range(len(wanted)))
+    elif (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+        places = located(_view_parquet(connection, files or [Path(table)]), wanted, described)
+    else:
+        text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
+        places = located(_view_text(connection, text), wanted, described)
+    schema = _view_of_wanted(connection, places)
+    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
+    return Source(described, connection, rows, tuple(schema.types), text, anew)
+
+
+def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
+    """Makes the view ``records`` of the wanted columns; returns their types.
+
+    A column that never held a value has no type either; as text its every cell is missing.
+    """
+    chosen = [f"c{place} AS k{position}" for position, place in enumerate(places)]
+    schema = connection.sql(f"SELECT {', '.join(chosen)} FROM everything LIMIT 0").to_arrow_table().schema  # noqa: S608
+    for position, (place, kind) in enumerate(zip(places, schema.types, strict=True)):
+        if pa.types.is_null(kind):
+            chosen[position] = f"CAST(c{place} AS VARCHAR) AS k{position}"
+            schema = schema.set(position, pa.field(f"k{position}", pa.string()))
+    connection.execute(f"CREATE VIEW records AS SELECT {', '.join(chosen)} FROM everything")  # noqa: S608
+    return schema
+
+
+def names_of_columns(table: Any) -> tuple[str, ...]:
+    """The names of a table's columns, as they stand. Raises: DataError for what cannot be read."""
+    if not isinstance(table, str | Path):
+        return names_of_frame(table)
+    with plain_errors(file_of(table)):
+        if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+            return common_columns(files or [Path(table)])
+        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
+
+
+def file_of(table: str | Path) -> str:
+    """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
+    path = Path(table)
+    described = f"'{table}'"
+    with plain_errors(described):
+        if files_of_folder(path) is not None or of_lake(path) is not path:
+            return described
+        if path.is_dir():
+            raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
+        if not path.exists():
+            raise DataError(f"{described} does not exist")
+        if not path.is_file():
+            raise DataError(f"{described} is not an ordinary file")
+        if path.stat().st_size == 0:
+            raise DataError(f"{described} is empty; it should begin with a header that names the columns")
+    if path.suffix.lower() in WORKBOOKS:
+        raise DataError(
+            f"{described} is a workbook, whose cells have no fixed types; save its sheet as CSV (UTF-8), or as Parquet"
+        )
+    if not _ending(path):
+        raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
+    return described
+
+
+def _ending(path: Path) -> str:
+    return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
+
+
+def _view_parquet(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> tuple[str, ...]:
+    names = common_columns(files)
+    listed = ", ".join(map(_quoted, files))
+    _view(connection, f"read_parquet([{listed}], hive_partitioning = false)", len(names))
+    return names
+
+
+def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> tuple[str, ...]:
+    names = header_of(text)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    separator = "\\t" if text.separator == "\t" else text.separator
+    options = (
+        f"auto_detect = false, columns = {{{columns}}}, header = true, delim = '{separator}', "
+        "quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false, "
+        "ignore_errors = false"
+    )
+    _view(connection, f"read_csv({_quoted(text.path)}, {options})", len(names))
+    return names
+
+
+def _view(connection: duckdb.DuckDBPyConnection, reading: str, width: int) -> None:
+    names = ", ".join(f"c{place}" for place in range(width))
+    connection.execute(f"CREATE VIEW everything({names}) AS SELECT * FROM {reading}")  # noqa: S608
+
+
+def _quoted(path: Path) -> str:
+    # DuckDB reads a path as a pattern; a bracketed character stands for itself.
+    exact = "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(path.absolute()))
+    return "'" + exact.replace("'", "''") + "'"

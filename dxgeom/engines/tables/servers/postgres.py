@@ -1,0 +1,246 @@
+"""Tables on a PostgreSQL server, in one transaction that only reads and sees one state of them.
+
+Rows come by COPY, as text that means the same numbers; text is compared byte by byte, whatever its collation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import ibis
+import pyarrow as pa
+import pyarrow.csv
+
+from dxgeom.engines.failures import Unreachable, plain_errors
+from dxgeom.engines.tables.embedded import connected, flowing_from
+from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
+from dxgeom.engines.tables.source import Elsewhere, Engine, Source
+from dxgeom.errors import DataError
+from dxgeom.numeric.optional_library import optional_library
+
+_MOMENT: Final = pa.timestamp("us")
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+_TYPES: Final[dict[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "smallint": pa.int16(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "real": pa.float32(),
+    "double precision": pa.float64(),
+    "numeric": pa.float64(),
+    "date": pa.date32(),
+    "timestamp without time zone": _MOMENT,
+    "timestamp with time zone": _INSTANT,
+}
+_WORDS: Final = ("text", "character varying", "character", "name", "uuid", '"char"', "citext", "unknown")
+_LONGEST_DECIMAL: Final = 38
+_FORMATS: Final[dict[pa.DataType, str]] = {
+    pa.bool_(): "CASE WHEN {0} THEN 'true' WHEN NOT {0} THEN 'false' END",
+    pa.string(): '({0})::text COLLATE "C"',
+    _INSTANT: "({0}) AT TIME ZONE 'UTC'",
+}
+_EXAMPLE: Final = "postgresql://server/database#schema.table"
+_BLOCK: Final = 1 << 20
+
+
+@final
+class Postgres(Engine):
+    """``postgresql://…#table``, ``postgresql://…#SELECT …``, and Ibis tables of that backend, in their own session."""
+
+    name = "PostgreSQL"
+
+    def takes(self, table: Any) -> bool:
+        return has_scheme(table, "postgresql", "postgres") or _is_of_ibis(table)
+
+    def look_up(self, table: Any) -> None:
+        if isinstance(table, str):
+            address_of(table, _EXAMPLE)
+
+    @contextmanager
+    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+        psycopg = optional_library("psycopg", "postgres", "tables on a PostgreSQL server are read")
+        if _is_of_ibis(table):
+            backend, described = table.get_backend(), "the table"
+            with plain_errors(described), backend.con.transaction():
+                yield from _source(backend.con, str(ibis.to_sql(table, dialect="postgres")), described, wanted)
+            return
+        address = address_of(table, _EXAMPLE)
+        with plain_errors(address.described), _connected(psycopg, address.server) as connection:
+            sql = address.what if address.is_query else f"SELECT * FROM {_named(address.what)}"  # noqa: S608
+            yield from _source(connection, sql, address.described, wanted)
+
+
+@contextmanager
+def _connected(psycopg: Any, server: str) -> Iterator[Any]:
+    try:
+        connection = psycopg.connect(server, client_encoding="UTF8", fallback_application_name="dxgeom")
+    except psycopg.ProgrammingError:
+        # The message may repeat the URL, and a password with it.
+        raise Unreachable(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
+    except psycopg.Error as error:
+        raise Unreachable(f"the PostgreSQL server cannot be reached: {_sentence(error)}") from None
+    try:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        yield connection
+    finally:
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+            connection.cancel()  # left in the middle: the server need not go on
+        connection.close()
+
+
+def _sentence(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _source(connection: Any, sql: str, described: str, wanted: tuple[str, ...]) -> Iterator[Source]:
+    """The source of a query, which ends with it."""
+    columns = _columns(connection, sql)
+    chosen = tuple(columns[place] for place in located([column.name for column in columns], wanted, described))
+    there = _Query(connection, sql, described, chosen, tuple(column.type(described) for column in chosen))
+    with connected() as here:
+        yield flowing_from(here, there)
+
+
+def _columns(connection: Any, sql: str) -> list[_Column]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM ({sql}) AS everything LIMIT 0")  # noqa: S608
+        found = list(cursor.description)
+        codes = [column.type_code for column in found]
+        cursor.execute(
+            "SELECT oid, CASE WHEN typtype = 'e' THEN 'text' ELSE format_type(oid, NULL) END "
+            "FROM pg_type WHERE oid = ANY(%s::oid[])",
+            (codes,),
+        )
+        called = dict(cursor.fetchall())
+    return [_Column(one.name, called[code], one.precision, one.scale) for one, code in zip(found, codes, strict=True)]
+
+
+@final
+@dataclass(frozen=True)
+class _Column:
+    """A column of a query. ``kind``: what the server calls its type; ``digits``, ``scale``: of decimals that say so."""
+
+    name: str
+    kind: str
+    digits: int | None
+    scale: int | None
+
+    def type(self, described: str) -> pa.DataType:
+        """Raises: DataError for a type that is not read."""
+        stated = self.kind == "numeric" and self.digits is not None and self.scale is not None
+        if stated and 0 <= (self.scale or 0) <= (self.digits or 0) <= _LONGEST_DECIMAL:
+            return pa.decimal128(self.digits, self.scale)
+        if self.kind in _WORDS:
+            return pa.string()
+        if self.kind in _TYPES:
+            return _TYPES[self.kind]
+        raise DataError(
+            f"column '{self.name}' of {described} holds {self.kind}, which is not read; convert it in a query, to text"
+        )
+
+    def chosen(self, kind: pa.DataType) -> str:
+        """The column as it is handed over, in SQL."""
+        name = _quoted(self.name)
+        if self.kind == "numeric" and pa.types.is_floating(kind):
+            return f"{name}::double precision"
+        return _FORMATS.get(kind, "{0}").format(name)
+
+
+@final
+@dataclass(frozen=True)
+class _Query(Elsewhere):
+    """The wanted columns of a query."""
+
+    connection: Any
+    sql: str
+    described: str
+    columns: tuple[_Column, ...]
+    types: tuple[pa.DataType, ...]
+
+    @property
+    def shipped(self) -> tuple[pa.DataType, ...]:  # type: ignore[override]
+        return tuple(pa.string() if pa.types.is_boolean(kind) else kind for kind in self.types)
+
+    def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
+        each = zip(self.columns, self.types, strict=True)
+        chosen = ", ".join(f"{column.chosen(kind)} AS k{k}" for k, (column, kind) in enumerate(each))
+        sql = preceded(f"SELECT {chosen} FROM ({self.sql}) AS everything", ibis.to_sql(rows, dialect="postgres"))  # noqa: S608
+        return _copied(self.connection, sql, rows.schema().to_pyarrow())
+
+
+def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReader:
+    """The result of a query, batch by batch, as it comes."""
+    plain = pa.schema([field.with_type(_MOMENT) if pa.types.is_timestamp(field.type) else field for field in schema])
+    options = pa.csv.ConvertOptions(
+        column_types=plain, null_values=[""], true_values=["t"], false_values=["f"],
+        strings_can_be_null=True, quoted_strings_can_be_null=False,
+    )  # fmt: skip
+    reading = pa.csv.ReadOptions(column_names=plain.names, block_size=_BLOCK, use_threads=False)
+    # A row of one column that is null is an empty line.
+    parsing = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with connection.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT csv)") as copy:
+            flow, come = _Flow(iter(copy)), 0
+            for batch in pa.csv.open_csv(flow, reading, parsing, options) if flow.begins else ():
+                come += batch.num_rows
+                yield batch.cast(schema)
+            flow.read()
+            if come != cursor.rowcount:
+                raise DataError(f"PostgreSQL sent {cursor.rowcount} rows, of which {come} were understood")
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+@final
+class _Flow:
+    """What a server sends, as a file that is read from its beginning to its end."""
+
+    closed = False
+
+    def __init__(self, chunks: Iterator[Any]) -> None:
+        self._chunks = chunks
+        self._held = bytes(next(chunks, b""))
+
+    @property
+    def begins(self) -> bool:
+        return bool(self._held)
+
+    def read(self, size: int = -1) -> bytes:
+        parts = [self._held]
+        held = len(self._held)
+        while size < 0 or held < size:
+            chunk = bytes(next(self._chunks, b""))
+            if not chunk:
+                break
+            parts.append(chunk)
+            held += len(chunk)
+        everything = b"".join(parts)
+        size = len(everything) if size < 0 else size
+        self._held = everything[size:]
+        return everything[:size]
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _named(table: str) -> str:
+    """A table's name, with its schema before a dot."""
+    return ".".join(map(_quoted, table.split("."))) if '"' not in table else table
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_of_ibis(table: Any) -> bool:
+    return backend_of(table) == "postgres"

@@ -1,0 +1,173 @@
+"""Tables that Spark reads, in the session that they came with, or in one of their own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import ibis
+import pyarrow as pa
+import sqlglot
+
+from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.tables.embedded import connected, flowing_from
+from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
+from dxgeom.engines.tables.source import Elsewhere, Engine, Source
+from dxgeom.errors import DataError
+from dxgeom.numeric.optional_library import optional_library
+
+_TYPES: Final[dict[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp_ntz": pa.timestamp("us"),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "binary": pa.binary(),
+    "void": pa.string(),
+}
+_EXAMPLE: Final = "spark://server:7077#table or spark://server:7077#/folder/table.parquet"
+_SETTINGS: Final = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+
+
+@final
+class Spark(Engine):
+    """A DataFrame, an Ibis table of that backend, or ``spark://…#table``, ``#SELECT …`` or ``#path of Parquet``."""
+
+    name = "Spark"
+
+    def takes(self, table: Any) -> bool:
+        return has_scheme(table, "spark") or _is_frame(table) or _is_of_ibis(table)
+
+    def look_up(self, table: Any) -> None:
+        if isinstance(table, str):
+            address_of(table, _EXAMPLE)
+
+    @contextmanager
+    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+        described = "the table"
+        if isinstance(table, str):
+            address = address_of(table, _EXAMPLE)
+            described = address.described
+            with plain_errors(described), _session(address.server) as session:
+                yield from _source(_frame_at(session, address), described, wanted)
+        else:
+            with plain_errors(described):
+                yield from _source(_frame_of(table), described, wanted)
+
+
+@contextmanager
+def _session(server: str) -> Iterator[Any]:
+    """The session that is there, if it is one of that server, or one that ends with the reading."""
+    sql = optional_library("pyspark.sql", "spark", "tables on Spark are read")
+    there = sql.SparkSession.getActiveSession()
+    if there is not None:
+        if there.sparkContext.master != server:
+            raise DataError("a session with another Spark is open here; stop it first, or hand over its DataFrame")
+        yield there
+        return
+    builder = sql.SparkSession.builder.master(server).appName("dxgeom")
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _frame_at(session: Any, address: Address) -> Any:
+    if address.is_query:
+        return session.sql(address.what)
+    return session.read.parquet(address.what) if "/" in address.what else session.table(address.what)
+
+
+def _frame_of(table: Any) -> Any:
+    if _is_frame(table):
+        return table
+    return table.get_backend()._session.sql(str(ibis.to_sql(table)))
+
+
+def _source(frame: Any, described: str, wanted: tuple[str, ...]) -> Iterator[Source]:
+    """The source of a frame, which ends with it."""
+    places = located(frame.columns, wanted, described)
+    fields = [frame.schema.fields[place] for place in places]
+    kinds = tuple(_type(field, described) for field in fields)
+    columns = [_column(field).alias(f"k{k}") for k, field in enumerate(fields)]
+    name = f"dxgeom_{uuid.uuid4().hex}"
+    frame.select(*columns).createTempView(name)
+    try:
+        with connected() as here:
+            yield flowing_from(here, _View(frame.sparkSession, name, described, kinds, kinds))
+    finally:
+        frame.sparkSession.catalog.dropTempView(name)
+
+
+def _column(field: Any) -> Any:
+    """Words are compared letter for letter, whatever their collation."""
+    functions = optional_library("pyspark.sql.functions", "spark", "tables on Spark are read")
+    column = functions.col("`" + field.name.replace("`", "``") + "`")
+    kind = field.dataType.simpleString()
+    if kind.startswith("string collate"):
+        return functions.collate(column, "UTF8_BINARY")
+    return column.cast("string") if kind == "void" else column
+
+
+@final
+@dataclass(frozen=True)
+class _View(Elsewhere):
+    """A temporary view of the wanted columns."""
+
+    session: Any
+    name: str
+    described: str
+    types: tuple[pa.DataType, ...]
+    shipped: tuple[pa.DataType, ...]
+
+    def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
+        wanted = preceded(f"SELECT * FROM {self.name}", _in_its_words(rows))  # noqa: S608
+        found = self.session.sql(wanted).toArrow()
+        schema = rows.schema().to_pyarrow()
+        return found.rename_columns(schema.names).cast(schema).to_reader()
+
+
+def _in_its_words(rows: ibis.Table) -> str:
+    """Spark's SQL for an expression. (Ibis' own needs pandas.)"""
+    tree = sqlglot.parse_one(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb")
+    for window in tree.find_all(sqlglot.exp.Window):
+        # The number of a row and the row before know no frame, and Spark lets none be said.
+        window.set("spec", None)
+    return tree.sql(dialect="spark")
+
+
+def _type(field: Any, described: str) -> pa.DataType:
+    kind = field.dataType.simpleString()
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if kind.startswith(("string", "varchar", "char")):
+        return pa.string()
+    if kind.startswith("decimal"):
+        return pa.decimal128(field.dataType.precision, field.dataType.scale)
+    raise DataError(
+        f"column '{field.name}' of {described} holds {kind}, which is not read; convert it in a query, to text"
+    )
+
+
+def _is_frame(table: Any) -> bool:
+    # By name, so that pyspark is not needed for those who do not use it.
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql") for kind in type(table).__mro__
+    )
+
+
+def _is_of_ibis(table: Any) -> bool:
+    return backend_of(table) == "pyspark"

@@ -1,0 +1,117 @@
+"""A table that is open: here, or on a server that groups its rows before they come."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import duckdb
+import ibis
+import pyarrow as pa
+
+from dxgeom.engines.tables.delimited import Delimited
+
+ROWS: Final = "records"
+"""What expressions call the wanted columns, k0, k1, …"""
+
+
+class Elsewhere(ABC):
+    """A table that is open on a server.
+
+    ``described``: what messages call it; ``types``: those of the wanted columns, in order; ``shipped``: the types in
+    which they come, where they differ.
+    """
+
+    described: str
+    types: tuple[pa.DataType, ...]
+    shipped: tuple[pa.DataType, ...]
+
+    @abstractmethod
+    def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
+        """The result of an expression over ROWS, worked out there; its order is kept."""
+
+    def everything(self) -> pa.RecordBatchReader:
+        """All rows of the wanted columns, as c0, c1, …"""
+        rows = self.table()
+        return self.run(rows.select(**{f"c{k}": rows[f"k{k}"] for k in range(len(self.types))}))
+
+    def table(self) -> ibis.Table:
+        """What expressions are built on."""
+        fields = {f"k{k}": kind for k, kind in enumerate(self.shipped)}
+        return ibis.table(schema=ibis.schema(pa.schema(fields)), name=ROWS)
+
+
+class Engine(ABC):
+    """Something that reads tables of some kind."""
+
+    name: str
+
+    @abstractmethod
+    def takes(self, table: Any) -> bool:
+        """Whether a table is one of its own."""
+
+    @abstractmethod
+    def look_up(self, table: Any) -> None:
+        """Raises: DataError for an address at which there can be no table, whatever a table there may hold."""
+
+    @abstractmethod
+    def opened(self, table: Any, wanted: tuple[str, ...]) -> AbstractContextManager[Source]:
+        """A context in which the columns ``wanted`` can be read: a Source.
+
+        Raises: DataError, in plain words, when it cannot be read, or lacks a column; MissingExtra.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class Source:
+    """A table that is open.
+
+    ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
+    ``text``: the file if it is delimited text, whose cells have no type of their own; ``anew``: for rows that flow by
+    once, what makes them flow from the first one; ``there``: the server that they flow from, which groups them first.
+    """
+
+    described: str
+    connection: duckdb.DuckDBPyConnection
+    rows: ibis.Table
+    types: tuple[pa.DataType, ...]
+    text: Delimited | None
+    anew: Callable[[], pa.RecordBatchReader] | None = None
+    there: Elsewhere | None = None
+
+    def query(self, rows: ibis.Table) -> duckdb.DuckDBPyRelation:
+        """The result of an expression over ``rows``, from their first one; the one before must have been read."""
+        if self.anew is not None:
+            self._flow("everything", self.anew)
+        return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
+
+    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """The result of an expression over ``rows``, batch by batch; see :meth:`query`."""
+        return iter(pa.RecordBatchReader.from_stream(self.query(rows)))
+
+    def finished(
+        self, rows: ibis.Table, finish: Callable[[ibis.Table], ibis.Table], order: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """What ``finish`` makes of the result of an expression over ``rows``, batch by batch, in the order of a column.
+
+        The expression is worked out where the table is, and no more than columns, codes and counts are in it; what
+        becomes of its result, row by row, always here.
+        """
+        if self.there is None:
+            made = finish(rows)
+            return self.batches(made if order is None else made.order_by(order))
+        there, wanted = self.there, rows if order is None else rows.order_by(order)
+        flow = self._flow("finished", lambda: there.run(wanted))
+        made = finish(ibis.table(schema=ibis.schema(flow.schema), name="finished"))
+        return iter(pa.RecordBatchReader.from_stream(self.connection.sql(str(ibis.to_sql(made, dialect="duckdb")))))
+
+    def _flow(self, name: str, begun: Callable[[], pa.RecordBatchReader]) -> pa.RecordBatchReader:
+        """Rows flow into the database here under a name, once what flowed so before has ended."""
+        self.connection.unregister(name)
+        rows = begun()
+        self.connection.register(name, rows)
+        return rows

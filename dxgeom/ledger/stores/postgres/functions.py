@@ -1,0 +1,239 @@
+"""What the server itself holds a ledger to, as functions in the ledger's schema: the same that every reader checks.
+
+They run with the rights of the ledger's keeper, with a search path of their own, and name all that they use; others
+need only SELECT and INSERT. A row is taken if it is the next, by its position and seal, and says exactly what remains.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dxgeom.ledger.stores.postgres import sums
+from dxgeom.ledger.tables import DISJOINT, FORMAT, INSIDE, MARK, SHARED, TABLES
+from dxgeom.privacy.currencies import CONCENTRATED, PURE
+
+
+class Function(NamedTuple):
+    """``definer``: a trigger's, run with the rights of the keeper."""
+
+    name: str
+    arguments: str
+    returns: str
+    language: str
+    body: str
+    definer: bool = False
+
+
+_PIECE: Final = """
+SELECT CASE WHEN part IS NULL THEN '-,' ELSE octet_length(part) || ':' || part || ',' END
+"""
+
+_IN_TURN: Final = """
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'a ledger is written at the isolation level read committed';
+  END IF;
+  LOCK TABLE LEDGER.head IN EXCLUSIVE MODE;
+  RETURN NULL;
+END
+"""
+
+_IS_NEXT: Final = """
+DECLARE last record; name text; field text; said text;
+BEGIN
+  IF TG_TABLE_SCHEMA <> 'SCHEMA' THEN
+    RAISE EXCEPTION 'this is no table of the ledger';
+  END IF;
+  SELECT position, seal INTO STRICT last FROM LEDGER.head;
+  said := LEDGER.piece('MARK') || LEDGER.piece(last.seal) || LEDGER.piece(NEW.position::text)
+    || LEDGER.piece(TG_TABLE_NAME);
+  FOREACH name IN ARRAY TG_ARGV LOOP
+    EXECUTE format('SELECT ($1).%I::text', name) INTO field USING NEW;
+    said := said || LEDGER.piece(field);
+  END LOOP;
+  IF NEW.position IS DISTINCT FROM last.position + 1
+      OR NEW.seal IS DISTINCT FROM encode(sha256(convert_to(said, 'UTF8')), 'hex') THEN
+    RAISE EXCEPTION 'the row does not follow the last row of the ledger by its position and seal';
+  END IF;
+  RETURN NEW;
+END
+"""
+
+_IS_LAST: Final = """
+DECLARE changed bigint;
+BEGIN
+  IF TG_TABLE_SCHEMA <> 'SCHEMA' THEN
+    RAISE EXCEPTION 'this is no table of the ledger';
+  END IF;
+  EXECUTE format('UPDATE LEDGER.head SET position = $1, seal = $2, %I = $1 WHERE position = $1 - 1', TG_TABLE_NAME)
+    USING NEW.position, NEW.seal;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  IF changed <> 1 THEN
+    RAISE EXCEPTION 'the row does not follow the last row of the ledger';
+  END IF;
+  RETURN NULL;
+END
+"""
+
+_STAYS: Final = """
+BEGIN
+  RAISE EXCEPTION 'a ledger is append-only';
+END
+"""
+
+_DATA_SETS: Final = """
+DECLARE known record;
+BEGIN
+  SELECT ledger, name, people, budget INTO known FROM LEDGER.data_sets ORDER BY position DESC LIMIT 1;
+  IF NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.data_sets)
+      OR NEW.people NOT IN ('SHARED', 'DISJOINT') OR NEW.ledger = '' OR NEW.ledger <> known.ledger
+      OR (known.name IS NOT NULL AND (NEW.name, NEW.people) IS DISTINCT FROM (known.name, known.people))
+      OR (known.people = 'DISJOINT' AND NEW.people <> 'DISJOINT')
+      OR (known.budget IS NOT NULL AND NEW.budget IS DISTINCT FROM known.budget) THEN
+    RAISE EXCEPTION 'the row would make it a ledger of other data';
+  END IF;
+  IF NEW.budget IS NOT NULL THEN
+    PERFORM LEDGER.exact(NEW.budget, false);
+  END IF;
+  RETURN NEW;
+END
+"""
+
+_ACCOUNTS: Final = """
+BEGIN
+  IF NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.accounts) THEN
+    RAISE EXCEPTION 'the row opens an account out of order';
+  END IF;
+  IF NEW.currency NOT IN ('PURE', 'CONCENTRATED')
+      OR NEW.currency <> (SELECT currency FROM LEDGER.accounts WHERE number = 1) THEN
+    RAISE EXCEPTION 'the row counts in another currency than the ledger';
+  END IF;
+  PERFORM LEDGER.exact(NEW.budget, false);
+  RETURN NEW;
+END
+"""
+
+_POLICIES: Final = """
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM LEDGER.accounts WHERE number = NEW.account) THEN
+    RAISE EXCEPTION 'the row states a policy of no account';
+  END IF;
+  RETURN NEW;
+END
+"""
+
+_ENTRIES: Final = """
+DECLARE whole numeric[]; cap text; spend numeric[]; remains numeric[]; total numeric[]; part text; size numeric[];
+BEGIN
+  SELECT ARRAY[budget_numerator, budget_denominator] INTO whole FROM LEDGER.accounts WHERE number = NEW.account;
+  IF NOT FOUND OR NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.entries)
+      OR NEW.reserved < 0 OR NEW.key = '' OR NEW.owner = '' THEN
+    RAISE EXCEPTION 'the entry is out of order or of no account';
+  END IF;
+  IF NEW.edition IS NULL AND EXISTS (SELECT 1 FROM LEDGER.data_sets WHERE people = 'DISJOINT') THEN
+    RAISE EXCEPTION 'the entry lacks its edition';
+  END IF;
+  SELECT budget INTO STRICT cap FROM LEDGER.data_sets ORDER BY position DESC LIMIT 1;
+  whole := LEDGER.counted(whole);
+  spend := LEDGER.counted(LEDGER.exact(NEW.spend, false));
+  remains := LEDGER.plus(LEDGER.plus(whole, LEDGER.spent(NEW.account, NEW.edition, NULL, false), -1), spend, -1);
+  total := LEDGER.plus(LEDGER.spent(NULL, NEW.edition, NULL, false), spend, 1);
+  IF remains[1] < 0
+      OR (cap IS NOT NULL AND (LEDGER.plus(LEDGER.counted(LEDGER.exact(cap, false)), total, -1))[1] < 0) THEN
+    RAISE EXCEPTION 'the entry spends more than remained';
+  END IF;
+  IF NEW.remaining <> LEDGER.written(remains) OR NEW.total <> LEDGER.written(total) THEN
+    RAISE EXCEPTION 'the entry does not say what remained after it';
+  END IF;
+  PERFORM LEDGER.exact(NEW.remaining, true), LEDGER.exact(NEW.total, false);
+  IF EXISTS (SELECT 1 FROM LEDGER.allotments WHERE account = NEW.account) THEN
+    SELECT a.owner, LEDGER.counted(LEDGER.exact(a.amount, true)) INTO part, size FROM LEDGER.allotments a
+      WHERE a.account = NEW.account AND a.owner = NEW.owner ORDER BY a.position DESC LIMIT 1;
+    IF part IS NULL AND NEW.owner IS NOT NULL THEN
+      RAISE EXCEPTION 'the entry is of an allotment that is not there';
+    END IF;
+    size := coalesce(size, LEDGER.plus(whole, LEDGER.allotted(NEW.account, NULL), -1));
+    size := LEDGER.plus(size, LEDGER.spent(NEW.account, NEW.edition, part, true), -1);
+    IF (LEDGER.plus(size, spend, -1))[1] < 0 THEN
+      RAISE EXCEPTION 'the entry spends more than remained of its allotment';
+    END IF;
+  END IF;
+  RETURN NEW;
+END
+"""
+
+_ANSWERS: Final = """
+DECLARE entry_seal text; said bytea;
+BEGIN
+  SELECT seal INTO entry_seal FROM LEDGER.entries WHERE number = NEW.entry;
+  said := convert_to(LEDGER.piece('ANSWER') || LEDGER.piece(entry_seal) || octet_length(NEW.content) || ':', 'UTF8')
+    || NEW.content || convert_to(',', 'UTF8');
+  IF entry_seal IS NULL OR NEW.content IS NULL OR NEW.place <> 'INSIDE' OR NEW.bytes <> octet_length(NEW.content)
+      OR NEW.digest <> encode(sha256(said), 'hex') THEN
+    RAISE EXCEPTION 'the answer is of no entry, or is not what the row says of it';
+  END IF;
+  RETURN NEW;
+END
+"""
+
+_ALLOTMENTS: Final = """
+DECLARE whole numeric[]; amount numeric[]; most numeric[]; one record;
+BEGIN
+  SELECT ARRAY[budget_numerator, budget_denominator] INTO whole FROM LEDGER.accounts WHERE number = NEW.account;
+  IF NOT FOUND OR NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.allotments) OR NEW.owner = '' THEN
+    RAISE EXCEPTION 'the row divides no account, or for nobody';
+  END IF;
+  whole := LEDGER.counted(whole);
+  amount := LEDGER.counted(LEDGER.exact(NEW.amount, true));
+  most := LEDGER.plus(whole, LEDGER.allotted(NEW.account, NEW.owner), -1);
+  FOR one IN SELECT DISTINCT edition FROM LEDGER.entries WHERE account = NEW.account UNION SELECT NULL LOOP
+    IF (LEDGER.plus(amount, LEDGER.spent(NEW.account, one.edition, NEW.owner, true), -1))[1] < 0
+        OR (LEDGER.plus(LEDGER.plus(most, LEDGER.spent(NEW.account, one.edition, NULL, true), -1), amount, -1))[1] < 0
+    THEN
+      RAISE EXCEPTION 'the row allots less than was spent, or more than there is';
+    END IF;
+  END LOOP;
+  RETURN NEW;
+END
+"""
+
+_FITS: Final = {
+    "data_sets": _DATA_SETS,
+    "accounts": _ACCOUNTS,
+    "policies": _POLICIES,
+    "entries": _ENTRIES,
+    "answers": _ANSWERS,
+    "allotments": _ALLOTMENTS,
+}
+_TRIGGERS: Final = {"in_turn": _IN_TURN, "is_next": _IS_NEXT, "is_last": _IS_LAST, "stays": _STAYS}
+_FRACTIONS: Final = "one numeric[], other numeric[], sign integer"
+
+
+def functions_of(schema: str) -> tuple[Function, ...]:
+    """The functions of the ledger in a schema, each after those that it needs."""
+    exact = (
+        Function("piece", "part text", "text", "sql", _PIECE),
+        Function("plus", _FRACTIONS, "numeric[]", "plpgsql", sums.PLUS),
+        Function("written", "fraction numeric[]", "text", "sql", sums.WRITTEN),
+        Function("exact", "written text, zero boolean", "numeric[]", "plpgsql", sums.EXACT),
+        Function("counted", "fraction numeric[]", "numeric[]", "sql", sums.COUNTED),
+        Function(
+            "spent",
+            "of_account bigint, of_edition text, of_part text, by_part boolean",
+            "numeric[]",
+            "plpgsql",
+            sums.SPENT,
+        ),
+        Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", sums.ALLOTTED),
+    )
+    bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in TABLES}}
+    triggers = tuple(Function(name, "", "trigger", "plpgsql", body, definer=True) for name, body in bodies.items())
+    return tuple(one._replace(body=_named(one.body, schema)) for one in (*exact, *triggers))
+
+
+def _named(body: str, schema: str) -> str:
+    words = {"LEDGER": f'"{schema}"', "SCHEMA": schema, "MARK": MARK, "ANSWER": f"dxgeom answer {FORMAT}"}
+    words |= {"INSIDE": INSIDE, "SHARED": SHARED, "DISJOINT": DISJOINT, "PURE": PURE, "CONCENTRATED": CONCENTRATED}
+    for word, meaning in words.items():
+        body = body.replace(f"'{word}'", f"'{meaning}'") if word != "LEDGER" else body.replace("LEDGER.", meaning + ".")
+    return body

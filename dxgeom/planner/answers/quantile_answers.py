@@ -1,0 +1,137 @@
+"""Private quantiles, with what each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.quantiles.values import QuantileAnswer
+from dxgeom.planner.answers.answer_table import Columns, titled
+from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
+from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
+
+_BEFORE_GROUPS: Final = ("query", "name")
+_AFTER_GROUPS: Final = ("at", "value", "rank", "of")
+
+
+@final
+@dataclass(frozen=True)
+class ReleasedQuantile:
+    """One private quantile: a value of the attribute.
+
+    ``label``: as people write it; ``exact``: the number, days since the first for dates. ``rank``: which smallest value
+    it stands for, None where the number of records is private. ``about``: the query, and the group of records.
+    """
+
+    name: str
+    at: Fraction
+    label: str
+    exact: Fraction = field(repr=False)
+    rank: int | None
+    attribute: str
+    about: AnswerOrigin = field(repr=False)
+    dated: bool = field(default=False, repr=False)
+
+    @property
+    def value(self) -> float | str:
+        """The number, or the date as a text."""
+        return self.label if self.dated else float(self.exact)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The quantile ready for JSON."""
+        return {
+            "name": self.name,
+            "at": str(self.at),
+            "value": self.value,
+            "label": self.label,
+            "exact": str(self.exact),
+            "rank": self.rank,
+            "of": self.attribute,
+            "query": self.about.query,
+            "group": dict(self.about.group),
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QuantileAnswers:
+    """What a plan of quantiles answered.
+
+    ``answers``: of each query, or, of one by group, of each of its ``groups``, by increasing label; a group without
+    records has an empty one. ``statements``: what holds of each query's errors, whatever the data.
+    """
+
+    queries: QuantileQueries = field(repr=False)
+    groups: tuple[tuple[int, ...], ...] = field(repr=False)
+    answers: tuple[Any, ...] = field(repr=False)
+    spent: Fraction
+    records: int | None
+    statements: tuple[str, ...] = ()
+
+    @cached_property
+    def released(self) -> tuple[ReleasedQuantile, ...]:
+        """Every quantile."""
+        each = zip(self.queries.asked, self.groups, self.answers, strict=True)
+        return tuple(one for asked, labels, answer in each for one in self._of_query(asked, labels, answer))
+
+    def _of_query(self, asked: AskedQuantiles, labels: tuple[int, ...], answer: Any) -> Iterator[ReleasedQuantile]:
+        if not asked.by:
+            yield from self._of_group(asked, AnswerOrigin(asked.name), answer)
+            return
+        for label, one in zip(labels, answer, strict=True):
+            yield from self._of_group(asked, AnswerOrigin(asked.name, asked.group(label)), one)
+
+    def _of_group(
+        self, asked: AskedQuantiles, about: AnswerOrigin, answer: QuantileAnswer
+    ) -> Iterator[ReleasedQuantile]:
+        universe = self.queries.universe
+        dated = isinstance(universe.attributes[universe.names.index(asked.attribute)], DateAttribute)
+        ranks = answer.ranks or (None,) * len(answer.at)
+        for level, label, number, rank in zip(answer.at, answer.labels, answer.numbers, ranks, strict=False):
+            name = asked.called(level, about.group)
+            yield ReleasedQuantile(name, level, label, number, rank, asked.attribute, about, dated)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, ReleasedQuantile]:
+        """Every quantile by its name."""
+        return {one.name: one for one in self.released}
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        """What each quantile is about."""
+        return tuple(one.about for one in self.released)
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each quantile: its query and name, the values of the columns that it is about, its level, value,
+        rank and attribute.
+
+        Args: ``level``, ``joint``: of no use here. ``query``: only the quantiles of this query.
+        Raises: UnsupportedCombination for an unknown query.
+        """
+        del level, joint
+        if query is not None and query not in self.queries.names:
+            advice = did_you_mean(query, self.queries.names)
+            raise UnsupportedCombination(f"no query is called {shown(query)}" + (f"; {advice}" if advice else ""))
+        rows = [one for one in self.released if query in (None, one.about.query)]
+        titles = dict.fromkeys(title for one in rows for title, _ in one.about.group)
+        own = (*_BEFORE_GROUPS, *_AFTER_GROUPS)
+        dated = any(one.dated for one in rows)
+        return {
+            "query": [one.about.query for one in rows],
+            "name": [one.name for one in rows],
+            **{titled(title, own): [dict(one.about.group).get(title) for one in rows] for title in titles},
+            "at": [str(one.at) for one in rows],
+            "value": [one.label if dated else one.value for one in rows],
+            "rank": [one.rank for one in rows],
+            "of": [one.attribute for one in rows],
+        }
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Every quantile ready for JSON."""
+        return [one.as_dict() for one in self.released]

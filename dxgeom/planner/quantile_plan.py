@@ -1,0 +1,291 @@
+"""A plan for quantiles: each by transport cost or with noise, whichever errs less; all in one release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from dxgeom.arguments import WHOLE, require
+from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.quantiles.choice import (
+    MOST_RECORDS,
+    QuantileMechanism,
+    choice_between,
+    mechanism_of_form,
+    quantiles_by,
+)
+from dxgeom.mechanisms.quantiles.question import QuantileQuestion, quantile_question
+from dxgeom.mechanisms.quantiles.values import QuantileAnswer
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answer_once import checked_order, release_as
+from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+from dxgeom.planner.answers.quantile_statements import statement_of
+from dxgeom.planner.release import Release
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+
+_REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlannedQuantiles:
+    """How one query is answered: ``forms``, "transport" or "laplace", for it or for each of its ``groups``.
+
+    ``errors``: what each form would err on average, in the attribute's own unit, if the records were spread evenly over
+    its values: a model, see :func:`dxgeom.quantiles.expected_errors`; of the first group, and empty where nothing was
+    compared.
+    """
+
+    asked: AskedQuantiles
+    mechanism: QuantileMechanism | Parallel = field(repr=False)
+    forms: tuple[str, ...]
+    groups: tuple[int, ...] = field(default=(), repr=False)
+    errors: dict[str, float | None] = field(default_factory=dict, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The query's part of a plan, ready for JSON."""
+        return {
+            "name": self.asked.name,
+            "of": self.asked.attribute,
+            "at": [*map(str, self.asked.at)],
+            "forms": list(dict.fromkeys(self.forms)),
+            "groups": len(self.groups) or None,
+            "expected_errors_if_evenly_spread": self.errors,
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QuantilePlan:
+    """How queries for quantiles are answered; reusable for many releases, each charged on its own.
+
+    ``records``: their public number, None where it was not stated; ``spend``: at which forms were compared. Each of
+    several queries has an equal share of a release's spend, that is one charge for all; groups have it whole, and so do
+    the levels of a query on a line.
+    """
+
+    metric: VerifiedMetric = field(repr=False)
+    queries: QuantileQueries = field(repr=False)
+    parts: tuple[PlannedQuantiles, ...]
+    records: int | None
+    spend: Fraction
+
+    @cached_property
+    def mechanism(self) -> Mechanism[Any, Any]:
+        """All of it as one mechanism."""
+        mechanisms = [part.mechanism for part in self.parts]
+        return mechanisms[0] if len(mechanisms) == 1 else in_sequence(mechanisms, name="quantiles")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+        return canonical_digest("plan of quantiles", self.mechanism.fingerprint, self.queries.fingerprint)
+
+    def release(
+        self,
+        table: Any,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        quiet_data: bool = False,
+        id: str | None = None,
+        allotment: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Release[QuantileAnswers]:
+        """Charge the ledger once, then draw all quantiles: :func:`dxgeom.release` of the plan's mechanism.
+
+        Args: those of :func:`dxgeom.release`.
+        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
+        """
+        order = checked_order(
+            self.mechanism,
+            spend,
+            purpose=purpose or f"quantiles: {', '.join(self.queries.names)}",
+            plan_fingerprint=self.fingerprint,
+            id=id,
+            allotment=allotment,
+        )
+        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
+        return release_as(
+            order, self.mechanism, self._said, self._blank(), table, ledger, insecure_test_seed, **reading
+        )
+
+    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[QuantileAnswers]:
+        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
+
+        Args: ``records``: how many; left out, as many as the queries state, or else 1,000.
+        """
+        rows = made_up(self.mechanism, records or self.records or RECORDS)
+        return replace(self.release(rows, ledger=":memory:", spend=spend), rehearsal=True)
+
+    def _said(self, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
+        answers = (answer,) if len(self.parts) == 1 else tuple(answer)
+        groups = tuple(part.groups for part in self.parts)
+        return QuantileAnswers(self.queries, groups, answers, spend, records, self.statements(spend, records))
+
+    def _blank(self) -> Any:
+        """Answers that no data were read for: the last value of each."""
+        blanks = [
+            tuple(map(_blank_of, part.mechanism.parts))
+            if isinstance(part.mechanism, Parallel)
+            else _blank_of(part.mechanism)
+            for part in self.parts
+        ]
+        return blanks[0] if len(blanks) == 1 else tuple(blanks)
+
+    def statements(self, spend: Amount, records: int | None = None, level: float = 0.95) -> tuple[str, ...]:
+        """What holds of each query's errors at a spend, whatever the data.
+
+        Args: ``records``: their public number, left out what was stated.
+        """
+        share = exact_amount(spend, "spend") / len(self.parts)
+        number = records or self.records or RECORDS
+        return tuple(
+            statement_of(part.mechanism, None if part.asked.where else number, level, share) for part in self.parts
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        return {
+            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
+            "quantiles": [part.as_dict() for part in self.parts],
+            "statements": list(self.statements(self.spend)),
+            "records": self.records,
+            "compared_at_spend": str(self.spend),
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+
+def plan_quantiles(
+    metric: VerifiedMetric,
+    queries: QuantileQueries,
+    *,
+    records: int | None = None,
+    spend: Amount = 1,
+    forms: Sequence[Sequence[str]] | None = None,
+) -> QuantilePlan:
+    """Choose how to answer quantiles: for each query, or each of its groups, the form that is expected to err less.
+
+    Args: ``records``: their public number, where the queries do not state it; forms are compared as if so many records,
+    or else 1,000, were spread evenly over the values. ``spend``: what a release will use up; forms are compared at it.
+    ``forms``: those of each query, or of each of its groups; left out, they are chosen.
+    Guarantee: reads no data; whatever is chosen honours the metric.
+    Raises: UnsupportedCombination, naming the query, where its condition or its groups are hidden by the policy, or no
+    form can answer it; TooLarge, UnboundedLoss.
+    """
+    require_verified(metric)
+    require(queries, QuantileQueries, "queries", "load quantile queries with dx.load_queries")
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
+        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+    _require_forms(forms, len(queries.asked))
+    number = _public(metric, queries, records)
+    amount = exact_amount(spend, "spend")
+    share = amount / len(queries.asked)
+    parts = []
+    for place, asked in enumerate(queries.asked):
+        try:
+            parts.append(_planned(metric, asked, number or RECORDS, share, None if forms is None else forms[place]))
+        except _REFUSED as error:
+            raise type(error)(f"'{asked.name}': {error}") from error
+    return QuantilePlan(metric, queries, tuple(parts), number, amount)
+
+
+def _require_forms(forms: Any, queries: int) -> None:
+    """Raises: UnsupportedCombination unless there is a list of words for each query, or nothing at all."""
+    proper = isinstance(forms, (list, tuple)) and len(forms) == queries
+    proper = proper and all(
+        isinstance(one, (list, tuple)) and all(isinstance(form, str) for form in one) for one in forms
+    )
+    if forms is not None and not proper:
+        raise UnsupportedCombination(
+            f"'forms' lists, for each of {queries} queries, the form of each question, such as ['transport']; leave it "
+            "out to have them chosen"
+        )
+
+
+def _public(metric: VerifiedMetric, queries: QuantileQueries, given: int | None) -> int | None:
+    """The number of records that the queries and the caller agree on."""
+    if given is not None and metric.absent is not None:
+        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
+    if given is not None and (given < 1 or queries.records not in (None, given)):
+        known = "a positive number" if queries.records is None else f"{queries.records:,}, as the queries say"
+        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
+    return queries.records if given is None else given
+
+
+def _planned(
+    metric: VerifiedMetric, asked: AskedQuantiles, records: int, share: Fraction, forms: Sequence[str] | None
+) -> PlannedQuantiles:
+    chosen, at = _Chooser(records, share, metric.size, forms), list(asked.at)
+    groups: tuple[int, ...] = ()
+    if asked.by and metric.universe is not None:
+        labels = asked.labels(metric.universe)
+        groups = tuple(int(label) for label in np.unique(labels))
+        mechanism: QuantileMechanism | Parallel = quantiles_by(
+            metric, asked.attribute, at, labels, where=asked.where, form=chosen
+        )
+    else:
+        question = quantile_question(metric, asked.attribute, at, where=asked.where)
+        mechanism = mechanism_of_form(chosen(question), question)
+    chosen.require_all_used()
+    return PlannedQuantiles(asked, mechanism, tuple(chosen.taken), groups, chosen.errors)
+
+
+@final
+class _Chooser:
+    """Says the form of one question after the other: what is given, else the one that errs less."""
+
+    def __init__(self, records: int, spend: Fraction, types: int, given: Sequence[str] | None) -> None:
+        self.records, self.spend, self.types, self.given = records, spend, types, given
+        self.taken: list[str] = []
+        self.errors: dict[str, float | None] = {}
+
+    def __call__(self, question: QuantileQuestion) -> str:
+        """The form of the next question."""
+        if self.given is not None:
+            if len(self.taken) >= len(self.given):
+                raise UnsupportedCombination(f"there is a form for each question, found {len(self.given)}")
+            self.taken.append(self.given[len(self.taken)])
+            return self.taken[-1]
+        asked = question.metric.size if question.asked is None else int(question.asked.sum())
+        # As many of the records as of the record types, one at least: they are taken to be spread evenly.
+        number = min(max(1, self.records * asked // self.types), MOST_RECORDS)
+        choice = choice_between(question, number, self.spend)
+        self.errors = self.errors or {one.name: one.expected_error for one in choice.candidates}
+        self.taken.append(choice.form)
+        return self.taken[-1]
+
+    def require_all_used(self) -> None:
+        """Raises: UnsupportedCombination where more forms were given than there are questions."""
+        if self.given is not None and len(self.given) != len(self.taken):
+            raise UnsupportedCombination(f"there is a form for each of {len(self.taken)} questions")
+
+
+def _blank_of(mechanism: Any) -> QuantileAnswer:
+    question = mechanism.question
+    ranks = None if question.absence is not None else question.ranks(MOST_RECORDS)
+    return QuantileAnswer(question.values, question.at, ranks, (question.values.count - 1,) * len(question.at))

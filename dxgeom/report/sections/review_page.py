@@ -1,0 +1,99 @@
+"""The review page: a policy, its questions and its account, for whoever signs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dxgeom.arguments import require
+from dxgeom.ledger.history import History, read_answer, read_ledger
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.policy.policy import Policy
+from dxgeom.report.document.document import Document
+from dxgeom.report.facts.facts import Facts, entries_of, facts_of, require_odds
+from dxgeom.report.facts.released import Released, release_of
+from dxgeom.report.sections.account import account
+from dxgeom.report.sections.asked import asked
+from dxgeom.report.sections.combined import together
+from dxgeom.report.sections.evidence import evidence, words_and_signature
+from dxgeom.report.sections.not_hidden import not_hidden
+from dxgeom.report.sections.opening import head, in_short
+from dxgeom.report.sections.people import who
+from dxgeom.report.sections.rules import hidden
+from dxgeom.report.sections.warnings import warnings
+
+if TYPE_CHECKING:
+    from dxgeom.planner.plan import Plan
+
+
+def review_page(
+    policy: Policy,
+    plan: Plan | None = None,
+    *,
+    spend: Amount | None = None,
+    ledger: str | Path | None = None,
+    releases: Iterable[Released] = (),
+    plan_digest: str | None = None,
+) -> Document:
+    """What whoever signs a policy, its questions and its budget has to know, as a document.
+
+    Args: ``plan``: how the questions are answered, under this policy. ``spend``: of the budget on them; left out, the
+    whole budget. ``ledger``: what was told so far is read from it, and not changed. ``releases``: answers from files
+    (``read_release``), beside those in the ledger. ``plan_digest``: of the plan's file.
+    Guarantee: odds and errors are *rounded up*; nothing on it comes from data but released answers and what is public.
+    Raises: LedgerError; UnsupportedCombination for a plan under another policy, or a policy that promises no odds.
+    """
+    require(policy, Policy, "policy", "load it with dx.load_policy")
+    require_odds(policy)
+    history = None if ledger is None else read_ledger(ledger)
+    amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
+    facts = facts_of(policy, plan, amount, plan_digest, history)
+    kept = () if ledger is None or history is None else _answers(ledger, history, facts)
+    further = tuple(one for one in releases if one not in kept)
+    facts = Facts(
+        facts.policy,
+        facts.review,
+        facts.compared,
+        facts.extremes,
+        plan,
+        amount,
+        plan_digest,
+        history,
+        (*kept, *further),
+    )
+    return document_of(facts)
+
+
+def document_of(facts: Facts) -> Document:
+    """The page of these facts."""
+    notices = warnings(facts)
+    decisions = sum(one.severity == "decide" for one in notices)
+    sections = (
+        in_short(facts, notices),
+        hidden(facts),
+        not_hidden(facts),
+        together(facts),
+        who(facts),
+        asked(facts),
+        account(facts),
+        evidence(facts),
+        words_and_signature(decisions),
+    )
+    return Document(
+        "Privacy review", facts.policy.name, facts.policy.about, head(facts), sections, facts.policy.fingerprint
+    )
+
+
+def _answers(ledger: str | Path, history: History, facts: Facts) -> tuple[Released, ...]:
+    """The answers to queries that the ledger holds of this policy."""
+    found = []
+    for entry in entries_of(facts):
+        content = read_answer(ledger, entry.number) if _is_kept(history, entry.number) else None
+        if content is not None and b'"answers"' in content:
+            found.append(release_of(content, f"entry {entry.number} of the ledger"))
+    return tuple(found)
+
+
+def _is_kept(history: History, number: int) -> bool:
+    return number in history.answers or number in history.waiting

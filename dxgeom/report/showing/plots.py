@@ -1,0 +1,29 @@
+"""Pictures of policies, plans and releases on matplotlib's axes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.optional_library import optional_library
+from dxgeom.report.drawing.scene import DOTS_PER_INCH
+from dxgeom.report.showing.progress import in_notebook
+
+_HOMES: Final = {"Policy": "policies", "Plan": "plans", "Release": "releases"}
+
+
+def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
+    """The thing's picture; see ``Pictured.plot``. Raises: UnsupportedCombination, MissingExtra."""
+    optional_library("matplotlib", "plots", "pictures are drawn")
+    name = type(thing).__name__
+    scene_of = getattr(import_module(f"dxgeom.report.showing.{_HOMES[name]}"), f"{name.lower()}_scene")
+    scene = scene_of(thing, about)
+    if scene is None:
+        what = f" about {', '.join(about)}" if about else ""
+        raise UnsupportedCombination(f"there is nothing to draw of this {name.lower()}{what}")
+    if axes is None and in_notebook():
+        # Only what pyplot knows is shown below a cell.
+        size = (scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)
+        _, axes = import_module("matplotlib.pyplot").subplots(figsize=size, layout="constrained")
+    return import_module("dxgeom.report.drawing.axes").drawn(scene, axes)

@@ -1,0 +1,157 @@
+"""Numbers as the page writes them: odds and guesses rounded up, errors outward, never in powers of ten."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+MOST_ODDS: Final = 1_000_000
+_EXACT: Final = Context(prec=800)
+NO_LIMIT: Final = "no limit"
+_UP: Final = 1 + 1e-9
+"""Compiled distances are rounded down by less than this, relatively; what is said of them is not."""
+
+
+class Band(NamedTuple):
+    """How well something is hidden: up to these odds, in these words; ``look`` is its colour's name."""
+
+    most: float
+    words: str
+    look: str
+
+
+BANDS: Final = (
+    Band(1.23, "strongly hidden", "band-1"),
+    Band(2.72, "partly hidden", "band-2"),
+    Band(20.1, "weakly hidden", "band-3"),
+    Band(1000, "barely hidden", "band-4"),
+    Band(math.inf, "not hidden", "band-5"),
+)
+"""The page's own words; no law uses them."""
+
+
+def odds(distance: float) -> str:
+    """e^distance to 1 with three digits, *rounded up*.
+
+    >>> odds(0.1), odds(4.5), odds(0), odds(30), odds(math.inf)
+    ('1.11 to 1', '90.1 to 1', '1 to 1', 'more than 1,000,000 to 1', 'no limit')
+    """
+    if math.isinf(distance):
+        return NO_LIMIT
+    if distance == 0:
+        return "1 to 1"
+    value = _odds(distance)
+    return f"more than {MOST_ODDS:,} to 1" if value > MOST_ODDS else f"{digits(value, 3, ROUND_CEILING)} to 1"
+
+
+def _odds(distance: float) -> float:
+    return math.exp(min(distance, 100.0) * _UP) * (1 + 1e-12)
+
+
+def at_most(distance: float) -> str:
+    """The same as a limit, to stand after "with" or ":".
+
+    >>> at_most(0.1), at_most(30), at_most(math.inf)
+    ('at most 1.11 to 1', 'more than 1,000,000 to 1', 'no limit')
+    """
+    said = odds(distance)
+    return said if said == NO_LIMIT or said.startswith("more") else f"at most {said}"
+
+
+def odds_figure(distance: float) -> str:
+    """The same for a cell of a picture: the number alone.
+
+    >>> odds_figure(0.1), odds_figure(math.inf)
+    ('1.11', '∞')
+    """
+    if math.isinf(distance):
+        return "∞"
+    return "> 10⁶" if distance and _odds(distance) > MOST_ODDS else odds(distance).removesuffix(" to 1")
+
+
+def guesses(distance: float) -> int:
+    """How many of 1,000 guesses between two equally likely records are right on average, at most; *rounded up*.
+
+    >>> guesses(0.1), guesses(4.5), guesses(0), guesses(math.inf)
+    (525, 990, 500, 1000)
+    """
+    if distance == 0:
+        return 500
+    return math.ceil(1000 / (1 + math.exp(-min(distance, 100.0) * _UP)) * (1 - 1e-15))
+
+
+def band_of(distance: float) -> Band:
+    """The band of the odds as they are written.
+
+    >>> band_of(0.1).words, band_of(1).words, band_of(3).words, band_of(7).words
+    ('strongly hidden', 'partly hidden', 'weakly hidden', 'not hidden')
+    """
+    if math.isinf(distance):
+        return BANDS[-1]
+    written = 1.0 if distance == 0 else float(_rounded(_odds(distance), 3, ROUND_CEILING))
+    return next(band for band in BANDS if written <= band.most)
+
+
+def digits(value: float, count: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number with so many digits, in full.
+
+    >>> digits(9.999, 3, ROUND_CEILING), digits(123456, 2), digits(0.000123, 2)
+    ('10.0', '120,000', '0.00012')
+    """
+    if not math.isfinite(value):
+        return NO_LIMIT
+    return f"{_rounded(value, count, rounding):,f}"
+
+
+def _rounded(value: float, count: int, rounding: str) -> Decimal:
+    exact = Decimal(value)
+    if exact == 0:
+        return Decimal(0)
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - count + 1), rounding, _EXACT)
+    # A carry makes a digit more: 9.999 is 10.0, not 10.00.
+    place = max(rounded.adjusted(), exact.adjusted()) - count + 1
+    rounded = rounded.quantize(Decimal(1).scaleb(place), rounding, _EXACT)
+    return rounded.quantize(Decimal(1), context=_EXACT) if place > 0 else rounded
+
+
+def plus_minus(half_width: float) -> str:
+    """± and two digits, *rounded up*.
+
+    >>> plus_minus(6.04), plus_minus(12.2), plus_minus(0), plus_minus(math.inf)
+    ('± 6.1', '± 13', 'exact', 'no limit')
+    """
+    if half_width == 0:
+        return "exact"
+    return f"± {digits(half_width, 2, ROUND_CEILING)}" if math.isfinite(half_width) else NO_LIMIT
+
+
+def bar(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """An answer and its bar's ends with the digits that the bar leaves, the ends *rounded outward*.
+
+    >>> bar(75, 68.9, 81.1), bar(1.23456, 1.2, 1.27)
+    (('75', '68', '82'), ('1.235', '1.199', '1.271'))
+    """
+    width = (high - low) / 2
+    if not math.isfinite(width) or width == 0:
+        low_end, high_end = (NO_LIMIT if math.isinf(end) else amount(end) for end in (low, high))
+        return amount(value), low_end, high_end
+    whole = value == round(value) and width >= 1
+    place = Decimal(1).scaleb(0 if whole else min(0, Decimal(width).adjusted() - 1))
+    pairs = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
+    said, start, end = (f"{Decimal(number).quantize(place, rounding, _EXACT):,f}" for number, rounding in pairs)
+    return said, start, end
+
+
+def amount(value: float | Fraction) -> str:
+    """A number that is known as it stands, in full, with six digits at most.
+
+    >>> amount(304), amount(Fraction(1, 2)), amount(1234567.0), amount(0.00001234567)
+    ('304', '0.5', '1,234,567', '0.0000123457')
+    """
+    number = float(value)
+    if number == round(number) and abs(number) < 1e15:
+        return f"{int(number):,}"
+    text = digits(number, 6)
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,68 @@
+"""The example policies with their data, as they travel with the package."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Final
+
+from dxgeom.errors import DataError, file_errors
+from dxgeom.universe.wording import did_you_mean
+
+ARCHIVE: Final = "examples.zip"
+_SOURCE: Final = Path(__file__).parents[2] / "policies"
+_POLICY: Final = "policy.yaml"
+
+
+def example_names() -> dict[str, str]:
+    """What each example is about, by its name."""
+    return {name: _about(content[_POLICY]) for name, content in sorted(_examples().items())}
+
+
+def write_example(name: str, folder: Path) -> tuple[Path, ...]:
+    """Write an example's files into a new folder.
+
+    Raises: DataError for an unknown name, or a folder that is there already.
+    """
+    found = _examples()
+    if name not in found:
+        raise DataError(
+            f"there is no example '{name}'; {did_you_mean(name, list(found)) or 'dxgeom examples lists them'}"
+        )
+    if folder.exists():
+        raise DataError(f"'{folder}' exists and is not overwritten; name a new folder")
+    with file_errors(folder, "written"):
+        folder.mkdir(parents=True)
+        for file, content in sorted(found[name].items()):
+            (folder / file).write_bytes(content)
+    return tuple(folder / file for file in sorted(found[name]))
+
+
+def _examples() -> dict[str, dict[str, bytes]]:
+    """The files of each example; beside the package's source they are read from there."""
+    if (_SOURCE / "clinic" / _POLICY).is_file():
+        folders = (path for path in _SOURCE.iterdir() if (path / _POLICY).is_file())
+        return {path.name: {file.name: file.read_bytes() for file in path.iterdir()} for path in folders}
+    found: dict[str, dict[str, bytes]] = {}
+    with _archive() as archive:
+        for entry in archive.infolist():
+            name, _, file = entry.filename.partition("/")
+            found.setdefault(name, {})[file] = archive.read(entry)
+    return found
+
+
+@contextmanager
+def _archive() -> Iterator[zipfile.ZipFile]:
+    place = files("dxgeom.starting").joinpath(ARCHIVE)
+    if not place.is_file():
+        raise DataError("this dxgeom was installed without its examples; install its wheel")
+    with as_file(place) as path, zipfile.ZipFile(path) as archive:
+        yield archive
+
+
+def _about(policy: bytes) -> str:
+    lines = policy.decode("utf-8").splitlines()
+    return next((line.removeprefix("about:").strip() for line in lines if line.startswith("about:")), "")

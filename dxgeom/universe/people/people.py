@@ -1,0 +1,93 @@
+"""Who a person is where rows are many, and how a person's rows count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, final, get_args
+
+from dxgeom.errors import UnsupportedCombination
+
+Counting: TypeAlias = Literal["once", "rows", "single"]
+
+SHARES: Final = 720720 * 2**8
+"""What a person weighs under ``once``, in whole shares: a public constant, never taken from data. A multiple of every
+number up to 16, so that people with so many rows are spread exactly: docs/decisions/031-people.md."""
+
+ONE_ROW: Final = "Assumed: every person has exactly one row of the table. Someone with several is protected less."
+
+
+@final
+@dataclass(frozen=True)
+class People:
+    """Whose row a row of a table is, by ``column``, and how it counts.
+
+    *once*: each person weighs 1, spread evenly over their rows. *rows*: every row counts, and of each person the first
+    ``at_most`` by ``order`` are kept. *single*: a person with more than one row is refused.
+    """
+
+    column: str
+    count: Counting
+    at_most: int | None = None
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        limited = isinstance(self.at_most, int) and self.at_most >= 1 and self.order not in (None, self.column)
+        fits = limited if self.count == "rows" else self.at_most is None and self.order is None
+        if self.count not in get_args(Counting) or not fits:
+            raise UnsupportedCombination(
+                "people count once, or by rows with 'at_most' of them and a column of their 'order', or are single"
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that say whose row it is, and in which order rows are kept."""
+        return (self.column,) if self.order is None else (self.column, self.order)
+
+    @property
+    def shares(self) -> int:
+        """What one person adds to a histogram when all rows are of one record type; 1 where rows are counted."""
+        return SHARES if self.count == "once" else 1
+
+    @property
+    def most_rows(self) -> int:
+        """How many entries of a histogram of rows one person can be; under *once* the shares stand for one."""
+        return self.at_most or 1
+
+    @property
+    def digest(self) -> list[Any]:
+        """Ready for JSON; equal digests count every table alike."""
+        return [self.column, self.count, self.at_most, self.order, self.shares]
+
+    @property
+    def sentence(self) -> str:
+        """How people count, for whoever reads answers."""
+        match self.count:
+            case "once":
+                how = "counts once, spread evenly over their rows: a count adds up the fractions of people's rows"
+            case "rows":
+                how = (
+                    f"counts with every row, of which the first {self.at_most} by '{self.order}' are kept; error bars "
+                    "do not cover what is cut off"
+                )
+            case _:
+                how = "has one row: a table in which somebody has more is refused"
+        return f"A person is a value of '{self.column}', and {how}."
+
+    @property
+    def records_are(self) -> str:
+        """What the number of records counts."""
+        return "rows of people" if self.count == "rows" else "people"
+
+
+def shares_of(people: People | None) -> int:
+    """What one person adds to a histogram: 1 where nobody says who people are."""
+    return 1 if people is None else people.shares
+
+
+def repeated_in_words(column: str) -> str:
+    """What to know where a column names people more than once and the policy does not say who they are."""
+    return (
+        f"the column '{column}' looks like people and has repeats, while every row is taken to be another person's, so "
+        f"that someone with several rows is protected less; 'people: {{column: {column}, count: once}}' in the policy "
+        "lets each person count once"
+    )

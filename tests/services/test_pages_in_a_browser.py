@@ -1,0 +1,103 @@
+"""Review pages in a real browser: nothing goes wrong, nothing leaves them, and nobody is kept from reading them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference.project import POLICIES
+from services.browser import Browser
+
+import dxgeom as dx
+
+pytestmark = pytest.mark.service("browser")
+NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
+HOSTILE = ["<script>document.title = 'taken'</script>", "a name that goes on " * 40, "ab\u202edc", '"><img src=x>']
+
+
+@pytest.fixture(scope="module")
+def browser():
+    one = Browser()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory):
+    """The page of an example, written once; hospital stays have answers and a ledger."""
+    folder, written = tmp_path_factory.mktemp("pages"), {}
+
+    def page(name):
+        if name not in written:
+            policy = dx.load_policy(POLICIES / name / "policy.yaml")
+            plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / name / "queries.yaml", policy))
+            ledger = None
+            if name == "hospital-stays":
+                ledger = folder / "stays.db"
+                plan.release(POLICIES / name / "stays.csv", ledger=ledger, spend="1/2", insecure_test_seed=1)
+            made = dx.report.review_page(policy, plan, spend=policy.budget / 2, ledger=ledger)
+            written[name] = made.save(folder / f"{name}.html")
+        return written[name]
+
+    return page
+
+
+def sound(browser, page):
+    """Nothing was said, nothing was asked for, every link leads somewhere, nobody is kept out."""
+    assert browser.messages() == []
+    assert [one for one in browser.requests() if one != page.as_uri() and not one.startswith("data:")] == []
+    dead = "return [...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href')).filter(href => "
+    assert browser.ask(dead + "!href.startsWith('#') || !document.getElementById(href.slice(1)))") == []
+    assert browser.ask("return document.scripts.length") == 0
+    assert browser.grave_faults() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_sound_in_light_and_dark(browser, page_of, name):
+    page = page_of(name)
+    for dark in (False, True):
+        browser.open(page, dark=dark)
+        sound(browser, page)
+        ground = browser.ask("return getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(18, 24, 31)" if dark else "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize("name", ["hospital-stays", "adult", "us-cities"])
+def test_a_page_fits_a_telephone(browser, page_of, name):
+    browser.open(page_of(name), width=390)
+    assert browser.ask("return document.documentElement.scrollWidth") <= 390
+
+
+def test_a_page_is_printed_whole(browser, page_of):
+    browser.open(page_of("hospital-stays"))
+    printed = browser.printed()
+    assert printed.startswith(b"%PDF")
+    assert 4 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 12
+
+
+def test_hostile_names_do_nothing(browser, tmp_path):
+    data = {
+        "policy": HOSTILE[0],
+        "about": HOSTILE[3],
+        "universe": {"attributes": {HOSTILE[0]: HOSTILE, "b": ["x", "y"]}},
+        "rules": [{"change": [HOSTILE[0], "b"], "epsilon": 4}],
+    }
+    policy = dx.Policy.from_dict(data)
+    queries = dx.LinearQueries.from_matrix(HOSTILE[:2], np.eye(2, 8, dtype=int), policy.universe)
+    page = dx.report.review_page(policy, dx.plan(policy.compile(), queries)).save(tmp_path / "page.html")
+    browser.open(page, width=390)
+    sound(browser, page)
+    assert browser.ask("return document.title").endswith("Privacy review")
+    assert browser.ask("return document.images.length") == 0
+    assert browser.ask("return document.documentElement.scrollWidth") <= 390
+
+
+def test_what_notebooks_show_is_sound(browser, tmp_path):
+    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
+    plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy))
+    shown = "".join(f"<section>{one._repr_html_()}</section>" for one in (policy, plan))
+    page = tmp_path / "notebook.html"
+    head = "<!DOCTYPE html><html lang='en'><title>notebook</title><link rel='icon' href='data:,'><meta charset='utf-8'>"
+    page.write_text(f"{head}<main>{shown}</main></html>", encoding="utf-8")
+    browser.open(page)
+    assert browser.messages() == []
+    assert browser.ask("return getComputedStyle(document.querySelector('.dxgeom')).color") == "rgb(27, 37, 48)"

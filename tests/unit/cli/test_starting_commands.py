@@ -1,0 +1,66 @@
+"""dxgeom init and dxgeom examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dxgeom.cli.main import app
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+@pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("name,sex,age\nann,F,3\n")
+
+
+def test_what_is_said_makes_files_that_report_takes(in_a_folder):
+    result = run("init", "t.csv", "--leave-out", "name", "--values", "sex=F,M", "--range", "age=0:110")
+    assert result.stdout == ("written: policy.yaml, queries.yaml\nnext: dxgeom report policy.yaml queries.yaml\n"), (
+        result.output
+    )
+    assert run("check", "policy.yaml").exit_code == 0
+    assert run("plan", "policy.yaml", "queries.yaml").exit_code == 0
+    assert "ann" not in Path("policy.yaml").read_text()
+
+
+def test_what_is_left_to_fill_in_is_told(in_a_folder):
+    result = json.loads(run("init", "t.csv", "--public-values", "sex", "-o", "mine.yaml", "--format", "json").stdout)
+    assert result["missing"] == ["name", "age"]
+    assert result["queries"] == "mine-queries.yaml"
+    checked = run("check", "mine.yaml")
+    assert checked.exit_code == 1
+    assert checked.output.count("found 'FILL IN'") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["none.csv"], "does not exist", 1),
+        (["t.csv", "--leave-out", "nam"], "did you mean 'name'", 1),
+        (["t.csv", "--values", "sex"], "such as sex=F,M", 2),
+        (["t.csv", "--range", "age=9:3"], "a range goes from", 1),
+        (["t.csv", "--public-values", "sec"], "sec", 1),
+    ],
+)
+def test_what_cannot_be_done_writes_nothing(in_a_folder, tmp_path, words, said, code):
+    result = run("init", *words)
+    assert result.exit_code == code, result.output
+    assert said in " ".join(result.output.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
+
+
+def test_examples_are_listed_and_written(in_a_folder, tmp_path):
+    assert "us-cities" in run("examples").stdout
+    assert "next: dxgeom check clinic/policy.yaml" in run("examples", "clinic").stdout
+    assert (tmp_path / "clinic" / "patients.csv").is_file()
+    assert run("examples", "clinic").exit_code == 1
+    assert run("examples", "clinics").exit_code == 1
+    assert json.loads(run("examples", "--format", "json").stdout)["examples"]["clinic"].startswith("Native status")

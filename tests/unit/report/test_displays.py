@@ -1,0 +1,106 @@
+"""How things look in a terminal, in a notebook and as a picture; and lines of progress."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from reference.project import POLICIES
+
+import dxgeom as dx
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.report.sections.changes import changes_page
+from dxgeom.report.sections.review_page import review_page
+from dxgeom.report.showing.displays import document_for
+
+FOLDER = POLICIES / "hospital-stays"
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory):
+    """One of each kind that is shown, by the name of its class."""
+    policy = dx.load_policy(FOLDER / "policy.yaml")
+    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / "queries.yaml", policy))
+    file = tmp_path_factory.mktemp("displays") / "stays.db"
+    release = plan.release(FOLDER / "stays.csv", ledger=file, spend="1/4", insecure_test_seed=5)
+    named = {"policy_fingerprint": policy.fingerprint, "policy_name": policy.name, "data_set": policy.data_set}
+    ledger = dx.Ledger.open(file, budget=policy.budget, **named)
+    metric = policy.compile()
+    found = [policy, metric, metric.certificate, plan, plan.candidates[0], release, ledger]
+    yield {type(one).__name__: one for one in found}
+    ledger.close()
+
+
+NAMES = ["Policy", "VerifiedMetric", "MetricCertificate", "Plan", "CandidateResult", "Release", "Ledger"]
+
+
+def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hold(tmp_path):
+    text = (FOLDER / "policy.yaml").read_text() + "privacy: concentrated\n"
+    policy = dx.parse_policy(text, folder=FOLDER)
+    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / "queries.yaml", policy))
+    release = plan.release(FOLDER / "stays.csv", ledger=tmp_path / "a.db", spend="0.6", insecure_test_seed=5)
+    named = {"policy_fingerprint": policy.fingerprint, "policy_name": policy.name, "data_set": policy.data_set}
+    with dx.Ledger.open(tmp_path / "a.db", budget=policy.budget, currency=policy.privacy, **named) as ledger:
+        shown = {type(one).__name__: "\n".join(document_for(one).lines()) for one in (policy, release, ledger)}
+    for name in ("Release", "Ledger"):
+        assert "0.6 told" in shown[name] and "0.8 left of 1 (squares add up)" in " ".join(shown[name].split())
+    assert "what is told grows faster than distance" in shown["Policy"]
+    for one in (policy, policy.compile()):
+        said = " ".join("\n".join(document_for(one).lines()).split())
+        assert "(but one time in a million)" in said and "right of 1,000 guesses" not in said
+    assert document_for(plan).lines() and repr(release).endswith("spent 0.6, 0.8 left>")
+    for refused in (policy.plot, lambda: review_page(policy), lambda: changes_page(policy, policy)):
+        with pytest.raises(UnsupportedCombination, match="counts concentrated privacy, which promises none"):
+            refused()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_a_short_line_and_tables(things, name):
+    line = repr(things[name])
+    assert line.startswith(f"<{name} ")
+    assert len(line) < 120
+    shown = things[name]._repr_html_()
+    assert shown.startswith('<div class="dxgeom part">')
+    assert "<table>" in shown
+    assert ' id="' not in shown
+    assert "href" not in shown
+    assert document_for(things[name]).lines()
+
+
+def test_the_line_of_a_release_tells_no_answer(things):
+    assert repr(things["Release"]) == "<Release of 'hospital-stays': 3 answers, spent 0.25, 0.75 left>"
+
+
+def test_pictures_are_drawn_on_axes(things):
+    plan, policy, release = things["Plan"], things["Policy"], things["Release"]
+    dots = plan.plot()
+    assert [label.get_text() for label in dots.get_yticklabels()] == list(plan.queries.names)
+    assert plan.plot(*plan.queries.names[:2]).get_xlim()[0] < 0
+    assert "distance" in policy.plot().get_xlabel()
+    assert len(policy.plot("diagnosis").patches) == 14 * 13 / 2
+    again = release.plot(axes=dots)
+    assert again is dots
+
+
+def test_what_cannot_be_drawn_is_refused(things):
+    with pytest.raises(UnsupportedCombination, match="two different queries"):
+        things["Plan"].plot("nobody", "asked")
+    with pytest.raises(UnsupportedCombination, match="nothing to draw of this policy about wards"):
+        things["Policy"].plot("wards")
+    with pytest.raises(UnsupportedCombination, match="no answer to 'nobody'"):
+        things["Release"].plot("nobody")
+
+
+def test_a_map_is_drawn_of_places():
+    policy = dx.load_policy(POLICIES / "bike-sharing" / "policy.yaml")
+    assert policy.plot("dock").get_aspect() == 1
+
+
+def test_progress_is_a_line_now_and_then():
+    now = iter([0, 1, 7, 9])
+    written = io.StringIO()
+    tell = dx.report.ProgressLine("planning", written, lambda: next(now))
+    for words in ("laplace", "hull"):
+        tell(words)
+    tell(3, 10)
+    assert written.getvalue() == "planning: hull (7 s)\n"

@@ -1,0 +1,145 @@
+"""Drafts from a table's columns: valid, or saying what is missing; only values that were declared public are read."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from reference.project import POLICIES, ROOT
+
+import dxgeom as dx
+from dxgeom.engines.tables.outlines import OutlinedColumn, outline_of, public_values
+from dxgeom.errors import DataError, PolicyError
+from dxgeom.starting import examples
+from dxgeom.starting.declared import Days, Numbers, Values, ends_of, quoted
+from dxgeom.starting.drafts import draft_of
+from dxgeom.starting.examples import example_names, write_example
+
+STRANGE = ["no: city", "y", "#", "a`b", "{x}", "3", "null", "- a", "é"]
+ONE = Fraction(1)
+
+
+def columns(*names, holds="unknown"):
+    return [OutlinedColumn(name, holds) for name in names]
+
+
+def test_the_types_of_a_parquet_file_say_what_columns_hold(tmp_path):
+    table = pa.table(
+        {
+            "id": [1, 2],
+            "on": [True, False],
+            "kg": [1.5, 2.5],
+            "born": [datetime.date(2020, 1, 1)] * 2,
+            "city": pa.array(["a", "b"]).dictionary_encode(),
+            "parts": [[1], [2]],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = {column.name: column.holds for column in outline_of(tmp_path / "t.parquet")}
+    kinds = ["whole numbers", "yes or no", "numbers", "days", "words", "unknown"]
+    assert found == dict(zip(table.column_names, kinds, strict=True))
+
+
+def test_of_a_text_file_only_the_first_line_is_read(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(b'a,b\n"a quote that nobody closes')
+    assert outline_of(file) == (OutlinedColumn("a", "unknown"), OutlinedColumn("b", "unknown"))
+
+
+def test_public_values_are_read_up_to_a_limit(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\nx,1\ny,2\nx,3\n,4\n")
+    assert public_values(file, "a", 2) == ("x", "y")
+    with pytest.raises(DataError, match="more than 3 values"):
+        public_values(file, "b", 3)
+
+
+def test_what_is_declared_makes_a_policy_and_queries_that_load():
+    declared = {
+        "sex": Values(("F", "M")),
+        "age": ends_of("0:110", whole=True),
+        "kg": ends_of("0:150:7.5", whole=False),
+        "seen": ends_of("2025-01-01:2026-12-31", whole=False),
+    }
+    draft = draft_of("clinic", "clinic.csv", columns(*declared), declared, Fraction("0.5"))
+    policy = dx.parse_policy(draft.policy)
+    assert draft.missing == ()
+    assert [attribute.size for attribute in policy.universe.attributes] == [2, 12, 21, 49]
+    assert dx.parse_queries(draft.queries, policy).count == 5
+
+
+def test_strange_names_and_words_stay_what_they_are():
+    names = ["no: city", "y", "#", "3", "é - {a}"]
+    declared = {name: Values(tuple(STRANGE)) for name in names}
+    draft = draft_of("a: {", "a\nb.csv", columns(*names), declared, ONE)
+    policy = dx.parse_policy(draft.policy)
+    assert list(policy.universe.names) == names
+    assert list(policy.universe.attributes[0].labels) == STRANGE
+    assert dx.parse_queries(draft.queries, policy).count == len(STRANGE) * len(names)
+
+
+def test_what_is_not_declared_is_pointed_at():
+    draft = draft_of("t", "t.csv", columns("a", "b"), {"a": Values(("x", "y"))}, ONE)
+    assert draft.missing == ("b",)
+    with pytest.raises(PolicyError, match="found 'FILL IN'"):
+        dx.parse_policy(draft.policy)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1:1", "2:1", "a:b", "0:1:0", "0:1:2", "2026-01-01:2025-01-01", "0:1:1:1"])
+def test_ends_that_make_no_sense_are_refused(text):
+    with pytest.raises(DataError, match="range"):
+        ends_of(text, whole=False)
+
+
+def test_ends_are_rounded_to_steps():
+    assert ends_of("0:95", whole=True) == Numbers(Fraction(0), Fraction(100), Fraction(10), True)
+    assert ends_of("-1.5:1", whole=True) == Numbers(Fraction("-1.5"), Fraction(1), Fraction("0.5"), False)
+    assert ends_of("2026-01-01:2026-01-31:7", whole=False) == Days(
+        datetime.date(2026, 1, 1), datetime.date(2026, 1, 31), 7
+    )
+
+
+def test_a_column_that_is_not_there_is_refused():
+    with pytest.raises(DataError, match="did you mean 'sex'"):
+        draft_of("t", "t.csv", columns("sex"), {"sec": Values(("a",))}, ONE)
+    with pytest.raises(DataError, match="every column is left out"):
+        draft_of("t", "t.csv", [], {}, ONE)
+    with pytest.raises(DataError, match="without a name"):
+        draft_of("t", "t.csv", columns("", "a"), {}, ONE)
+
+
+def test_words_are_quoted_where_yaml_would_take_them_for_something_else():
+    assert [quoted(word) for word in ("ward", "no", "a b", 'say "x"', "back\\slash")] == [
+        "ward",
+        '"no"',
+        '"a b"',
+        '"say \\"x\\""',
+        '"back\\\\slash"',
+    ]
+
+
+def test_every_example_is_written_as_it_is(tmp_path):
+    assert set(example_names()) == {path.name for path in POLICIES.iterdir() if path.is_dir()}
+    for path in write_example("clinic", tmp_path / "new"):
+        assert path.read_bytes() == (POLICIES / "clinic" / path.name).read_bytes()
+    with pytest.raises(DataError, match="not overwritten"):
+        write_example("clinic", tmp_path / "new")
+    with pytest.raises(DataError, match="did you mean 'clinic'"):
+        write_example("clinc", tmp_path / "other")
+
+
+def test_the_wheel_holds_the_same_in_less_than_a_megabyte(tmp_path, monkeypatch):
+    names: dict[str, object] = {"__name__": "hook"}
+    exec(compile((ROOT / "checks" / "wheel_examples.py").read_text(), "wheel_examples.py", "exec"), names)
+    archive = tmp_path / "examples.zip"
+    names["pack"](POLICIES, archive)
+    assert archive.stat().st_size < 1_000_000
+    monkeypatch.setattr(examples, "_SOURCE", Path("nowhere"))
+    monkeypatch.setattr(examples, "_archive", lambda: zipfile.ZipFile(archive))
+    for path in write_example("us-cities", tmp_path / "new"):
+        assert path.read_bytes() == (POLICIES / "us-cities" / path.name).read_bytes()
