@@ -26,7 +26,10 @@ if TYPE_CHECKING:
         account_of as account_of,
         digest_of as digest_of,
     )
-    from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism as SecretMechanism
+    from dxgeom.mechanisms.contract.secret_mechanism import (
+        SecretMechanism as SecretMechanism,
+        require_one_record as require_one_record,
+    )
     from dxgeom.mechanisms.contract.shares import (
         default_shares as default_shares,
         least_error_shares as least_error_shares,

@@ -91,6 +91,7 @@ def test_what_is_about_counts_is_refused_before_anything_is_charged(
     assert not ledger.exists()
 
 
+@pytest.mark.long
 def test_joint_error_bars_hold_at_once_and_say_so(tmp_path: Path) -> None:
     (tmp_path / "q.yaml").write_text(
         "queries:\n  - {mean: age, by: quarter}\n  - {name: all, count: true}\n  - count: gender == 'F'\n"

@@ -163,7 +163,7 @@ def test_what_each_answer_is_about_is_kept(as_weights, tmp_path):
     policy = dx.load_policy(policy_file("tenants"))
     entries = [{"mean": "age", "by": "quarter"}, {"marginal": ["gender"]}, {"count": "true"}]
     queries = dx.queries_from_dict({"queries": entries}, policy)
-    assert [origin.query for origin in queries.origins[:2]] == ["sum of age", "records"]
+    assert {"sum of age", "records"} <= {origin.query for origin in queries.origins}
     if as_weights:
         queries = replace(queries, source=None)
     plan = dx.plan(policy.compile(), queries)

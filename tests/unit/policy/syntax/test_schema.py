@@ -41,7 +41,7 @@ def codes_of(path):
 @pytest.mark.parametrize("version", [(1, 1), (1, 2)])
 @pytest.mark.parametrize("path", sorted(POLICIES.glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_example_is_valid_whichever_yaml_the_editor_speaks(path, version):
-    schema = queries_schema() if path.stem == "queries" else policy_schema()
+    schema = policy_schema() if path.stem == "policy" else queries_schema()
     read = as_an_editor_reads_it(path.read_text(encoding="utf-8"), version)
     assert is_valid(json.loads(json.dumps(read, default=date.isoformat)), schema)  # JSON has no dates, only their text
 
