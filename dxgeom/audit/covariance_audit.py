@@ -22,6 +22,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QuantilePlan
 
 _PRECISION: Final = 256
 _NEAR: Final = 1e-6
@@ -51,14 +52,16 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, Plan, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    require(plan, (Plan, QuantilePlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    if not isinstance(plan, Plan):
+        raise CertificateRefused("this audit is of Gaussian noise, and the plan is of quantiles")
     mechanism = plan.mechanism
     if not isinstance(mechanism.law, GaussianNoise):
         raise CertificateRefused(f"this audit is of Gaussian noise, and the plan's is by {mechanism.name}")

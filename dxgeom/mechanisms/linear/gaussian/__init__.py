@@ -12,7 +12,7 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.gaussian.exact_span import (
         ExactSpan as ExactSpan,
-        exact_span as exact_span,
+        exact_span_of as exact_span_of,
     )
     from dxgeom.mechanisms.linear.gaussian.fidelity import (
         Fidelity as Fidelity,

@@ -24,7 +24,7 @@ class ExactSpan(NamedTuple):
     combinations: NDArray[Any]
 
 
-def exact_span(differences: NDArray[np.int64]) -> ExactSpan:
+def exact_span_of(differences: NDArray[np.int64]) -> ExactSpan:
     """The span of integer differences (E, K).
 
     The rank is that of a part of them modulo a prime, which is never too large; how the other answers follow is solved

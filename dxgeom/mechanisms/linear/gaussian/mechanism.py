@@ -14,7 +14,7 @@ from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span
+from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of
 from dxgeom.mechanisms.linear.gaussian.program import Covariance, Progress, best_covariance
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.gaussian import GaussianNoise
@@ -68,7 +68,7 @@ def gaussian_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None
         return None
     if int(np.sum(sensitivity.of_each_query > 0)) > 4 * LARGEST_DIMENSION:
         raise TooLarge(f"a covariance is sought for at most {4 * LARGEST_DIMENSION:,} noisy answers")
-    span = exact_span(sensitivity.differences)
+    span = exact_span_of(sensitivity.differences)
     if len(span.pivots) > LARGEST_DIMENSION:
         raise TooLarge(
             f"a covariance is sought in at most {LARGEST_DIMENSION} dimensions, these are {len(span.pivots)}"

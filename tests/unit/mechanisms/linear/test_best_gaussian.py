@@ -11,7 +11,7 @@ from flint import arb_mat, ctx
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.containment import require_hiding
-from dxgeom.mechanisms.linear.gaussian.exact_span import exact_span
+from dxgeom.mechanisms.linear.gaussian.exact_span import exact_span_of
 from dxgeom.mechanisms.linear.gaussian.fidelity import fidelity_at
 from dxgeom.mechanisms.linear.gaussian.mechanism import hiding_gaussian
 from dxgeom.mechanisms.linear.gaussian.program import GAP, best_covariance
@@ -97,12 +97,12 @@ def test_spans_are_exact_and_answers_that_follow_are_told_apart_from_those_that_
     free = rng.integers(-9, 10, (400, 4))
     follows = np.array([[1, 1, 0, 0], [2, -3, 1, 0], [0, 0, 0, 0]])
     differences = np.hstack([free, free @ follows.T])
-    span = exact_span(differences)
+    span = exact_span_of(differences)
     assert len(span.pivots) == 4
     assert np.all(differences[:, span.pivots].astype(object) @ span.combinations.T == differences)
     # One difference in 400 that does not follow makes another dimension.
     differences[int(rng.integers(400)), 5] += 1
-    assert len(exact_span(differences).pivots) == 5
+    assert len(exact_span_of(differences).pivots) == 5
 
 
 def test_a_covariance_that_is_too_small_is_stretched_and_proved():
