@@ -23,6 +23,7 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -44,6 +45,8 @@ SAMPLERS: dict[str, NoiseLaw] = {
     "box, m = 3": BoxNoise(Box(np.array([300.0, 7.0, 0.1]))),
     "ellipsoid, m = 2": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3], [90, 1]]))),
     "ellipsoid, m = 3": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
+    "Gaussian, m = 1": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
+    "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "facet cones, m = 3": hull(3),
     "facet cones, m = 6": hull(6),
     "product, m = 3": ProductNoise((hull(2), LaplaceNoise(np.array([5.0])))),

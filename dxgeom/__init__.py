@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         metrics as metrics,
         noise as noise,
         plan_files as plan_files,
+        privacy as privacy,
         report as report,
         universe as universe,
     )

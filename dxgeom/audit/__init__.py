@@ -8,6 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.audit.claims import claims_of as claims_of, read_claims as read_claims, write_claims as write_claims
+    from dxgeom.audit.covariance_audit import CovarianceAudit as CovarianceAudit, audit_covariance as audit_covariance
     from dxgeom.audit.distances_audit import audit_edges as audit_edges, audit_matrix as audit_matrix
     from dxgeom.audit.finite_mechanisms import (
         PrivacyLevel as PrivacyLevel,

@@ -54,6 +54,34 @@ def certificate(
             print_lines([about, "verdict  holds", *(f"checked  {line}" for line in found.lines)])
 
 
+@audit.command()
+def covariance(
+    planned: Annotated[Path, typer.Argument(help="A plan file of 'plan --output'.", metavar="PLAN")],
+    output: FormatOption = Format.text,
+) -> None:
+    """Check the Gaussian noise of a plan file again: that it hides every difference, and how near it is to the best.
+
+    Differences are held against the covariance in balls; the bound that no Gaussian noise is below is found anew.
+
+    \b
+    Example:
+      dxgeom plan policy.yaml queries.yaml --output plan.json
+      dxgeom audit covariance plan.json
+    """
+    with refusals(output):
+        from dxgeom.audit.covariance_audit import audit_covariance
+        from dxgeom.plan_files.loading import load_plan
+
+        found = audit_covariance(load_plan(planned).plan)
+        if output is Format.json:
+            document = {"plan": str(planned), "verdict": "holds", "differences": found.differences}
+            print_json({**document, "in_balls": found.in_balls, "gap": found.gap})
+        else:
+            print_lines(
+                [f"Gaussian noise of {planned}", "verdict  holds", *(f"checked  {one}" for one in found.lines())]
+            )
+
+
 def _audited(claims: dict[str, Any], subject: Path) -> Audit:
     match claims["kind"]:
         case "policy":

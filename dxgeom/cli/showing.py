@@ -17,6 +17,7 @@ import typer
 from dxgeom.cli.agreeing import Bars, print_agreeing
 from dxgeom.cli.terminal.failures import REFUSED
 from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
+from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW
 
@@ -160,7 +161,9 @@ def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
 def _account(released: Release[Any]) -> list[str]:
     """What was spent, and where that is written down."""
     budget, booking = released.mechanism.account.budget, released.booking
-    spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}"
+    currency = released.mechanism.account.currency
+    how = "" if currency == PURE else f" ({currency}: squares add up)"
+    spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}{how}"
     if booking is None:
         return [f"spent      nothing; a release would have spent {plain(released.spent)} of {plain(budget)}"]
     return [

@@ -1,7 +1,8 @@
 """What all releases so far, under whatever policies, may have told about one policy's pairs of records.
 
 Definition: let b_k bin raw rows under release k's policy, s_k its spend and d_k its metric. About raw rows r and r' was
-told at most T(r, r') = Σ_k s_k·d_k(b_k r, b_k r'): the odds of all answers together change by at most e^T. About
+told at most T(r, r') = Σ_k s_k·d_k(b_k r, b_k r'): the odds of all answers together change by at most e^T. In a
+ledger that counts concentrated privacy T = √(Σ_k (s_k·d_k)²), and Rényi divergences are at most α·T²/2. About
 records i and j of the policy that is asked about: the supremum over raw rows r in i and r' in j; columns that it lacks
 are free. Rows are those that all these policies have in their universes, or count as absent: others were refused, or
 their number was told.
@@ -20,8 +21,9 @@ from dxgeom.disclosure.people import people_in_words, unbounded_in
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.history import History
-from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
+from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
 from dxgeom.universe.wording import shown
 
@@ -37,7 +39,8 @@ class ToldOfAttribute:
 
     ``told``: *rounded up*; ∞ where it may have been told exactly. ``pair``: two values of which so much was told, None
     where there are too many values to name the worst ones. ``allowed``: what the policy's whole budget would tell of
-    that pair. ``lines``: where the policy's rules stand that bound it, as a path.
+    that pair, None where it counts otherwise than the ledger. ``lines``: where the policy's rules stand that bound it,
+    as a path.
     """
 
     name: str
@@ -56,7 +59,8 @@ class Told:
     asked about, so that the figures are the suprema, up to rounding; else they are bounds from above, by attribute.
     ``hidden``: what is in them because a record of the policy stands for many raw rows, which others tell apart.
     ``of_any``: about any two records. ``of_presence``: about whether somebody has a record; None where the policy does
-    not hide that. ``people``: what it means for people with many rows, in sentences; empty where none is said to have.
+    not hide that. ``privacy``: what the ledger counts, and these figures are distances of. ``people``: what it means
+    for people with many rows, in sentences; empty where none is said to have.
     """
 
     policy: str
@@ -66,6 +70,7 @@ class Told:
     hidden: float
     of_any: float
     of_presence: float | None
+    privacy: Privacy = PURE
     people: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -81,15 +86,16 @@ class Told:
             *spends,
             "",
             f"records that differ in one attribute only ({how})",
-            *(f"  {_words(one)}" for one in self.attributes),
-            *([f"  {_HIDDEN.format(_odds(self.hidden))}"] if self.hidden else []),
+            *(f"  {self._words(one)}" for one in self.attributes),
+            *([f"  {_HIDDEN.format(self._odds(self.hidden))}"] if self.hidden else []),
             "",
             "any two records",
-            f"  {_odds(self.of_any)}",
+            f"  {self._odds(self.of_any)}",
+            *self._nearer(),
             *(
                 []
                 if self.of_presence is None
-                else ["", "whether somebody has a record", f"  {_odds(self.of_presence)}"]
+                else ["", "whether somebody has a record", f"  {self._odds(self.of_presence)}"]
             ),
             "",
             *([] if self.exact else [_ROWS]),
@@ -116,8 +122,31 @@ class Told:
             "hidden": self.hidden,
             "any_two_records": self.of_any,
             "presence": self.of_presence,
+            **({} if self.privacy == PURE else {"privacy": self.privacy}),
             **({"people": list(self.people)} if self.people else {}),
         }
+
+    def _words(self, one: ToldOfAttribute) -> str:
+        if one.pair is None:
+            return f"{one.name}: {self._odds(one.told)}, whichever two of its values"
+        first, second = map(shown, one.pair)
+        allowed = "" if one.allowed is None else f"; the policy's budget allows {self._odds(one.allowed)}"
+        rules = "" if not one.lines else f" (rule at line {', '.join(map(str, one.lines))})"
+        return f"{one.name}: between {first} and {second} {self._odds(one.told)}{allowed}{rules}"
+
+    def _odds(self, amount: float) -> str:
+        if amount == math.inf:
+            return "may have been told exactly"
+        if amount == 0:
+            return "nothing"
+        return f"{amount:g}, odds at most {Telling(self.privacy, Fraction(1)).odds(Fraction(amount))}"
+
+    def _nearer(self) -> list[str]:
+        """What was told of records that are nearer to each other: it is less than in proportion."""
+        if self.privacy == PURE or not 0 < self.of_any < math.inf:
+            return []
+        steps = (("half as far apart", 2), ("a quarter as far", 4))
+        return [f"  {words} {self._odds(self.of_any / part)}" for words, part in steps]
 
 
 _ROWS: Final = (
@@ -144,7 +173,8 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
         for account in history.accounts
         if account.number in spends
     ]
-    found = contributions(policy, released)
+    squares = history.currency.squares
+    found = contributions(policy, released, squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
@@ -153,7 +183,9 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
     free = math.fsum(one.within for one in foreign) + without_bound
     within = {name: one.within for name, one in own.items()}
     attributes = [
-        _of_attribute(policy, name, one, free + math.fsum(within[other] for other in own if other != name))
+        _of_attribute(
+            policy, name, one, free + math.fsum(within[other] for other in own if other != name), history.currency.name
+        )
         for name, one in own.items()
         if one.worst is not None
     ]
@@ -161,11 +193,13 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
     return Told(
         policy.name,
         tuple((one.name, spend) for one, spend in released),
-        found.exact,
+        # Roots of sums of squares do not add up over attributes, unless all metrics are one.
+        found.exact and (not squares or len(released) < 2),
         tuple(attributes),
         _up(free + math.fsum(within.values())),
         _up(widest),
         None if policy.universe.absent is None else _up(found.presence + without_bound),
+        history.currency.name,
         people_in_words(people, rows, [one for one, _ in released]),
     )
 
@@ -190,14 +224,14 @@ def _spends(history: History, edition: str | None) -> dict[int, Fraction]:
         raise UnsupportedCombination(
             "this ledger's editions have different people: say which edition is asked about, --edition"
         )
-    spends: dict[int, Fraction] = {}
+    currency, spends = history.currency, dict[int, Fraction]()
     for entry in history.entries:
         if not history.disjoint or entry.edition in (None, edition):
-            spends[entry.account] = spends.get(entry.account, Fraction(0)) + entry.spend
-    return spends
+            spends[entry.account] = spends.get(entry.account, Fraction(0)) + currency.counted(entry.spend)
+    return {account: currency.spend_above(counted) for account, counted in spends.items()}
 
 
-def _of_attribute(policy: Policy, name: str, found: Spread, more: float) -> ToldOfAttribute:
+def _of_attribute(policy: Policy, name: str, found: Spread, more: float, privacy: Privacy) -> ToldOfAttribute:
     amount = _up((found.worst or 0.0) + more)
     if found.pair is None:
         return ToldOfAttribute(name, amount, None, None, ())
@@ -208,24 +242,9 @@ def _of_attribute(policy: Policy, name: str, found: Spread, more: float) -> Told
     else:
         values = tuple(", ".join(policy.universe.record(index).values()) for index in found.pair)
         explanation = policy.explain(*found.pair)
-    allowed = _up(float(explanation.distance) * float(policy.budget))
+    allowed = _up(float(explanation.distance) * float(policy.budget)) if policy.privacy == privacy else None
     lines = tuple(dict.fromkeys(hop.line for hop in explanation.hops))
     return ToldOfAttribute(name, amount, (values[0], values[1]), allowed, lines)
-
-
-def _words(one: ToldOfAttribute) -> str:
-    if one.pair is None:
-        return f"{one.name}: {_odds(one.told)}, whichever two of its values"
-    first, second = map(shown, one.pair)
-    allowed = "" if one.allowed is None else f"; the policy's budget allows {_odds(one.allowed)}"
-    rules = "" if not one.lines else f" (rule at line {', '.join(map(str, one.lines))})"
-    return f"{one.name}: between {first} and {second} {_odds(one.told)}{allowed}{rules}"
-
-
-def _odds(amount: float) -> str:
-    if amount == math.inf:
-        return "may have been told exactly"
-    return "nothing" if amount == 0 else f"{amount:g}, odds at most {odds(Fraction(amount))}"
 
 
 def _up(amount: float) -> float:

@@ -57,11 +57,13 @@ class Contribution:
     """All releases' parts about one column: ``codes`` (m,) are of the policy that is asked about.
 
     Raw values that are none under a policy without presence are in no row: its release would have refused the table, or
-    said how many rows it dropped.
+    said how many rows it dropped. ``squares``: what was told is the root of the sum of the terms' squares, which is a
+    distance, too.
     """
 
     codes: NDArray[np.int64]
     terms: tuple[Term, ...]
+    squares: bool = False
 
     @property
     def possible(self) -> NDArray[np.int64]:
@@ -72,6 +74,8 @@ class Contribution:
     def told(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         """What was told of raw values, by their places, elementwise, up to the rounding of distances."""
         shape = np.broadcast_shapes(i.shape, j.shape)
+        if self.squares:
+            return np.sqrt(sum((term.told(i, j) ** 2 for term in self.terms), np.zeros(shape)))
         return sum((term.told(i, j) for term in self.terms), np.zeros(shape))
 
 
@@ -97,21 +101,22 @@ class Spread:
     within: float
 
 
-def contributions(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -> Contributions:
-    """The parts of each release, by attribute. Raises: UnsupportedCombination."""
+def contributions(policy: Policy, released: Sequence[tuple[Policy, Fraction]], squares: bool = False) -> Contributions:
+    """The parts of each release, by attribute; ``squares``: theirs add up. Raises: UnsupportedCombination."""
     exact = all(_digest(other) == _digest(policy) for other, _ in released)
-    presence = math.fsum(round_up(spend) * _absence(other) for other, spend in released)
+    absences = [round_up(spend) * _absence(other) for other, spend in released]
+    presence = math.hypot(*absences) if squares else math.fsum(absences)
     listing = [one.name for one in (policy, *(other for other, _ in released)) if one.universe.listed is not None]
     if listing and exact:
-        return Contributions({RECORDS: _of_records(policy, released)}, (), exact, presence)
+        return Contributions({RECORDS: _of_records(policy, released, squares)}, (), exact, presence)
     if listing:
         raise UnsupportedCombination(
             f"the policy '{listing[0]}' lists its records in a table, so what was told does not add up by attribute; "
             "it can be compared with policies that list the same records only"
         )
     names = dict.fromkeys(name for one, _ in released for name in one.universe.names)
-    own = {name: _contribution(policy, released, name) for name in policy.universe.names}
-    foreign = tuple(one for name in names if name not in own for one in _free(policy, released, name))
+    own = {name: _contribution(policy, released, name, squares) for name in policy.universe.names}
+    foreign = tuple(one for name in names if name not in own for one in _free(policy, released, name, squares))
     return Contributions(own, foreign, exact, presence)
 
 
@@ -148,7 +153,9 @@ def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes:
     return Spread(widest if len(first) > 1 else None, None, within)
 
 
-def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> Contribution:
+def _contribution(
+    policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str, squares: bool
+) -> Contribution:
     holders = [(other, spend) for other, spend in released if name in other.universe.names]
     mine = [attribute_of(policy.universe, name)] if name in policy.universe.names else []
     codes = refined([*mine, *(attribute_of(other.universe, name) for other, _ in holders)])
@@ -160,24 +167,23 @@ def _contribution(policy: Policy, released: Sequence[tuple[Policy, Fraction]], n
         for (other, spend), under in zip(holders, codes[len(mine) :], strict=True)
     )
     # A column that the policy lacks is free: all its values are in every record.
-    return Contribution(codes[0] if mine else np.zeros(len(codes[0]), dtype=np.int64), terms)
+    return Contribution(codes[0] if mine else np.zeros(len(codes[0]), dtype=np.int64), terms, squares)
 
 
-def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str) -> list[Contribution]:
+def _free(policy: Policy, released: Sequence[tuple[Policy, Fraction]], name: str, squares: bool) -> list[Contribution]:
     """Of a column that the policy lacks: together, or each release on its own where they read it differently."""
     try:
-        return [_contribution(policy, released, name)]
+        return [_contribution(policy, released, name, squares)]
     except UnsupportedCombination:
         holders = [one for one in released if name in one[0].universe.names]
-        return [_contribution(policy, [holder], name) for holder in holders]
+        return [_contribution(policy, [holder], name, squares) for holder in holders]
 
 
-def _of_records(policy: Policy, released: Sequence[tuple[Policy, Fraction]]) -> Contribution:
+def _of_records(policy: Policy, released: Sequence[tuple[Policy, Fraction]], squares: bool) -> Contribution:
     """Of whole records, which all these policies list alike."""
     codes = np.arange(policy.universe.record_types)
-    return Contribution(
-        codes, tuple(Term(other, round_up(spend), 1, codes, _absence(other)) for other, spend in released)
-    )
+    terms = tuple(Term(other, round_up(spend), 1, codes, _absence(other)) for other, spend in released)
+    return Contribution(codes, terms, squares)
 
 
 def _digest(policy: Policy) -> list[Any]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         read_ledger as read_ledger,
         verify_ledger as verify_ledger,
     )
-    from dxgeom.ledger.ledger import Found as Found, Ledger as Ledger
+    from dxgeom.ledger.ledger import Ledger as Ledger
+    from dxgeom.ledger.lookup import Found as Found
     from dxgeom.ledger.sums import Allotment as Allotment
     from dxgeom.metrics.checking.data_set import DataSet as DataSet
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from dxgeom.ledger.book import Book, KeptAccount
-from dxgeom.ledger.entry import PURE, Account, amount, storable
+from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Record, Table
 from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 from dxgeom.universe.columns import plain
 
 _ELSE: Final = "use that policy, or begin a new ledger in another file (which grants a new budget for the same data)"
+_HONOURED: Final = " (noise for pure privacy serves there, too)"
 _ANOTHER_FILE: Final = "name the ledger of these data, or begin a new one in another file"
 
 
@@ -22,6 +24,7 @@ def checked(account: Account) -> Account:
     storable(account.policy_name, "policy's name")
     storable(account.policy_fingerprint, "policy's fingerprint")
     amount(account.budget, "budget")
+    currency_of(account.currency, "currency")
     data_set = account.data_set
     for text, what in ((data_set.name, "data set's name"), (data_set.edition, "data set's edition")):
         if text is not None:
@@ -88,10 +91,14 @@ def _declaration(book: Book, declared: DataSet) -> tuple[Table, tuple[Field, ...
 
 
 def _check_currency(book: Book, account: Account) -> None:
-    found = {account.currency, *(kept.currency for kept in book.accounts)} - {PURE}
-    if found:
+    """A ledger has the currency of its first account: two do not mix."""
+    known = book.currency.name
+    if book.accounts and account.currency != known:
         raise unusable(
-            book.described, f"it counts in '{found.pop()}', which this dxgeom does not know; use a newer one"
+            book.described,
+            f"it counts {known} privacy from its first entry on, and the policy says '{account.currency}'; write "
+            f"'privacy: {known}' into the policy{_HONOURED if known == CONCENTRATED else ''}, or begin a new ledger in "
+            "another file (which grants a new budget for the same data)",
         )
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Any, final
 
 from dxgeom.ledger.entry import Entry, exact
-from dxgeom.ledger.refusals import altered
-from dxgeom.ledger.sums import ALL, Sums
+from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.sums import ALL, Allotment, Sums
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
 from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
 
 
 @final
@@ -88,12 +89,18 @@ class Book:
         position = self.position + 1
         return Record(table, position, fields, seal_of(table, self.seal, position, fields))
 
+    @property
+    def currency(self) -> Currency:
+        """How spends add up here: in all accounts as in the first."""
+        return currency_of(self.accounts[0].currency if self.accounts else PURE)
+
     def account_of(self, policy_fingerprint: str) -> KeptAccount | None:
         """The account of a policy, if there is one."""
         return next((kept for kept in self.accounts if kept.policy_fingerprint == policy_fingerprint), None)
 
     def spent(self, account: int, edition: str | None) -> Fraction:
-        """What an account, or all together (account 0), spent: of the edition only where editions have other people.
+        """What an account, or :data:`ALL` together, spent, as the currency counts it: of the edition only where
+        editions have other people.
 
         What was spent before there were editions counts in each.
         """
@@ -129,6 +136,11 @@ class Book:
     def _add_account(self, record: Record, row: dict[str, Any]) -> None:
         if row["number"] != len(self.accounts) + 1 or self.account_of(row["policy_fingerprint"]) is not None:
             raise altered(self.described, f"row {record.position} opens an account that is there already")
+        if row["currency"] not in (PURE, CONCENTRATED):
+            counts = f"it counts in '{row['currency']}', which this dxgeom does not know; use a newer one"
+            raise unusable(self.described, counts)
+        if self.accounts and row["currency"] != self.currency.name:
+            raise altered(self.described, f"row {record.position} counts in another currency than the rows before it")
         budget = self._exact(row["budget"], "its budget")
         self.accounts.append(
             KeptAccount(row["number"], row["policy_name"], row["policy_fingerprint"], budget, row["currency"])
@@ -147,23 +159,28 @@ class Book:
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
         spend = self._exact(row["spend"], f"the spend of entry {number}")
         account, edition, owner = row["account"], row["edition"], row["owner"]
-        budget = self.accounts[account - 1].budget
-        left = budget - self.spent(account, edition) - spend
-        total = self.spent(ALL, edition) + spend
+        counted, added = self.currency.counted, self.currency.counted(spend)
+        budget = counted(self.accounts[account - 1].budget)
+        left = budget - self.spent(account, edition) - added
+        total = self.spent(ALL, edition) + added
         cap = self.data_set.budget
-        if left < 0 or (cap is not None and total > cap):
+        if left < 0 or (cap is not None and total > counted(cap)):
             raise altered(self.described, f"entry {number} spends more than remained")
         if (str(left), str(total)) != (row["remaining"], row["total"]):
             raise altered(self.described, f"entry {number} does not say what remained after it")
         part = self.sums.part(account, owner)
         if part is None and owner is not None and self.sums.allotted(account):
             raise altered(self.described, f"entry {number} is of an allotment that is not there")
-        if self.sums.spent_of_part(account, part, edition) + spend > self.sums.size_of_part(account, part, budget):
+        if self.sums.spent_of_part(account, part, edition) + added > self.sums.size_of_part(account, part, budget):
             raise altered(self.described, f"entry {number} spends more than remained of its allotment")
-        self.sums.add(account, owner, edition, spend)
-        stated = {name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")}
+        self.sums.add(account, owner, edition, added)
+        stated: dict[str, Any] = {
+            name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")
+        }
         kept = {name: row[name] for name in ("owner", "key", "reserved")}
-        entry = Entry(number, spend, remaining=left, total=total, seal=record.seal, **stated, **kept)
+        below, above = self.currency.spend_below(left), self.currency.spend_above(total)
+        sums: dict[str, Any] = {"remaining": below, "counted_remaining": left, "total": above}
+        entry = Entry(number, spend, seal=record.seal, **sums, **stated, **kept)
         self.entries.append(entry)
         self.receipt = (number, record.seal)
         if entry.key is not None:
@@ -183,14 +200,28 @@ class Book:
         if row["number"] != self.allotted or not 1 <= row["account"] <= len(self.accounts) or not row["owner"]:
             raise altered(self.described, f"row {record.position} divides no account, or for nobody")
         account, owner = row["account"], row["owner"]
-        amount = Fraction(0) if row["amount"] == "0" else self._exact(row["amount"], f"the allotment of '{owner}'")
-        if (
-            not self.sums.most_spent(account, owner)
-            <= amount
-            <= self.sums.largest_allotment(account, owner, self.accounts[account - 1].budget)
-        ):
+        stated = Fraction(0) if row["amount"] == "0" else self._exact(row["amount"], f"the allotment of '{owner}'")
+        amount, budget = map(self.currency.counted, (stated, self.accounts[account - 1].budget))
+        most = self.sums.largest_allotment(account, owner, budget)
+        if not self.sums.most_spent(account, owner) <= amount <= most:
             raise altered(self.described, f"row {record.position} allots less than was spent, or more than there is")
         self.sums.allot(account, owner, amount)
+
+    def division(self, account: int, edition: str | None) -> tuple[Allotment, ...]:
+        """How an account is divided, and what was spent of each part; where squares add up in roots of these."""
+        counted = edition if self.disjoint else None
+        return tuple(
+            Allotment(
+                account,
+                owner,
+                counted,
+                amount=self.currency.spend_below(size),
+                spent=self.currency.spend_above(spent),
+                remaining=self.currency.spend_below(size - spent),
+            )
+            for owner, size in self.sums.allotted(account).items()
+            for spent in [self.sums.spent_of_part(account, owner, counted)]
+        )
 
     def _exact(self, text: str, what: str) -> Fraction:
         try:

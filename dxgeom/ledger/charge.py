@@ -21,9 +21,10 @@ def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]
     """
     if isinstance(ledger, Ledger):
         kept = ledger.account
-        if (kept.policy_fingerprint, kept.budget, kept.data_set) != (
+        if (kept.policy_fingerprint, kept.budget, kept.currency, kept.data_set) != (
             account.policy_fingerprint,
             account.budget,
+            account.currency,
             account.data_set if account.data_set.name is not None else kept.data_set,
         ):
             raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")

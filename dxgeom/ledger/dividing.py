@@ -38,7 +38,7 @@ def divide(page: Page, account: Account, parts: Mapping[str, Fraction]) -> tuple
 def allotments_of(book: Book, account: Account) -> tuple[Allotment, ...]:
     """How the account is divided, and what was spent of each part."""
     kept = book.account_of(account.policy_fingerprint)
-    return () if kept is None else book.sums.division(kept.number, account.data_set.edition)
+    return () if kept is None else book.division(kept.number, account.data_set.edition)
 
 
 def _row(book: Book, account: Account, owner: str, part: Fraction) -> tuple[Table, tuple[Field, ...]]:
@@ -49,14 +49,17 @@ def _row(book: Book, account: Account, owner: str, part: Fraction) -> tuple[Tabl
     kept = book.account_of(account.policy_fingerprint)
     if kept is None:
         raise unusable(book.described, "the account is not opened yet")
-    spent = book.sums.most_spent(kept.number, owner)
-    if part < spent:
+    currency = book.currency
+    counted, spent = currency.counted(part), book.sums.most_spent(kept.number, owner)
+    if counted < spent:
+        least = plain(currency.spend_above(spent))
         raise LedgerError(
-            f"the allotment '{owner}' has spent {plain(spent)} already, and this would give it {plain(part)}; "
-            f"give it at least {plain(spent)}; nothing was changed"
+            f"the allotment '{owner}' has spent {least} already, and this would give it {plain(part)}; "
+            f"give it at least {least}; nothing was changed"
         )
-    most = book.sums.largest_allotment(kept.number, owner, kept.budget)
-    if part > most:
+    left = book.sums.largest_allotment(kept.number, owner, currency.counted(kept.budget))
+    if counted > left:
+        most = currency.spend_below(left)
         raise BudgetExceeded(
             f"the budget of policy '{account.policy_name}' is {plain(kept.budget)}, of which {plain(most)} is neither "
             f"allotted to others nor spent by nobody's allotment, and this would give '{owner}' {plain(part)}; "

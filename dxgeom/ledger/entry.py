@@ -10,9 +10,7 @@ from typing import final
 
 from dxgeom.errors import LedgerError
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
-
-PURE = "pure"
-"""The currency of spends that add up: e^(Σ s·d) bounds the odds."""
+from dxgeom.privacy.currencies import PURE, Privacy
 
 NEW_LEDGER = "this ledger is new: releases about the same data in another ledger are not counted"
 """What is said of the first entry of a ledger: no file can tell that another one lies elsewhere."""
@@ -26,15 +24,15 @@ _LARGEST = 10**300
 class Account:
     """Whose budget it is: one policy, one budget, for good.
 
-    ``currency``: in what spends are counted. ``data_set``: which data it is about. ``policy``: the policy itself as
-    canonical text, or what gives it, for those who ask later what was told; None where it is not at hand. Nothing here
-    comes from data.
+    ``currency``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``: the
+    policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not at
+    hand. Nothing here comes from data.
     """
 
     policy_name: str
     policy_fingerprint: str
     budget: Fraction
-    currency: str = PURE
+    currency: Privacy = PURE
     data_set: DataSet = UNNAMED
     policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
 
@@ -45,9 +43,11 @@ class Entry:
     """One charge: ``number`` counts from 1, over all accounts of the ledger.
 
     ``remaining``: the account's budget left right after it; ``total``: what all accounts together had spent by then
-    (both of this edition, where editions have disjoint people). ``key``: what the release was called by who asked for
-    it, if anything; ``owner``: of the allotment that it is counted against; ``reserved``: bytes of room made for its
-    answer. ``seal``: SHA-256 over the entry and all that the ledger held before it.
+    (both of this edition, where editions have disjoint people). Where squares add up both are roots, ``remaining``
+    rounded down and ``total`` up; ``counted_remaining`` is exact: what is left of the budget's square. ``key``: what
+    the release was called by who asked for it, if anything; ``owner``: of the allotment that it is counted against;
+    ``reserved``: bytes of room made for its answer. ``seal``: SHA-256 over the entry and all that the ledger held
+    before it.
     """
 
     number: int
@@ -56,6 +56,7 @@ class Entry:
     plan_fingerprint: str
     time_utc: str
     remaining: Fraction
+    counted_remaining: Fraction
     total: Fraction
     account: int
     edition: str | None

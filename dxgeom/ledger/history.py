@@ -19,6 +19,7 @@ from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.stores.store import Session
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
+from dxgeom.privacy.currencies import PURE, Currency, currency_of
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
@@ -46,6 +47,11 @@ class History:
     receipt: tuple[int, str] | None
     documents: dict[int, str] = field(repr=False)
     allotments: tuple[Allotment, ...]
+
+    @property
+    def currency(self) -> Currency:
+        """How spends add up here."""
+        return currency_of(self.accounts[0].currency if self.accounts else PURE)
 
     def account_of(self, entry: Entry) -> KeptAccount:
         """Under which policy an entry was charged."""
@@ -126,7 +132,7 @@ def _allotments(book: Book) -> Iterator[Allotment]:
     for account in book.accounts:
         charged = [entry.edition for entry in book.entries if entry.account == account.number]
         for edition in dict.fromkeys(charged) if book.disjoint and charged else (None,):
-            yield from book.sums.division(account.number, edition)
+            yield from book.division(account.number, edition)
 
 
 def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -20,27 +19,14 @@ from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
 from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
-from dxgeom.ledger.lookup import check_same, entry_of
+from dxgeom.ledger.lookup import Found, check_same, entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
 from dxgeom.ledger.tables import Record
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
-
-
-@final
-@dataclass(frozen=True)
-class Found:
-    """An earlier release of the same key: its entry, and its answer as it was shown.
-
-    ``answer``: None when the process ended between charge and answer, or has not come to the answer yet. The entry
-    counts as spent either way, and must not be drawn again. ``seal``: the ledger's once the answer was stored.
-    """
-
-    entry: Entry
-    answer: bytes | None
-    seal: str
+from dxgeom.privacy.currencies import PURE, Privacy
 
 
 @final
@@ -72,17 +58,19 @@ class Ledger(Displayed):
         budget: Fraction,
         data_set: DataSet = UNNAMED,
         policy: str | None = None,
+        currency: Privacy = PURE,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
         data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
+        ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the ledger's first account.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
-        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, data_set=data_set, policy=policy))
+        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, currency, data_set, policy))
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
@@ -238,13 +226,16 @@ class Ledger(Displayed):
             return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
     def spent(self) -> Fraction:
-        """The sum of this policy's spends, of this edition only where editions have other people."""
+        """The sum of this policy's spends, of this edition only where editions have other people; *rounded up* where
+        squares add up, whose root it is then."""
         with self._book() as book:
             kept = book.account_of(self._account.policy_fingerprint)
-            return Fraction(0) if kept is None else book.spent(kept.number, self._account.data_set.edition)
+            edition = self._account.data_set.edition
+            return Fraction(0) if kept is None else book.currency.spend_above(book.spent(kept.number, edition))
 
     def remaining(self) -> Fraction:
-        """What can still be spent under this policy: its budget less its spends, or what is left of the data set's."""
+        """What can still be spent under this policy: its budget less its spends, or what is left of the data set's;
+        where squares add up the root of what is left of the budget's, *rounded down*."""
         with self._book() as book:
             return remaining_of(book, self._account)
 

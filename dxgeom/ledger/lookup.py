@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import final
 
 from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.entry import Account, Entry
+
+
+@final
+@dataclass(frozen=True)
+class Found:
+    """An earlier release of the same key: its entry, and its answer as it was shown.
+
+    ``answer``: None when the process ended between charge and answer, or has not come to the answer yet. The entry
+    counts as spent either way, and must not be drawn again. ``seal``: the ledger's once the answer was stored.
+    """
+
+    entry: Entry
+    answer: bytes | None
+    seal: str
 
 
 def entry_of(book: Book, entry: Entry | int) -> Entry:

@@ -12,7 +12,9 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book, KeptAccount
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.sums import ALL
 from dxgeom.ledger.tables import ENTRIES, Field, Table
+from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.columns import plain
 
 LARGEST_RESERVE = 2**40
@@ -87,20 +89,25 @@ def remaining_of(book: Book, account: Account) -> Fraction:
     """What the account has left, its share of the data set's own budget included."""
     kept = book.account_of(account.policy_fingerprint)
     edition = account.data_set.edition
-    left = account.budget - (Fraction(0) if kept is None else book.spent(kept.number, edition))
+    currency = currency_of(account.currency)
+    left = currency.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))
     cap = account.data_set.budget if book.data_set.budget is None else book.data_set.budget
-    return left if cap is None else max(Fraction(0), min(left, cap - book.spent(0, edition)))
+    if cap is not None:
+        left = max(Fraction(0), min(left, currency.counted(cap) - book.spent(ALL, edition)))
+    return currency.spend_below(left)
 
 
 def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> tuple[Fraction, Fraction]:
-    """What is left of the account, and what all have spent, after the spend."""
+    """What is left of the account, and what all have spent, after the spend, as the currency counts it."""
     edition = account.data_set.edition
-    spent, all_spent, cap = book.spent(kept.number, edition), book.spent(0, edition), book.data_set.budget
-    if spend > kept.budget - spent:
-        raise _exceeded(f"policy '{account.policy_name}'", kept.budget, spent, spend)
-    if cap is not None and spend > cap - all_spent:
-        raise _exceeded(f"{account.data_set}, for all policies together,", cap, all_spent, spend)
-    remaining, total = kept.budget - spent - spend, all_spent + spend
+    spent, all_spent, cap = book.spent(kept.number, edition), book.spent(ALL, edition), book.data_set.budget
+    currency = book.currency
+    counted, added = currency.counted, currency.counted(spend)
+    if added > counted(kept.budget) - spent:
+        raise _exceeded(f"policy '{account.policy_name}'", currency, counted(kept.budget), spent, spend)
+    if cap is not None and added > counted(cap) - all_spent:
+        raise _exceeded(f"{account.data_set}, for all policies together,", currency, counted(cap), all_spent, spend)
+    remaining, total = counted(kept.budget) - spent - added, all_spent + added
     if remaining:
         amount(remaining, "budget that would remain")
     amount(total, "sum of all spends")
@@ -114,11 +121,11 @@ def _check_allotment(book: Book, kept: KeptAccount, account: Account, wanted: As
         return
     if part is None and wanted.owner is not None:
         raise no_allotment(account, wanted.owner, allotted)
-    size = book.sums.size_of_part(kept.number, part, kept.budget)
+    size = book.sums.size_of_part(kept.number, part, book.currency.counted(kept.budget))
     spent = book.sums.spent_of_part(kept.number, part, account.data_set.edition)
-    if wanted.spend > size - spent:
+    if book.currency.counted(wanted.spend) > size - spent:
         whose = "what is not allotted" if part is None else f"the allotment '{part}'"
-        raise _exceeded(f"{whose} of policy '{account.policy_name}'", size, spent, wanted.spend)
+        raise _exceeded(f"{whose} of policy '{account.policy_name}'", book.currency, size, spent, wanted.spend)
 
 
 def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerError:
@@ -130,10 +137,12 @@ def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerEr
     )
 
 
-def _exceeded(whose: str, budget: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
-    remaining = max(Fraction(0), budget - spent)
+def _exceeded(whose: str, currency: Currency, size: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
+    """``size`` and ``spent``: as the currency counts them."""
+    remaining, budget = currency.spend_below(max(Fraction(0), size - spent)), currency.spend_below(size)
+    spent, how = currency.spend_above(spent), " (squares of spends add up)" if currency.squares else ""
     advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
     return BudgetExceeded(
-        f"the budget of {whose} is {plain(budget)}: {plain(spent)} is spent, {plain(remaining)} remains, and this asks "
-        f"for {plain(spend)}; nothing was spent; {advice}"
+        f"the budget of {whose} is {plain(budget)}: {plain(spent)} is spent, {plain(remaining)} remains{how}, and this "
+        f"asks for {plain(spend)}; nothing was spent; {advice}"
     )

@@ -16,7 +16,9 @@ ALL: Final = 0
 class Allotment:
     """A part of an account, for an owner: a user, a team or a purpose.
 
-    ``edition``: whose spends are counted where editions have other people, else None.
+    ``edition``: whose spends are counted where editions have other people, else None. ``remaining``: what the owner can
+    still spend, if the account's and the data set's budgets allow it. Where squares add up ``spent`` is the root of the
+    sum of squares, *rounded up*, and ``remaining`` the root of what is left of the amount's square, *rounded down*.
     """
 
     account: int
@@ -24,16 +26,15 @@ class Allotment:
     edition: str | None
     amount: Fraction
     spent: Fraction
-
-    @property
-    def remaining(self) -> Fraction:
-        """What the owner can still spend, if the account's and the data set's budgets allow it."""
-        return self.amount - self.spent
+    remaining: Fraction
 
 
 @final
 class Sums:
-    """Sums of spends so far. Where editions have other people each has its own, besides what was spent before that."""
+    """Sums of spends so far. Where editions have other people each has its own, besides what was spent before that.
+
+    All amounts here are as the ledger's currency counts them: spends, allotments and budgets, or the squares of these.
+    """
 
     def __init__(self) -> None:
         self.disjoint = False
@@ -41,12 +42,12 @@ class Sums:
         self._parts: dict[tuple[int, str | None, str | None], Fraction] = defaultdict(Fraction)
         self._allotted: dict[tuple[int, str], Fraction] = {}
 
-    def add(self, account: int, owner: str | None, edition: str | None, spend: Fraction) -> None:
+    def add(self, account: int, owner: str | None, edition: str | None, added: Fraction) -> None:
         """Count an entry: against its owner's allotment if he has one by now, else against what is not allotted."""
         counted = edition if self.disjoint else None
         for whose in (account, ALL):
-            self._accounts[whose, counted] += spend
-        self._parts[account, self.part(account, owner), counted] += spend
+            self._accounts[whose, counted] += added
+        self._parts[account, self.part(account, owner), counted] += added
 
     def allot(self, account: int, owner: str, amount: Fraction) -> None:
         """Give an owner this much of an account from now on, in place of what he had."""
@@ -69,14 +70,6 @@ class Sums:
     def allotted(self, account: int) -> dict[str, Fraction]:
         """What each owner was given of an account."""
         return {owner: amount for (number, owner), amount in self._allotted.items() if number == account}
-
-    def division(self, account: int, edition: str | None) -> tuple[Allotment, ...]:
-        """How an account is divided, and what was spent of each part."""
-        counted = edition if self.disjoint else None
-        return tuple(
-            Allotment(account, owner, counted, size, self.spent_of_part(account, owner, counted))
-            for owner, size in self.allotted(account).items()
-        )
 
     def size_of_part(self, account: int, part: str | None, budget: Fraction) -> Fraction:
         """What was given to an owner, or what of the budget was given to none (None)."""

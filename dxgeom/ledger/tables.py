@@ -98,7 +98,7 @@ ENTRIES: Final = Table(
         Column("reserved", int),
     ),
 )
-"""The charges."""
+"""The charges. Where squares add up, ``remaining`` and ``total`` are those of squares, and so exact."""
 
 ANSWERS: Final = Table(
     "answers",

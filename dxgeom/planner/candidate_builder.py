@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.gaussian.mechanism import (
+    CAUTION,
+    BestGaussian,
+    GaussianSpace,
+    best_gaussian,
+    gaussian_space,
+)
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
@@ -22,6 +29,7 @@ from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
+from dxgeom.privacy.currencies import CONCENTRATED
 
 _Thing = TypeVar("_Thing")
 
@@ -48,10 +56,18 @@ class CandidateBuilder:
     options: PlanOptions = _DEFAULT
 
     def lower_bound(self) -> float:
-        """The largest known lower bound of the objective."""
+        """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
+        if self.sensitivity.metric.privacy == CONCENTRATED:
+            return self._gaussian_bound()
         hull = None if isinstance(self._hull, Exception) else self._hull
         space = None if isinstance(self._space, Exception) else self._space
         return self.objective.lower_bound(self.sensitivity, hull, space)
+
+    def _gaussian_bound(self) -> float:
+        try:
+            return self.best_gaussian.bound * CAUTION
+        except BUILD_ERRORS:
+            return 0.0
 
     @property
     def laplace(self) -> AdditiveMechanism:
@@ -72,6 +88,21 @@ class CandidateBuilder:
         return coarse_hull(
             self.search_space, self.strategy, self.options.coarse_facets, limits.progress if limits else None
         )
+
+    @property
+    def gaussian(self) -> AdditiveMechanism:
+        """Gaussian noise of the best covariance."""
+        return self.best_gaussian.mechanism
+
+    @cached_property
+    def best_gaussian(self) -> BestGaussian:
+        """The same with its certificate."""
+        return best_gaussian(_made(self._gaussian_space), self.sensitivity, self.options.progress)
+
+    @cached_property
+    def _gaussian_space(self) -> GaussianSpace | Exception | None:
+        worst = self.objective.name == "max"
+        return _attempt(lambda: gaussian_space(self.sensitivity, self.objective.factors, worst))
 
     @property
     def changed_queries(self) -> AdditiveMechanism:

@@ -28,6 +28,9 @@ class Kind(Enum):
     """Always built; the one with the smallest error is taken, among equally good ones the earlier: it is simpler."""
     ORDINARY = "ordinary differential privacy"
     """As a shape; it is what the others are compared with."""
+    CONCENTRATED = "concentrated privacy"
+    """Built where the policy counts concentrated privacy, or when asked for, which a policy that counts pure privacy
+    refuses; then as a shape."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -72,6 +75,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.SHAPE,
         lambda shared: strategy_mechanism(shared.search_space, shared.strategy),
     ),
+    Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),

@@ -28,6 +28,7 @@ from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
+from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 
@@ -138,7 +139,8 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
         sensitivity_of(metric, queries), options=replace(options, mechanism=AUTO, records=None, body=None)
     )
     built: dict[str, AdditiveMechanism] = {}
-    results = [_tried(name, shared, built) for name in names(Kind.SHAPE)]
+    kinds = (Kind.SHAPE, Kind.CONCENTRATED) if metric.privacy == CONCENTRATED else (Kind.SHAPE,)
+    results = [_tried(name, shared, built) for name in names(*kinds)]
     return float(_best(built, results).variances().sum())
 
 
@@ -174,6 +176,8 @@ def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
     kinds = {Kind.SHAPE, Kind.ORDINARY}
+    if shared.sensitivity.metric.privacy == CONCENTRATED:
+        kinds.add(Kind.CONCENTRATED)
     if options.body is not None:
         kinds.add(Kind.OWN)
     if options.records is not None and shared.objective.wanted is None:
@@ -190,7 +194,7 @@ def _best(built: dict[str, AdditiveMechanism], results: list[CandidateResult]) -
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in results))
     losses = {result.name: result.loss for result in results if result.loss is not None}
-    shapes = [name for name in names(Kind.SHAPE, Kind.OWN, Kind.ORDINARY) if name in losses]
+    shapes = [name for name in names(Kind.SHAPE, Kind.CONCENTRATED, Kind.OWN, Kind.ORDINARY) if name in losses]
     unbiased = min((losses[name] for name in shapes), default=float("inf"))
     for name in names(Kind.CHANGED_QUERIES):
         if name in losses and losses[name] < unbiased * (1 - WORTH_A_BIAS):

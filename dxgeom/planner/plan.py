@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,11 +22,14 @@ from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
+from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
+from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.reason import reason_of
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+from dxgeom.planner.words import bound_in_words, each_query, reason_of, row_of
+from dxgeom.privacy.currencies import CONCENTRATED, PURE
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
@@ -64,11 +68,30 @@ class Plan(Pictured):
         return self.objective.loss(self.mechanism.variances())
 
     @property
+    def covariance_gap(self) -> float | None:
+        """How far, relatively, the ideal noise's objective is above that of the best Gaussian noise: the certificate of
+        the covariance, up to the rounding of float64. None for noise that is not Gaussian, and without a bound."""
+        if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
+            return None
+        return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+
+    @property
     def gap(self) -> float:
         """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
         if self.loss == 0:
             return 1.0
         return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
+
+    @cached_property
+    def bounds(self) -> Mapping[str, float]:
+        """What the objective cannot be below at spend 1, by name: see ``bounds_of``."""
+        return bounds_of(self.mechanism.sensitivity, self.objective, self.lower_bound)
+
+    @cached_property
+    def currencies(self) -> CurrencyComparison | None:
+        """Gaussian noise beside the best noise for pure privacy, at equal distances and at equal (ε, δ); None unless
+        both were built."""
+        return compared_currencies(self.candidates)
 
     @property
     def biases(self) -> NDArray[np.float64]:
@@ -89,14 +112,7 @@ class Plan(Pictured):
     @property
     def bound_in_words(self) -> str:
         """What the lower bound says about this plan, in one sentence."""
-        if self.lower_bound == 0 < self.loss:
-            return "how far this plan is from the best noise is not known here: only a search for one tells"
-        bound = (
-            f"no additive noise that stretches to every spend has a {self.objective.title} below {self.lower_bound:.6g}"
-        )
-        if self.mechanism.change is None:
-            return f"{bound}: this plan is within a factor {self.gap:.3g} of it"
-        return f"{bound}: this plan's, for changed queries with a bias, is {self.gap:.3g} times that"
+        return bound_in_words(self)
 
     @property
     def bias_in_words(self) -> str | None:
@@ -221,7 +237,6 @@ class Plan(Pictured):
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
-        queries = self.mechanism.sensitivity.queries
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective.name,
@@ -233,31 +248,22 @@ class Plan(Pictured):
             "loss": self.loss,
             "lower_bound": self.lower_bound,
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
+            **self._of_currency,
             "candidates": [candidate.as_dict() for candidate in self.candidates],
-            "queries": [
-                {
-                    "name": name,
-                    "unit": measure,
-                    "rmse": float(error),
-                    "bias": bias,
-                    "lattice_step": str(step),
-                    "weight_error": str(weight_error),
-                }
-                for name, measure, error, bias, step, weight_error in zip(
-                    queries.names,
-                    self.queries.measures or (None,) * self.queries.count,
-                    self.rmse(),
-                    self.bars().bias_of_each(),
-                    queries.steps,
-                    queries.weight_errors,
-                    strict=True,
-                )
-            ],
+            "queries": each_query(self),
             "records": self.records,
             **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
+
+    @property
+    def _of_currency(self) -> dict[str, Any]:
+        if self.metric.privacy == PURE:
+            return {}
+        compared = None if self.currencies is None else self.currencies.as_dict()
+        gap = self.covariance_gap
+        return {"privacy": CONCENTRATED, "bounds": dict(self.bounds), "covariance_gap": gap, "currencies": compared}
 
     def to_json(self) -> str:
         """The plan as JSON text."""
@@ -266,7 +272,7 @@ class Plan(Pictured):
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [f"  {candidate.name:<16} {self._row(candidate)}" for candidate in self.candidates]
+        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.candidates]
         foot = [
             self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
@@ -275,13 +281,7 @@ class Plan(Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
+        if self.currencies is not None:
+            foot[:0] = self.currencies.lines()
         people = [] if self.metric.people is None else [self.metric.people.sentence]
         return [head, *table, *people, *self.biases_in_words, *foot]
-
-    def _row(self, candidate: CandidateResult) -> str:
-        worst = candidate.worst_query
-        if candidate.loss is None or worst is None:
-            return candidate.reason
-        error = f"{self.objective.title} {candidate.loss:<12.6g} worst {candidate.per_query[worst]:.4g}"
-        took = "" if candidate.seconds is None else f", {candidate.seconds:.2g} s"
-        return f"{error} ('{self.queries.names[worst]}'); {candidate.build_cost}{took}"

@@ -24,6 +24,7 @@ from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQua
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
+from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
 FORMAT = "dxgeom release 1"
@@ -239,6 +240,7 @@ class Release(Pictured, Generic[Answer]):
             "time": self.time,
             "secure_randomness": self.secure,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
+            **({} if account.currency == PURE else {"privacy": account.currency}),
             **({} if queries is None else {"queries_fingerprint": queries.fingerprint}),
             "plan_fingerprint": self.plan_fingerprint,
             **({} if self.booking is None else {"ledger": self.booking.as_dict()}),

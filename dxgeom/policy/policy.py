@@ -24,7 +24,7 @@ from dxgeom.policy.lower.connectivity import (
 )
 from dxgeom.policy.lower.describe import MetricDescription, describe
 from dxgeom.policy.lower.listed_pairs import edges_of_listed
-from dxgeom.policy.lower.metrics import lower_attribute, lower_records, under_ceiling
+from dxgeom.policy.lower.metrics import lower_attributes, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.content import files, folder_with, written
@@ -34,8 +34,8 @@ from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import text_of_data, write_policy
+from dxgeom.privacy.currencies import Privacy
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.wording import shown
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
     from dxgeom.policy.explain.explanation import Explanation
@@ -90,6 +90,11 @@ class Policy(Pictured):
     def budget(self) -> Fraction:
         """Releases may spend this multiple of the metric in total."""
         return self.resolved.budget
+
+    @property
+    def privacy(self) -> Privacy:
+        """What a distance promises, and how spends add up: "pure" or "concentrated"."""
+        return self.resolved.privacy
 
     @property
     def data_set(self) -> DataSet:
@@ -164,9 +169,11 @@ class Policy(Pictured):
         Where people count by rows, at most m each, it is that of a row: the m-th part, so that m rows together tell no
         more than the policy says of people.
         """
+        from dxgeom.metrics.operations.divided import divided
+
         people = self.universe.reading.people
         return verify(
-            self._of_a_row(people.most_rows) if people is not None else self.metric,
+            self.metric if people is None or people.most_rows == 1 else divided(self.metric, people.most_rows),
             people=people,
             title=self.name,
             fingerprint=self.fingerprint,
@@ -174,12 +181,8 @@ class Policy(Pictured):
             universe=self.universe,
             data_set=self.data_set,
             stated=self.stated,
+            privacy=self.privacy,
         )
-
-    def _of_a_row(self, rows: int) -> Metric:
-        from dxgeom.metrics.operations.divided import divided
-
-        return self.metric if rows == 1 else divided(self.metric, rows)
 
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
@@ -215,9 +218,10 @@ class Policy(Pictured):
         shares by which more than 16 rows are rounded are left out.
         Raises: DataError for rows that such a person cannot have, and as :meth:`explain`.
         """
+        from dxgeom.policy.explain.telling import Telling
         from dxgeom.policy.explain.two_people import explain_people
 
-        return explain_people(self.universe, self.explain, first, second, self.budget)
+        return explain_people(self.universe, self.explain, first, second, Telling(self.privacy, self.budget))
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -256,7 +260,9 @@ def _policy_of(text: PolicyText) -> Policy:
 
 
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    parts = _lowered(resolved, description, mistakes)
+    parts = lower_attributes(resolved, description, mistakes)
+    if mistakes:
+        raise PolicyError(mistakes.found)
     apart = unprotected(description, parts, partitions_of(resolved))
 
     def of_records() -> Metric:
@@ -283,18 +289,3 @@ def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
     except TooLarge as error:
         mistakes.add("DX138", span, str(error))
         raise PolicyError(mistakes.found) from error
-
-
-def _lowered(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> tuple[Metric, ...]:
-    """Each attribute's metric; all that are too large are told together."""
-    parts = []
-    for part in description.parts:
-        try:
-            parts.append(lower_attribute(part))
-        except TooLarge as error:
-            name = part.attribute.name
-            rule = next(rule for rule in resolved.rules if rule.alone(name) is not None)
-            mistakes.add("DX138", rule.span, f"attribute {shown(name)}: {error}")
-    if mistakes:
-        raise PolicyError(mistakes.found)
-    return tuple(parts)

@@ -10,7 +10,7 @@ from typing import Final, final
 
 from dxgeom.engines.tables.outlines import OutlinedColumn
 from dxgeom.errors import DataError
-from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.explain.telling import odds
 from dxgeom.starting.declared import Days, Declared, Numbers, Values, in_yaml, quoted
 from dxgeom.universe.columns import plain
 from dxgeom.universe.wording import did_you_mean

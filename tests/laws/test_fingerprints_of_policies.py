@@ -114,6 +114,7 @@ LEFT_OUT = object()
 MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("PolicySyntax.rules", "words", ("rules",), BASES["words"]["rules"][:2]),
     ("PolicySyntax.budget", "words", ("budget",), 2),
+    ("PolicySyntax.privacy", "words", ("privacy",), "concentrated"),
     ("PolicySyntax.people", "words", ("people",), {"column": "who", "count": "once"}),
     ("PeopleSyntax.column", "people", ("people", "column"), "whose"),
     ("PeopleSyntax.count", "people", ("people", "count"), "single"),

@@ -24,6 +24,7 @@ from dxgeom.ledger.stores.sqlite_store import SqliteFile
 from dxgeom.ledger.stores.stores import STORES, store_at
 from dxgeom.ledger.tables import ENTRIES
 from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.privacy.currencies import CONCENTRATED
 
 MEMORY = ":memory:"
 STORED = {
@@ -70,6 +71,33 @@ def test_tenths_fill_a_budget_of_one_exactly_and_the_least_more_is_refused(anywh
         with pytest.raises(BudgetExceeded, match="1 is spent, 0 remains"):
             charged(ledger, Fraction(1, 10**200))
         assert (ledger.spent(), ledger.remaining(), len(ledger.entries())) == (1, 0, 10)
+
+
+def test_squares_add_up_exactly_where_concentrated_privacy_is_counted(anywhere: str) -> None:
+    capped = DataSet("visits", budget=Fraction(6, 5))
+    with opened(anywhere, currency=CONCENTRATED, data_set=capped) as ledger:
+        assert charged(ledger, "3/5") == Fraction(4, 5)
+        ledger.allot({"ana": Fraction(2, 5)})
+        with pytest.raises(BudgetExceeded, match="squares of spends add up"):
+            charged(ledger, "7/10")
+        charged(ledger, "2/5", owner="ana")
+        for owner, spend in (("ana", Fraction(1, 10**100)), (None, "693/1000")):
+            with pytest.raises(BudgetExceeded):
+                charged(ledger, spend, owner=owner)
+        left = charged(ledger, "1/3")
+        assert left**2 <= 1 - Fraction(9, 25) - Fraction(4, 25) - Fraction(1, 9) < (left + Fraction(1, 10**14)) ** 2
+        assert ledger.entries()[-1].counted_remaining == Fraction(83, 225)
+    if anywhere == MEMORY:
+        return
+    with opened(anywhere, "g", currency=CONCENTRATED, data_set=capped) as other:
+        with pytest.raises(BudgetExceeded, match="for all policies together"):
+            charged(other, "9/10")
+        charged(other, "89/100")
+    with pytest.raises(LedgerError, match="counts concentrated privacy from its first entry on"):
+        opened(anywhere, "h", data_set=capped)
+    history = verify_ledger(anywhere)
+    assert [account.currency for account in history.accounts] == [CONCENTRATED, CONCENTRATED]
+    assert history.entries[-1].total ** 2 >= sum(entry.spend**2 for entry in history.entries)
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))

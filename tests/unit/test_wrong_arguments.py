@@ -297,6 +297,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "data_set": (None, 3, "data", ["data"]),
             "policy": (3, ["policy"], policy),
+            "currency": NOT_A_CHOICE,
         },
     ),
     "selection": Door(
@@ -429,6 +430,7 @@ DOORS: dict[str, Door] = {
             "universe": (3, "policy.yaml", policy, metric, matrix),
             "progress": (3, "print"),
             "first": NOT_YES_OR_NO,
+            "privacy": NOT_A_CHOICE,
         },
     ),
     "repair_metric": Door(

@@ -43,6 +43,7 @@ def opened(ledger: str, policy: Path, data_set: DataSet | None) -> Ledger:
         budget=account.budget,
         data_set=account.data_set,
         policy=stated,
+        currency=account.currency,
     )
     kept.open_account()
     return kept

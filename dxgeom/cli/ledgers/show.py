@@ -60,7 +60,8 @@ def show(
 def _show_text(history: History) -> None:
     cap = history.data_set.budget
     all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
-    print_lines([about(history) + all_spent, ""])
+    how = "; squares of spends add up" if history.currency.squares else ""
+    print_lines([about(history) + all_spent + how, ""])
     accounts = [
         (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
         for number, edition, spent, remaining in left(history)

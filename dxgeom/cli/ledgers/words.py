@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from dxgeom.privacy.currencies import currency_of
+
 if TYPE_CHECKING:
     from dxgeom.ledger.entry import Entry
     from dxgeom.ledger.history import History
@@ -50,8 +52,11 @@ def left(history: History) -> list[tuple[int, str | None, Fraction, Fraction]]:
         editions = dict.fromkeys(entry.edition for entry in charged) if history.disjoint and charged else {None: None}
         for edition in editions:
             last = [entry for entry in charged if not history.disjoint or entry.edition == edition]
-            remaining = last[-1].remaining if last else account.budget
-            rows.append((account.number, edition, account.budget - remaining, remaining))
+            currency = currency_of(account.currency)
+            whole = currency.counted(account.budget)
+            remaining = last[-1].counted_remaining if last else whole
+            spent = currency.spend_above(whole - remaining)
+            rows.append((account.number, edition, spent, currency.spend_below(remaining)))
     return rows
 
 

@@ -17,10 +17,11 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.entry import PURE, exact
+from dxgeom.ledger.entry import exact
 from dxgeom.ledger.refusals import RESTORE, altered, unusable
 from dxgeom.ledger.stores.sqlite_layout import check_schema, lay_out
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Record, Table
+from dxgeom.privacy.currencies import PURE
 
 FORMAT: Final = 1
 

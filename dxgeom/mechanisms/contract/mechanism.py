@@ -100,4 +100,6 @@ def digest_of(*meaning: object) -> str:
 
 def account_of(metric: VerifiedMetric) -> Account:
     """The account of the policy that the metric came from."""
-    return Account(metric.title, metric.fingerprint, metric.budget, data_set=metric.data_set, policy=metric.stated)
+    return Account(
+        metric.title, metric.fingerprint, metric.budget, metric.privacy, data_set=metric.data_set, policy=metric.stated
+    )

@@ -34,7 +34,7 @@ def require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[Histog
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
     accounts = [part.account for part in parts]
-    if len({(account.policy_fingerprint, account.budget, account.data_set) for account in accounts}) > 1:
+    if len({(one.policy_fingerprint, one.budget, one.currency, one.data_set) for one in accounts}) > 1:
         raise UnsupportedCombination(
             "the parts of a sequence honour one policy with one budget on one data set: build them from one"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.linear import bars as bars, biased as biased, shapes as shapes
+    from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian, shapes as shapes
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
         hiding as hiding,

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
@@ -24,6 +24,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.universe import Universe
 
 
@@ -38,7 +39,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     sensitivity is that of other queries which are answered in its place; else None.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
-    e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Both round(V) and the combinations are post-processing.
+    e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Under a metric of concentrated privacy D_α is at most
+    α·(s·d(i, j))²/2, whether the law is Gaussian or not. Both round(V) and the combinations are post-processing.
+    Raises: UnsupportedCombination for Gaussian noise under a metric of pure privacy.
     """
 
     name: str
@@ -46,6 +49,13 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     law: NoiseLaw | None = field(repr=False)
     mixing: NDArray[Any] | DiagonalMixing = field(repr=False)
     change: QueryChange | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.law is not None and self.law.concentrated and self.metric.privacy != CONCENTRATED:
+            raise UnsupportedCombination(
+                "Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated', and this one counts "
+                f"{self.metric.privacy} privacy; choose another mechanism, or another policy"
+            )
 
     @property
     def metric(self) -> VerifiedMetric:

@@ -41,6 +41,7 @@ from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_down
+from dxgeom.privacy.currencies import PURE, Privacy, currency_of
 from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe
 
@@ -77,8 +78,9 @@ class VerifiedMetric(Displayed):
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
     distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
     none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
-    of its own. ``people``: how people with many rows count, None where every row is taken to be a person's only one;
-    where rows are counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
+    of its own. ``privacy``: what a distance promises, "pure" or "concentrated", which the fingerprint knows, too.
+    ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
+    counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
 
     metric: Metric
@@ -90,12 +92,14 @@ class VerifiedMetric(Displayed):
     data_set: DataSet = UNNAMED
     stated: Callable[[], str | None] | None = field(default=None, repr=False)
     block: str | None = None
+    privacy: Privacy = PURE
     people: People | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
             raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
+        currency_of(self.privacy)
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
         if self.universe is not None and self.universe.size != self.metric.size:
@@ -176,11 +180,12 @@ def verify(
     data_set: DataSet = UNNAMED,
     stated: Callable[[], str | None] | None = None,
     block: str | None = None,
+    privacy: Privacy = PURE,
     people: People | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
-    Args: ``fingerprint``: of all that was stated, the universe included where one is given; else see
+    Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
     where ``metric`` has to be that of a row.
 
@@ -189,7 +194,18 @@ def verify(
     _require_known(metric)
     counted = _people_of(universe) if people is None and universe is not None else people
     return VerifiedMetric(
-        metric, metric.certificate(), title, fingerprint, budget, universe, data_set, stated, block, counted, door=_DOOR
+        metric,
+        metric.certificate(),
+        title,
+        fingerprint,
+        budget,
+        universe,
+        data_set,
+        stated,
+        block,
+        privacy,
+        counted,
+        door=_DOOR,
     )
 
 
@@ -221,18 +237,21 @@ def verify_metric(
     universe: Universe | None = None,
     progress: Progress | None = None,
     first: bool = False,
+    privacy: Privacy = PURE,
 ) -> VerifiedMetric:
     """The triangle-inequality checker for a distance matrix that came from elsewhere.
 
     Args: ``matrix`` (N, N) of floats, integers, or exact rationals (``Fraction``); ∞ allowed, NaN refused.
     ``universe``: what the indices mean, when queries about it are to be answered. ``first``: stop at the first rows
-    that show a violation. ``progress``: called with the rows done and the number of rows.
+    that show a violation. ``progress``: called with the rows done and the number of rows. ``privacy``: what a distance
+    promises: "pure", odds within e^d; or "concentrated", Rényi divergences within α·d²/2, for Gaussian noise.
     Guarantee: integers and rationals are decided *exactly*; float64 input may miss the triangle inequality by a
     relative 2⁻⁴⁸ (its own rounding), which the certificate then says.
     Raises: NotAMetric with the worst witness ``(i, k, j)`` and the count of each broken axiom; UnsupportedCombination
     for a universe that does not fit.
     """
     require_of_a_check(title, budget, progress, first)
+    currency_of(privacy)
     require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)
@@ -240,7 +259,9 @@ def verify_metric(
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
     named = fingerprint_of(entries, factor)
-    bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), door=_DOOR)
+    if privacy != PURE:
+        named = canonical_digest("metric of another currency", privacy, named)
+    bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), privacy=privacy, door=_DOOR)
     return bare if universe is None else bare.on(universe)
 
 

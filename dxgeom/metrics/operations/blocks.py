@@ -80,6 +80,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             budget=verified.budget,
             data_set=verified.data_set,
             stated=verified.stated,
+            privacy=verified.privacy,
             block=canonical_digest("block", verified.records, inside),
             people=verified.people,
         )

@@ -43,6 +43,15 @@ class ProductNoise(NoiseLaw):
         bodies = [part.body for part in self.parts if part.body is not None]
         return FreeSum(tuple(bodies)) if len(bodies) == len(self.parts) else None
 
+    @property
+    def concentrated(self) -> bool:
+        """If a part is. The root of the sum of squares of the parts' norms is at most their sum."""
+        return any(part.concentrated for part in self.parts)
+
+    @property
+    def normal(self) -> bool:
+        return all(part.normal for part in self.parts)
+
     def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
         cut = [part.loss_upper_bounds(shifts[:, block], errors[:, block]) for part, block in self._blocks]
         return np.asarray(np.sum(cut, axis=0) * (1 + (len(cut) + 1) * UNIT_ROUNDOFF))
@@ -126,6 +135,14 @@ class LinearImageNoise(NoiseLaw):
     def body(self) -> LinearImage | None:
         inner = self.inner.body
         return None if inner is None or self._is_wide else LinearImage(inner, self.map)
+
+    @property
+    def concentrated(self) -> bool:
+        return self.inner.concentrated
+
+    @property
+    def normal(self) -> bool:
+        return self.inner.normal
 
     def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Through a wide map R the norm is min{‖u‖ : R·u = w}, and ‖u‖ of least squares, u = Rᵀ(RRᵀ)⁻¹w, is never

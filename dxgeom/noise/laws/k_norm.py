@@ -14,6 +14,7 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -22,6 +23,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,
     LaplaceNoise,
     EllipsoidNoise,
+    GaussianNoise,
     FacetConeNoise,
     ProductNoise,
     LinearImageNoise,

@@ -23,12 +23,14 @@ WIDEST: Final = 126
 class NoiseLaw(DefinedByNumbers):
     """A symmetric law of V in ℝᵐ, in lattice steps, that hides a shift w up to e^‖w‖_K; mostly ∝ exp(−‖V‖_K).
 
+    Laws that are :attr:`concentrated` hide it in another sense: D_α(V + w‖V) ≤ α·‖w‖_K²/2 for every α > 1.
+
     A new law is a frozen dataclass with the abstract answers; ``for_body``, and a line in
     :data:`dxgeom.noise.laws.k_norm.LAWS`, make it the noise of the bodies that it serves.
 
     Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded;
-    adding w to V changes the odds of any set by at most e^‖w‖_K, and ``loss_upper_bounds`` are not below ‖w‖_K; laws
-    with one digest are one law.
+    adding w to V changes the odds of any set by at most e^‖w‖_K unless the law is concentrated, and
+    ``loss_upper_bounds`` are not below ‖w‖_K; laws with one digest are one law.
     """
 
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
@@ -66,6 +68,16 @@ class NoiseLaw(DefinedByNumbers):
         Args: ``law_of``: gives the laws of the bodies that this one is made of.
         """
         return None
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether shifts are hidden in the concentrated sense only, so that odds have no bound."""
+        return False
+
+    @property
+    def normal(self) -> bool:
+        """Whether every linear function of V is a normal number."""
+        return False
 
     def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
         """(E,): ‖w‖_K, *rounded up*, for every w within ``errors`` (E, m) of the ``shifts`` (E, m)."""

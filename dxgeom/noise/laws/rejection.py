@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.gauge import Gauge
 from dxgeom.geometry.containment.comparison import contains
@@ -46,6 +46,10 @@ class RejectionNoise(NoiseLaw):
     envelope: NoiseLaw
 
     def __post_init__(self) -> None:
+        if self.envelope.concentrated:
+            raise UnsupportedCombination(
+                "rejection is from noise with density ∝ exp(−‖v‖), which Gaussian noise has not"
+            )
         if not contains(self.envelope.known_body, self.body):
             raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
         with np.errstate(over="ignore"):

@@ -13,9 +13,9 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount
-from dxgeom.policy.explain.listed_paths import listed_path
-from dxgeom.policy.explain.record_path import Hop, RecordStep, record_path
-from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.explain.paths.listed_paths import listed_path
+from dxgeom.policy.explain.paths.record_path import Hop, RecordStep, record_path
+from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -51,7 +51,7 @@ class Explanation:
     hops: tuple[Hop, ...]
     apart: tuple[str, ...]
     otherwise: Amount | None
-    budget: Fraction
+    all_told: Telling
 
     def lines(self) -> list[str]:
         """The explanation for a reader."""
@@ -74,7 +74,7 @@ class Explanation:
             return [f"distance infinite: no chain of rules joins their values of {names}; they may be told apart"]
         if not self.hops:
             return ["distance 0: the records are the same"]
-        told = odds(Fraction(self.distance) * self.budget)
+        told = self.all_told.odds(Fraction(self.distance))
         return [
             f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds at "
             f"most {told}",
@@ -145,7 +145,8 @@ def explain(
         hops = [_step_of(_nearest(policy, "presence"), whole[0], whole[1])]
         total = hops[0].bound
     distance = _agreed(total, metric, universe, i, j)
-    return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, policy.budget)
+    all_told = Telling(policy.privacy, policy.budget)
+    return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, all_told)
 
 
 def _labels(universe: Universe, codes: list[int] | None, mentioned: tuple[str, ...]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,10 +10,11 @@ from typing import Any, Final, final
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.people import PeopleReview, people_review
+from dxgeom.policy.explain.rule_effects import idle, redundant
 from dxgeom.policy.explain.sentences import OBSERVER, belief, sentence
+from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
     LISTED,
@@ -26,6 +26,7 @@ from dxgeom.policy.explain.tightening import (
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 
@@ -34,8 +35,6 @@ ONLY_LISTED: Final = (
     "they would be if every combination of values existed."
 )
 UNNAMED_DATA: Final = "About data without a name, so that a ledger serves this policy only; 'dataset' names them."
-_TOLERANCE: Final = 1e-9
-"""Distances are each rounded down; a ceiling this near to their sum may bind."""
 
 
 @final
@@ -58,7 +57,10 @@ class RuleReview:
 @final
 @dataclass(frozen=True)
 class Review:
-    """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent."""
+    """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent.
+
+    ``curve``: of concentrated privacy, what is told at once, twice and four times the smallest distance of a rule.
+    """
 
     file: str
     name: str
@@ -74,6 +76,7 @@ class Review:
     data_set: str
     missing: tuple[MissingReview, ...] = ()
     read: tuple[str, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -119,6 +122,7 @@ class Review:
             *self.people.lines,
             OBSERVER,
             self.data_set or UNNAMED_DATA,
+            *curve_in_words(self.curve),
             *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
             *(f"Tightened: {one}." for one in self.tightened),
@@ -146,6 +150,7 @@ class Review:
             "rules": [
                 {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
             ],
+            **({"privacy": CONCENTRATED, "curve": [one.as_dict() for one in self.curve]} if self.curve else {}),
             **self.people.as_dict(),
             "observer": OBSERVER,
             **({"data_set": self.data_set} if self.data_set else {}),
@@ -190,6 +195,7 @@ def review(
         data_set=_about(policy.data_set),
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
+        curve=_telling(policy).curve(_nearest(policy)),
     )
 
 
@@ -212,13 +218,24 @@ def _reviewed(
         RuleReview(
             rule.line,
             rule.words,
-            sentence(rule, policy.budget),
-            belief(rule, placed, ceiling, policy.budget),
-            _idle(number, rule, examined),
-            _redundant(number, rule, policy.rules, examined),
+            sentence(rule, _telling(policy)),
+            belief(rule, placed, ceiling, _telling(policy)),
+            idle(number, rule, examined),
+            redundant(number, rule, policy.rules, examined),
         )
         for number, rule in enumerate(policy.rules)
     )
+
+
+def _telling(policy: ResolvedPolicy) -> Telling:
+    return Telling(policy.privacy, policy.budget)
+
+
+def _nearest(policy: ResolvedPolicy) -> Fraction:
+    """The smallest epsilon that a rule states."""
+    stated = [rule.syntax.epsilon for rule in policy.rules if rule.syntax.epsilon is not None]
+    stated += [Fraction(bound.extremes[0]) for rule in policy.rules for _, bound in rule.bounds]
+    return min((one for one in stated if one > 0), default=Fraction(1))
 
 
 def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:
@@ -226,44 +243,6 @@ def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:
     ceilings = [rule.everything for rule in rules if rule.everything is not None]
     ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
     return min(ceilings, default=None)
-
-
-def _idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
-    """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
-    about = [LISTED] if LISTED in examined else rule.names(examined)
-    return rule.presence is None and all(number in examined[name].idle for name in about)
-
-
-def _redundant(
-    number: int, rule: ResolvedRule, rules: Sequence[ResolvedRule], examined: Mapping[str, AttributeExamination]
-) -> bool:
-    """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
-    if _idle(number, rule, examined):
-        return False
-    nearest = min((other.presence for other in rules if other.presence is not None), default=None)
-    if rule.presence is not None and nearest is not None:
-        return nearest < rule.presence
-    constant = rule.constant
-    if nearest is not None and constant is not None and 2 * nearest < constant:
-        return True
-    if LISTED in examined:
-        return number in examined[LISTED].slack
-    if rule.joint is not None and constant is None:
-        joint = [other.joint for other in rules if other.joint is not None]
-        return rule.joint.is_undercut(joint, None)
-    if constant is None:
-        about = [examined[name] for name, _ in rule.bounds]
-        return all(number in one.slack or number in one.idle for one in about)
-    # Records may differ in all of these attributes at once: then the distances add, or other constants cover some.
-    names = set(rule.names(examined))
-    farthest = {name: math.inf if one.diameter is None else one.diameter for name, one in examined.items()}
-    others = [(other.constant, set(other.names(examined))) for other in rules if other.constant is not None]
-    if any(epsilon <= constant and names < wider for epsilon, wider in others):
-        return True
-    ways = [0.0, *(round_up(epsilon) for epsilon, _ in others)]
-    covered = [set[str](), *(wider for _, wider in others)]
-    most = min(way + sum(farthest[name] for name in names - cover) for way, cover in zip(ways, covered, strict=True))
-    return most * (1 + _TOLERANCE) < round_down(constant)
 
 
 def _rule_lines(rule: RuleReview) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
@@ -11,6 +10,7 @@ import numpy as np
 
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Bound
+from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
 from dxgeom.policy.syntax.models import RuleSyntax
@@ -31,58 +31,46 @@ OBSERVER: Final = (
 )
 _ROUNDED_DOWN: Final = 1 + Fraction(1, 10**9)
 _MOST_VALUES: Final = 100_000
-_NO_LIMIT: Final = 1e15
 
 
-def odds(epsilon: Fraction) -> str:
-    """e^ε : 1, rounded up."""
-    value = math.exp(min(float(epsilon), 100.0)) * (1 + 1e-12)
-    if value >= _NO_LIMIT:
-        return "too large to mean anything"
-    if value < 1000:
-        return f"{math.ceil(value * 100) / 100:.2f} : 1"
-    place = 10 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / place) * place:,.0f} : 1"
-
-
-def sentence(rule: ResolvedRule, budget: Fraction) -> str:
+def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
     syntax = rule.syntax
     told = "are told apart with odds at most"
     if rule.presence is not None:
         there = "whether somebody has a record at all is told, whatever the record, with odds at most"
         return (
-            f"{there} {odds(rule.presence * budget)}; and so any two records at most {odds(2 * rule.presence * budget)}"
+            f"{there} {all_told.odds(rule.presence)}; and so any two records at most {all_told.odds(2 * rule.presence)}"
         )
     if rule.everything is not None:
-        return f"any two records {told} {odds(rule.everything * budget)}"
+        return f"any two records {told} {all_told.odds(rule.everything)}"
     names = list(syntax.change or ())
     if rule.missing:
-        away = odds((syntax.epsilon or Fraction(0)) * budget)
+        away = all_told.odds(syntax.epsilon or Fraction(0))
         return f"two records that differ only in {names[0]}, missing in one of them, {told} {away}"
     if syntax.together is not None or (syntax.secrets is not None and syntax.secrets.partition is not None):
-        return _several(syntax, budget)
+        return _several(syntax, all_told)
     if syntax.secrets is not None:
-        return _along_edges(names[0], rule, budget)
+        return _along_edges(names[0], rule, all_told)
     given = kind_of_rule(syntax)
     if given is not None:
         kind, stated = given
         [(name, bound)] = rule.bounds
-        return kind.sentence(name, stated, syntax.otherwise, bound, lambda epsilon: odds(epsilon * budget))
-    epsilon = (syntax.epsilon or Fraction(0)) * budget
+        return kind.sentence(name, stated, syntax.otherwise, bound, all_told.odds)
+    epsilon = syntax.epsilon or Fraction(0)
     length = syntax.per or syntax.within
     if length is None:
-        return f"two records that differ only in {_only_in(names)} {told} {odds(epsilon)}"
+        return f"two records that differ only in {_only_in(names)} {told} {all_told.odds(epsilon)}"
     how = "" if syntax.per else "at most "
     who = f"two records that differ only in {_only_in(names)}, by {how}{length},"
-    twice = f"; by twice that, at most {odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
-    return f"{who} {told} {odds(epsilon)}{twice}"
+    twice = f"; by twice that, at most {all_told.odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
+    return f"{who} {told} {all_told.odds(epsilon)}{twice}"
 
 
-def _several(syntax: RuleSyntax, budget: Fraction) -> str:
+def _several(syntax: RuleSyntax, all_told: Telling) -> str:
     """A rule about several attributes together, or about the blocks of a partition."""
-    names, epsilon = listed(syntax.change or ()), (syntax.epsilon or Fraction(0)) * budget
-    told = f"are told apart with odds at most {odds(epsilon)}"
+    names, epsilon = listed(syntax.change or ()), syntax.epsilon or Fraction(0)
+    told = f"are told apart with odds at most {all_told.odds(epsilon)}"
     by = listed(syntax.secrets.partition or ()) if syntax.secrets is not None else ""
     if by and syntax.change:
         return f"two records that differ only in {names}, inside one {by}, {told}"
@@ -91,7 +79,7 @@ def _several(syntax: RuleSyntax, budget: Fraction) -> str:
     if syntax.measure is None:
         return f"two records that differ only in {names}, together, {told}"
     who = f"two records that differ only in {names}, together, in none of them by more than {syntax.per}, {told}"
-    return f"{who}; by twice that, at most {odds(2 * epsilon)}"
+    return f"{who}; by twice that, at most {all_told.odds(2 * epsilon)}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -99,9 +87,9 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _along_edges(name: str, rule: ResolvedRule, budget: Fraction) -> str:
+def _along_edges(name: str, rule: ResolvedRule, all_told: Telling) -> str:
     [(_, bound)] = rule.bounds
-    least, most = (odds(Fraction(one) * budget) for one in bound.extremes)
+    least, most = (all_told.odds(Fraction(one)) for one in bound.extremes)
     file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
     who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
     return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
@@ -115,11 +103,12 @@ def belief(
     rule: ResolvedRule,
     attributes: Mapping[str, tuple[Attribute, Metric]],
     everything: Fraction | None,
-    budget: Fraction,
+    all_told: Telling,
 ) -> str:
     """A sentence about two values that the rule is about; empty where it selects none that could be shown.
 
-    Definition: odds of x against y after seeing all releases ≤ e^(budget·d(x, y)) · odds before, for every prior.
+    Definition: odds of x against y after seeing all releases ≤ e^(budget·d(x, y)) · odds before, for every prior; of
+    concentrated privacy with all but a stated chance.
     Args: each attribute with its metric, none where a table lists the records; ``everything``: the smallest bound on
     all pairs of records.
     Guarantee: the factor is *rounded up*.
@@ -127,9 +116,9 @@ def belief(
     """
     if rule.everything is not None:
         stated = rule.everything if everything is None else min(rule.everything, everything)
-        return _moved("one record against another", stated * budget)
+        return _moved("one record against another", stated, all_told)
     if rule.presence is not None:
-        return _moved("there being a record against there being none", rule.presence * budget)
+        return _moved("there being a record against there being none", rule.presence, all_told)
     for name, bound in rule.bounds:
         if name not in attributes:
             return ""
@@ -139,13 +128,12 @@ def belief(
             distance = Fraction(float(metric.distance(*pair))) * _ROUNDED_DOWN
             distance = distance if everything is None else min(distance, everything)
             one, other = (shown(attribute.labels[code]) for code in pair)
-            return _moved(f"{name} {one} against {other}", distance * budget)
+            return _moved(f"{name} {one} against {other}", distance, all_told)
     return ""
 
 
-def _moved(what: str, epsilon: Fraction) -> str:
-    factor = odds(epsilon).removesuffix(" : 1")
-    moved = f"all releases together move the odds of {what} by at most a factor {factor}"
+def _moved(what: str, epsilon: Fraction, all_told: Telling) -> str:
+    moved = f"all releases together move the odds of {what} by at most a factor {all_told.factor(epsilon)}"
     return f"whatever an observer believed before, {moved}"
 
 

@@ -22,7 +22,7 @@ from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.constant import Constant
-from dxgeom.policy.explain.shortest_path import shortest_path
+from dxgeom.policy.explain.paths.shortest_path import shortest_path
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute

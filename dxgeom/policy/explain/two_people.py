@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, final
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.policy.explain.explanation import Explanation
-from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.explain.transport import least_transport
 from dxgeom.universe.columns import plain
@@ -66,7 +66,7 @@ class PeopleExplanation:
     rows: tuple[int, int]
     distance: Fraction | float
     moves: tuple[Move, ...]
-    budget: Fraction
+    all_told: Telling
 
     def lines(self) -> list[str]:
         """The explanation for a reader."""
@@ -77,7 +77,7 @@ class PeopleExplanation:
                 "distance infinite: unequal fractions of their rows lie in groups of records that no rules join; they "
                 "may be told apart",
             ]
-        told = odds(Fraction(self.distance) * self.budget)
+        told = self.all_told.odds(Fraction(self.distance))
         return [
             *head,
             f"distance {_text(Fraction(self.distance))}: all releases within the budget together tell them apart with "
@@ -113,7 +113,7 @@ def explain_people(
     explain: Callable[[Any, Any], Explanation],
     before: Sequence[Any],
     after: Sequence[Any],
-    budget: Fraction,
+    all_told: Telling,
 ) -> PeopleExplanation:
     """Explain the distance of two people by the records of their rows; a person without rows is absent.
 
@@ -140,8 +140,8 @@ def explain_people(
             raise DataError("under this policy a person has exactly one row; 'people' says how people with more count")
         moves = _carried(_spread(first, absent), _spread(second, absent), far)
     if moves is None:
-        return PeopleExplanation(counted, numbers, math.inf, (), budget)
-    return PeopleExplanation(counted, numbers, sum((move.cost for move in moves), Fraction(0)), tuple(moves), budget)
+        return PeopleExplanation(counted, numbers, math.inf, (), all_told)
+    return PeopleExplanation(counted, numbers, sum((move.cost for move in moves), Fraction(0)), tuple(moves), all_told)
 
 
 def _index(universe: Universe, explain: Callable[[Any, Any], Explanation], record: Any) -> int:

@@ -18,6 +18,9 @@ from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.bounds.reduction import reduced
 from dxgeom.policy.lower.blocks import joined
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.universe.wording import shown
 
 
 def lower_attribute(part: AttributeDescription) -> Metric:
@@ -29,6 +32,21 @@ def lower_attribute(part: AttributeDescription) -> Metric:
     if part.attribute.missing is not None and apart:
         return _with_missing_value(part)
     return _closed(part.attribute.size, part.bounds, part.ceiling)
+
+
+def lower_attributes(
+    resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes
+) -> tuple[Metric, ...]:
+    """Each attribute's metric; all that are too large are told together, as mistakes, and left out."""
+    parts = []
+    for part in description.parts:
+        try:
+            parts.append(lower_attribute(part))
+        except TooLarge as error:
+            name = part.attribute.name
+            rule = next(rule for rule in resolved.rules if rule.alone(name) is not None)
+            mistakes.add("DX138", rule.span, f"attribute {shown(name)}: {error}")
+    return tuple(parts)
 
 
 def _closed(size: int, bounds: Sequence[Bound], ceiling: Fraction | None) -> Metric:

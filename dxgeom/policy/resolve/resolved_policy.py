@@ -19,6 +19,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.tree_places import node_at
 from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
+from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.universe import Universe
 
 
@@ -38,6 +39,7 @@ class ResolvedPolicy:
     universe: Universe
     rules: tuple[ResolvedRule, ...]
     budget: Fraction
+    privacy: Privacy
     unconnected_allowed: bool
     data_set: DataSet
     attribute_spans: tuple[Span, ...]
@@ -47,7 +49,8 @@ class ResolvedPolicy:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the meaning: attributes, labels, coordinates, how rows are read, bounds and budget.
+        """SHA-256 of the meaning: attributes, labels, coordinates, how rows are read, bounds, budget,
+        and what privacy is counted in.
 
         Comments, layout, the policy's name, and the order and repetition of rules do not change it.
         """
@@ -57,6 +60,8 @@ class ResolvedPolicy:
         stated |= {json.dumps(rule.joint.data) for rule in self.rules if rule.joint is not None}
         stated |= {json.dumps(["presence", str(rule.presence)]) for rule in self.rules if rule.presence is not None}
         meaning = {"language": 1, **self.universe.meaning, "bounds": sorted(stated), "budget": str(self.budget)}
+        if self.privacy != PURE:
+            meaning["privacy"] = self.privacy
         if self.public:
             meaning["public"] = sorted(self.public)
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -94,6 +99,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         ),
         rules=rules,
         budget=document.budget,
+        privacy=document.privacy,
         unconnected_allowed=document.unconnected == "allow",
         data_set=data_set,
         attribute_spans=tuple(_span_of(tree, name) for name in attributes),

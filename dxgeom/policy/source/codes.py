@@ -12,7 +12,7 @@ CODES: Final[dict[str, str]] = {
     "DX103": "nested too deeply, or too many entries",
     "DX104": "the same key twice in one mapping",
     "DX105": "a key that is not known here",
-    "DX106": "a word of the language that is not part of this version",
+    # DX106 was for words that the language had and a version did not; it has them all now.
     "DX107": "a key or a value is missing",
     "DX108": "a list, a mapping or a word stands where another kind is expected",
     "DX109": "not an exact decimal number, or one outside the allowed range",

@@ -15,7 +15,6 @@ from dxgeom.policy.source.tree_places import Path, key_span_at, kind_of, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.policy.syntax.models import (
     HERE,
-    LATER,
     WRITTEN,
     DatasetSyntax,
     PeopleSyntax,
@@ -44,7 +43,7 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
         match problem["type"]:
             case "extra_forbidden":
                 report_unknown_key(root, path, _place(path), _keys_at(tagged), mistakes)
-            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _place(path), _keys_at(tagged)):
+            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _keys_at(tagged)):
                 pass
             case "missing":
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
@@ -69,11 +68,10 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
                 mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
 
 
-def _explained(holder: Node | None, missing: str, place: str, known: tuple[str, ...]) -> bool:
-    """Whether a key is missing because another one stands for it: a slip of the pen, or a word of a later version."""
+def _explained(holder: Node | None, missing: str, known: tuple[str, ...]) -> bool:
+    """Whether a key is missing because another one stands for it, a slip of the pen."""
     keys = {key.text for key, _ in holder.entries} if isinstance(holder, Mapping) else set()
-    slip = any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys.difference(known))
-    return slip or not keys.isdisjoint(LATER.get(place, ()))
+    return any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys.difference(known))
 
 
 def _expected(problem: str) -> str:
@@ -134,12 +132,9 @@ def _kind(tag: str) -> AnyKind:
 
 
 def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...], mistakes: Mistakes) -> None:
-    """A key that the grammar does not have: a word of the whole language, a slip, or a stranger."""
+    """A key that the grammar does not have: a slip, or a stranger."""
     word = str(path[-1])
     span = key_span_at(root, path)
-    if word in LATER.get(place, ()):
-        mistakes.add("DX106", span, f"{shown(word)} is not part of this version's language", HERE[place])
-        return
     inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
     advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
     if place == "policy" and word == "queries":

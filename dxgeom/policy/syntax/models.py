@@ -131,13 +131,11 @@ class PolicySyntax(BaseModel):
     universe: UniverseSyntax
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
+    privacy: Literal["pure", "concentrated"] = "pure"
     people: PeopleSyntax | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
-
-LATER: Final = {"policy": ("privacy",)}
-"""Words of the whole language that this version refuses, by the place where they may stand."""
 
 SELECTS: Final = (
     "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, by "
@@ -149,7 +147,7 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, universe, rules, budget, people, dataset, unconnected",
+    "policy": "a policy has: policy, about, universe, rules, budget, privacy, people, dataset, unconnected",
     "people": "people have: column, and count: once, rows (with at_most and order) or single",
     "dataset": "a dataset has: name, and perhaps edition, people: disjoint, budget",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",

@@ -26,6 +26,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
         "a rule more can only protect more.",
         "budget": "All releases together may spend this multiple of the metric.",
+        "privacy": "'pure': epsilons bound odds, and spends add up. 'concentrated': epsilons bound Rényi divergences, "
+        "Gaussian noise is among the answers, and squares of spends add up.",
         "people": "Whose row a row of the data is, and how people with many rows count; left out, one row each.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",

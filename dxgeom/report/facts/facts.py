@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.review import Review
 from dxgeom.policy.policy import Policy
+from dxgeom.privacy.currencies import PURE
 from dxgeom.report.facts.comparisons import Extremes, PairDistances, comparisons, extremes
 from dxgeom.report.facts.released import Released
 
@@ -64,6 +66,15 @@ class Facts:
         if any(account.policy_fingerprint == self.policy.fingerprint for account in history.accounts):
             return False
         return history.data_set.name is None or history.data_set.name != self.policy.data_set.name
+
+
+def require_odds(policy: Policy) -> None:
+    """Raises: UnsupportedCombination for a policy under which no odds are promised, which a page is made of."""
+    if policy.privacy != PURE:
+        raise UnsupportedCombination(
+            f"pages and pictures tell odds, and policy '{policy.name}' counts {policy.privacy} privacy, which promises "
+            "none that always hold: read its curves with 'dxgeom check', and what was told with 'dxgeom ledger told'"
+        )
 
 
 def facts_of(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 
+from dxgeom.privacy.currencies import PURE, Privacy, currency_of
 from dxgeom.report.document.blocks import Block, BudgetGauge, Paragraph, Picture, Section, ShownColumn, ShownTable
 from dxgeom.report.drawing.answer_bars import MOST_BARS, answer_bars
 from dxgeom.report.facts.exactness import possible_ranges
@@ -52,11 +53,18 @@ def account(facts: Facts) -> Section:
     return Section(6, "What was told, and what is left", tuple(blocks))
 
 
-def budget_gauge(told: Fraction, budget: Fraction, count: int | None) -> BudgetGauge:
-    """How much of the budget was spent."""
-    releases = "" if count is None else f", {count:,} release{'' if count == 1 else 's'}"
+def budget_gauge(told: Fraction, budget: Fraction, count: int | None, currency: Privacy = PURE) -> BudgetGauge:
+    """How much of the budget was spent; ``told``: as a single spend, where squares add up the root of their sum."""
+    counted, releases = (
+        currency_of(currency),
+        "" if count is None else f", {count:,} release{'' if count == 1 else 's'}",
+    )
+    left = counted.counted(budget) - counted.counted(told)
+    how = " (squares add up)" if counted.squares else ""
     return BudgetGauge(
-        float(told / budget), f"{amount(told)} told{releases}", f"{amount(budget - told)} left of {amount(budget)}"
+        1 - float(left / counted.counted(budget)),
+        f"{amount(told)} told{releases}",
+        f"{amount(counted.spend_below(max(left, Fraction(0))))} left of {amount(budget)}{how}",
     )
 
 

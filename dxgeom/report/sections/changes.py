@@ -13,7 +13,7 @@ from dxgeom.policy.policy import Policy
 from dxgeom.report.document.blocks import Badge, Block, Code, Notice, Paragraph, Section, ShownColumn, ShownTable, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.facts.comparisons import PairDistances
-from dxgeom.report.facts.facts import Facts, facts_of
+from dxgeom.report.facts.facts import Facts, facts_of, require_odds
 from dxgeom.report.wording.numbers import amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
@@ -42,9 +42,11 @@ def changes_page(old: Policy, new: Policy) -> Document:
     """What is told of pairs of records under a new policy that was not told under an old one, and the other way round.
 
     Guarantee: odds are those of the whole budget of each, *rounded up*.
+    Raises: UnsupportedCombination for a policy that promises no odds.
     """
     for policy, name in ((old, "old"), (new, "new")):
         require(policy, Policy, name, "load it with dx.load_policy")
+        require_odds(policy)
     before, after = facts_of(old), facts_of(new)
     found = sorted(_pairs(before, after), key=lambda one: (-one.growth, one.attribute, one.words))
     weaker = [one for one in found if one.growth > 0]

@@ -11,7 +11,7 @@ from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
 from dxgeom.report.document.document import Document
-from dxgeom.report.facts.facts import Facts, entries_of, facts_of
+from dxgeom.report.facts.facts import Facts, entries_of, facts_of, require_odds
 from dxgeom.report.facts.released import Released, release_of
 from dxgeom.report.sections.account import account
 from dxgeom.report.sections.asked import asked
@@ -42,9 +42,10 @@ def review_page(
     whole budget. ``ledger``: what was told so far is read from it, and not changed. ``releases``: answers from files
     (``read_release``), beside those in the ledger. ``plan_digest``: of the plan's file.
     Guarantee: odds and errors are *rounded up*; nothing on it comes from data but released answers and what is public.
-    Raises: LedgerError, UnsupportedCombination for a plan under another policy.
+    Raises: LedgerError; UnsupportedCombination for a plan under another policy, or a policy that promises no odds.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
+    require_odds(policy)
     history = None if ledger is None else read_ledger(ledger)
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
     facts = facts_of(policy, plan, amount, plan_digest, history)

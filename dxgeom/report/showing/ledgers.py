@@ -37,7 +37,8 @@ def _entries(shown: Ledger, file: str) -> list[Block]:
     mine = [entry for entry in history.entries if entry.account in numbers]
     edition = account.data_set.edition
     mine = [entry for entry in mine if not history.disjoint or entry.edition == edition]
-    told = sum((entry.spend for entry in mine), Fraction(0))
+    counted = history.currency
+    told = counted.spend_above(sum((counted.counted(entry.spend) for entry in mine), Fraction(0)))
     columns = (
         ShownColumn("Entry"),
         ShownColumn("Day"),
@@ -55,4 +56,4 @@ def _entries(shown: Ledger, file: str) -> list[Block]:
         )
         for entry in mine[-_MOST_ROWS:]
     )
-    return [budget_gauge(told, account.budget, len(mine)), ShownTable("Entries", columns, rows)]
+    return [budget_gauge(told, account.budget, len(mine), account.currency), ShownTable("Entries", columns, rows)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.diameters import smallest_distance
+from dxgeom.policy.explain.telling import Telling
+from dxgeom.privacy.currencies import PURE
 from dxgeom.report.document.blocks import Code, Paragraph, Section, ShownColumn, ShownTable, Strong, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.wording.numbers import amount, at_most, guesses
@@ -18,8 +22,7 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
     short = Paragraph(
         (
             "All answers within the budget together tell the closest two records apart with odds ",
-            Strong(at_most(told)),
-            f", {guesses(told):,} right of 1,000 guesses.",
+            *_told(shown, told),
         )
     )
     facts: tuple[tuple[str, Words], ...] = (
@@ -29,6 +32,12 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
     )
     section = Section(0, "In short", (short, certificate_table(shown.certificate)))
     return Document("Verified metric", shown.title, "", facts, (section,), shown.fingerprint)
+
+
+def _told(shown: VerifiedMetric, told: float) -> tuple[str | Strong, ...]:
+    if shown.privacy == PURE or not math.isfinite(told):
+        return (Strong(at_most(told)), f", {guesses(told):,} right of 1,000 guesses.")
+    return (Strong(f"at most {Telling(shown.privacy, shown.budget).odds(Fraction(told) / shown.budget)}"), ".")
 
 
 def metriccertificate(shown: MetricCertificate) -> Document:

@@ -8,6 +8,7 @@ from typing import Any
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.release import Release
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.report.document.blocks import Block, Code, Paragraph, Picture, Section, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.drawing.answer_bars import answer_bars
@@ -31,7 +32,9 @@ def release(shown: Release[Any]) -> Document:
         blocks.append(answer_table(document))
     else:
         blocks.append(Paragraph(f"The answer: {quoted(str(shown.answer)[:200])}"))
-    blocks.append(budget_gauge(budget - shown.remaining, budget, None))
+    counted = currency_of(account.currency)
+    told = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
+    blocks.append(budget_gauge(told, budget, None, account.currency))
     if shown.rehearsal:
         blocks.insert(0, Paragraph("A rehearsal with made-up records: nothing here is about anybody."))
     facts: tuple[tuple[str, Words], ...] = (

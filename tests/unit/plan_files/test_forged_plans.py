@@ -717,3 +717,22 @@ def test_every_code_is_told_in_the_guide():
     page = (GUIDE / "plans.md").read_text(encoding="utf-8")
     for code, meaning in PLAN_CODES.items():
         assert f"| {code} | {meaning} |" in page
+
+
+def test_gaussian_noise_in_the_file_of_a_policy_that_promises_odds_is_refused(tmp_path, refused):
+    policy = dx.load_policy(policy_file("clinic"))
+    concentrated = dx.parse_policy(f"{policy.to_yaml()}privacy: concentrated\n", folder=policy_file("clinic").parent)
+    plan = dx.plan(concentrated.compile(), dx.load_queries(queries_file("clinic"), concentrated), mechanism="gaussian")
+    dx.save_plan(plan, tmp_path / "gaussian.json", policy=concentrated)
+    honest = read(tmp_path / "gaussian.json")
+    pure = changed(honest, ("policy",), {**honest["policy"], "fingerprint": policy.fingerprint})
+    pure["policy"]["written"] = {key: word for key, word in pure["policy"]["written"].items() if key != "privacy"}
+    assert refused(pure) == ("DX306", "mechanism.law")
+    axes = honest["mechanism"]["law"]["body"]
+    around = {"kind": "RejectionNoise", "body": axes, "envelope": honest["mechanism"]["law"]}
+    code, place = refused(changed(honest, ("mechanism", "law"), around))
+    assert (code, place.startswith("mechanism.law")) == ("DX305", True)
+    narrow = json.loads(json.dumps(honest))
+    floats = narrow["mechanism"]["law"]["body"]["axes"]["floats"]
+    narrow["mechanism"]["law"]["body"]["axes"]["floats"] = [(float.fromhex(one) * 0.999).hex() for one in floats]
+    assert refused(changed(narrow, ("spend",), None)) == ("DX306", "mechanism.law")

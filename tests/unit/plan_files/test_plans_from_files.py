@@ -25,8 +25,16 @@ def asked_of(name):
     return policy, policy.compile(), dx.load_queries(queries_file(name), policy)
 
 
+def counting_concentrated(policy, name):
+    text = f"{policy.to_yaml()}privacy: concentrated\n"
+    return dx.parse_policy(text, folder=policy_file(name).parent)
+
+
 def planned(name, mechanism):
     policy, metric, queries = asked_of(name)
+    if mechanism == "gaussian":
+        policy = counting_concentrated(policy, name)
+        metric, queries = policy.compile(), dx.load_queries(queries_file(name), policy)
     options = {}
     if mechanism == "body":
         options["body"] = dx.geometry.PowerBall(np.ones(queries.count), 1.5)

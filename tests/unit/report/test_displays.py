@@ -9,6 +9,8 @@ from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.report.sections.changes import changes_page
+from dxgeom.report.sections.review_page import review_page
 from dxgeom.report.showing.displays import document_for
 
 FOLDER = POLICIES / "hospital-stays"
@@ -30,6 +32,26 @@ def things(tmp_path_factory):
 
 
 NAMES = ["Policy", "VerifiedMetric", "MetricCertificate", "Plan", "CandidateResult", "Release", "Ledger"]
+
+
+def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hold(tmp_path):
+    text = (FOLDER / "policy.yaml").read_text() + "privacy: concentrated\n"
+    policy = dx.parse_policy(text, folder=FOLDER)
+    plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / "queries.yaml", policy))
+    release = plan.release(FOLDER / "stays.csv", ledger=tmp_path / "a.db", spend="0.6", insecure_test_seed=5)
+    named = {"policy_fingerprint": policy.fingerprint, "policy_name": policy.name, "data_set": policy.data_set}
+    with dx.Ledger.open(tmp_path / "a.db", budget=policy.budget, currency=policy.privacy, **named) as ledger:
+        shown = {type(one).__name__: "\n".join(document_for(one).lines()) for one in (policy, release, ledger)}
+    for name in ("Release", "Ledger"):
+        assert "0.6 told" in shown[name] and "0.8 left of 1 (squares add up)" in " ".join(shown[name].split())
+    assert "what is told grows faster than distance" in shown["Policy"]
+    for one in (policy, policy.compile()):
+        said = " ".join("\n".join(document_for(one).lines()).split())
+        assert "(but one time in a million)" in said and "right of 1,000 guesses" not in said
+    assert document_for(plan).lines() and repr(release).endswith("spent 0.6, 0.8 left>")
+    for refused in (policy.plot, lambda: review_page(policy), lambda: changes_page(policy, policy)):
+        with pytest.raises(UnsupportedCombination, match="counts concentrated privacy, which promises none"):
+            refused()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from dxgeom.ledger.stores.postgres import sums
 from dxgeom.ledger.tables import DISJOINT, FORMAT, INSIDE, MARK, SHARED, TABLES
+from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
 
 class Function(NamedTuple):
@@ -24,70 +26,6 @@ class Function(NamedTuple):
 
 _PIECE: Final = """
 SELECT CASE WHEN part IS NULL THEN '-,' ELSE octet_length(part) || ':' || part || ',' END
-"""
-
-_EXACT: Final = """
-DECLARE above numeric; below numeric;
-BEGIN
-  IF written = '0' AND zero THEN
-    RETURN ARRAY[0, 1]::numeric[];
-  END IF;
-  IF length(written) <= 601 AND written COLLATE "C" ~ '^[1-9][0-9]*(/[1-9][0-9]*)?$' THEN
-    above := split_part(written, '/', 1)::numeric;
-    below := coalesce(nullif(split_part(written, '/', 2), ''), '1')::numeric;
-    IF length(above::text) <= 300 AND length(below::text) <= 300
-        AND written = LEDGER.written(LEDGER.plus(ARRAY[0, 1]::numeric[], ARRAY[above, below], 1)) THEN
-      RETURN ARRAY[above, below];
-    END IF;
-  END IF;
-  RAISE EXCEPTION 'not a positive fraction in lowest terms, of at most 300 digits';
-END
-"""
-
-_PLUS: Final = """
-DECLARE above numeric; below numeric; common numeric;
-BEGIN
-  above := one[1] * other[2] + sign * other[1] * one[2];
-  below := one[2] * other[2];
-  common := gcd(above, below);
-  RETURN ARRAY[div(above, common), div(below, common)];
-END
-"""
-
-_WRITTEN: Final = """
-SELECT fraction[1]::text || CASE WHEN fraction[2] = 1 THEN '' ELSE '/' || fraction[2]::text END
-"""
-
-_SPENT: Final = """
-DECLARE total numeric[] := ARRAY[0, 1]::numeric[]; apart bigint; one record;
-BEGIN
-  SELECT min(position) INTO apart FROM LEDGER.data_sets WHERE people = 'DISJOINT';
-  FOR one IN
-    SELECT sum(e.spend_numerator) AS above, e.spend_denominator AS below FROM LEDGER.entries e
-    WHERE (of_account IS NULL OR e.account = of_account)
-      AND (apart IS NULL OR e.position < apart OR e.edition = of_edition)
-      AND (NOT by_part OR of_part IS NOT DISTINCT FROM (
-        SELECT a.owner FROM LEDGER.allotments a
-        WHERE a.account = e.account AND a.owner = e.owner AND a.position < e.position LIMIT 1))
-    GROUP BY e.spend_denominator
-  LOOP
-    total := LEDGER.plus(total, ARRAY[one.above, one.below], 1);
-  END LOOP;
-  RETURN total;
-END
-"""
-
-_ALLOTTED: Final = """
-DECLARE total numeric[] := ARRAY[0, 1]::numeric[]; one record;
-BEGIN
-  FOR one IN
-    SELECT DISTINCT ON (a.owner) a.amount FROM LEDGER.allotments a
-    WHERE a.account = of_account AND a.owner IS DISTINCT FROM but_for ORDER BY a.owner, a.position DESC
-  LOOP
-    total := LEDGER.plus(total, LEDGER.exact(one.amount, true), 1);
-  END LOOP;
-  RETURN total;
-END
 """
 
 _IN_TURN: Final = """
@@ -166,6 +104,10 @@ BEGIN
   IF NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.accounts) THEN
     RAISE EXCEPTION 'the row opens an account out of order';
   END IF;
+  IF NEW.currency NOT IN ('PURE', 'CONCENTRATED')
+      OR NEW.currency <> (SELECT currency FROM LEDGER.accounts WHERE number = 1) THEN
+    RAISE EXCEPTION 'the row counts in another currency than the ledger';
+  END IF;
   PERFORM LEDGER.exact(NEW.budget, false);
   RETURN NEW;
 END
@@ -192,10 +134,12 @@ BEGIN
     RAISE EXCEPTION 'the entry lacks its edition';
   END IF;
   SELECT budget INTO STRICT cap FROM LEDGER.data_sets ORDER BY position DESC LIMIT 1;
-  spend := LEDGER.exact(NEW.spend, false);
+  whole := LEDGER.counted(whole);
+  spend := LEDGER.counted(LEDGER.exact(NEW.spend, false));
   remains := LEDGER.plus(LEDGER.plus(whole, LEDGER.spent(NEW.account, NEW.edition, NULL, false), -1), spend, -1);
   total := LEDGER.plus(LEDGER.spent(NULL, NEW.edition, NULL, false), spend, 1);
-  IF remains[1] < 0 OR (cap IS NOT NULL AND (LEDGER.plus(LEDGER.exact(cap, false), total, -1))[1] < 0) THEN
+  IF remains[1] < 0
+      OR (cap IS NOT NULL AND (LEDGER.plus(LEDGER.counted(LEDGER.exact(cap, false)), total, -1))[1] < 0) THEN
     RAISE EXCEPTION 'the entry spends more than remained';
   END IF;
   IF NEW.remaining <> LEDGER.written(remains) OR NEW.total <> LEDGER.written(total) THEN
@@ -203,7 +147,7 @@ BEGIN
   END IF;
   PERFORM LEDGER.exact(NEW.remaining, true), LEDGER.exact(NEW.total, false);
   IF EXISTS (SELECT 1 FROM LEDGER.allotments WHERE account = NEW.account) THEN
-    SELECT a.owner, LEDGER.exact(a.amount, true) INTO part, size FROM LEDGER.allotments a
+    SELECT a.owner, LEDGER.counted(LEDGER.exact(a.amount, true)) INTO part, size FROM LEDGER.allotments a
       WHERE a.account = NEW.account AND a.owner = NEW.owner ORDER BY a.position DESC LIMIT 1;
     IF part IS NULL AND NEW.owner IS NOT NULL THEN
       RAISE EXCEPTION 'the entry is of an allotment that is not there';
@@ -239,7 +183,8 @@ BEGIN
   IF NOT FOUND OR NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.allotments) OR NEW.owner = '' THEN
     RAISE EXCEPTION 'the row divides no account, or for nobody';
   END IF;
-  amount := LEDGER.exact(NEW.amount, true);
+  whole := LEDGER.counted(whole);
+  amount := LEDGER.counted(LEDGER.exact(NEW.amount, true));
   most := LEDGER.plus(whole, LEDGER.allotted(NEW.account, NEW.owner), -1);
   FOR one IN SELECT DISTINCT edition FROM LEDGER.entries WHERE account = NEW.account UNION SELECT NULL LOOP
     IF (LEDGER.plus(amount, LEDGER.spent(NEW.account, one.edition, NEW.owner, true), -1))[1] < 0
@@ -266,28 +211,29 @@ _FRACTIONS: Final = "one numeric[], other numeric[], sign integer"
 
 def functions_of(schema: str) -> tuple[Function, ...]:
     """The functions of the ledger in a schema, each after those that it needs."""
-    sums = (
+    exact = (
         Function("piece", "part text", "text", "sql", _PIECE),
-        Function("plus", _FRACTIONS, "numeric[]", "plpgsql", _PLUS),
-        Function("written", "fraction numeric[]", "text", "sql", _WRITTEN),
-        Function("exact", "written text, zero boolean", "numeric[]", "plpgsql", _EXACT),
+        Function("plus", _FRACTIONS, "numeric[]", "plpgsql", sums.PLUS),
+        Function("written", "fraction numeric[]", "text", "sql", sums.WRITTEN),
+        Function("exact", "written text, zero boolean", "numeric[]", "plpgsql", sums.EXACT),
+        Function("counted", "fraction numeric[]", "numeric[]", "sql", sums.COUNTED),
         Function(
             "spent",
             "of_account bigint, of_edition text, of_part text, by_part boolean",
             "numeric[]",
             "plpgsql",
-            _SPENT,
+            sums.SPENT,
         ),
-        Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", _ALLOTTED),
+        Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", sums.ALLOTTED),
     )
     bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in TABLES}}
     triggers = tuple(Function(name, "", "trigger", "plpgsql", body, definer=True) for name, body in bodies.items())
-    return tuple(one._replace(body=_named(one.body, schema)) for one in (*sums, *triggers))
+    return tuple(one._replace(body=_named(one.body, schema)) for one in (*exact, *triggers))
 
 
 def _named(body: str, schema: str) -> str:
     words = {"LEDGER": f'"{schema}"', "SCHEMA": schema, "MARK": MARK, "ANSWER": f"dxgeom answer {FORMAT}"}
-    words |= {"INSIDE": INSIDE, "SHARED": SHARED, "DISJOINT": DISJOINT}
+    words |= {"INSIDE": INSIDE, "SHARED": SHARED, "DISJOINT": DISJOINT, "PURE": PURE, "CONCENTRATED": CONCENTRATED}
     for word, meaning in words.items():
         body = body.replace(f"'{word}'", f"'{meaning}'") if word != "LEDGER" else body.replace("LEDGER.", meaning + ".")
     return body

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.bars.intervals import (
         half_widths as half_widths,
         is_independent_laplace as is_independent_laplace,
+        normal_quantile as normal_quantile,
         safe_rank as safe_rank,
         simulated_noise as simulated_noise,
         widening as widening,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.bars.intervals import SIMULATED, safe_rank, widening
+from dxgeom.mechanisms.linear.bars.intervals import SIMULATED, normal_quantile, safe_rank, widening
 from dxgeom.mechanisms.linear.bars.joint import gamma_quantile, supports_of
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -56,8 +56,9 @@ class CombinedNoise:
         """(n,): what |a·V| of the combinations' ideal noise V exceeds with probability 1 − ``level`` at most, for each
         a of ``directions`` (n, c).
 
-        Two independent Laplace coordinates: exact. Otherwise the quantile of a fixed simulation, so far out that it is
-        too small with a chance below 1e-7, or, where the level leaves no such, the bound by the norm of the noise.
+        Two independent Laplace coordinates, and Gaussian noise: exact. Otherwise the quantile of a fixed simulation, so
+        far out that it is too small with a chance below 1e-7, or, where the level leaves no such, the bound by the norm
+        of the noise.
         """
         law, mixed = self.mechanism.law, self._mixed
         used = np.flatnonzero(np.any(mixed != 0, axis=0))
@@ -66,6 +67,9 @@ class CombinedNoise:
         scales = law.laplace_scales
         if scales is not None and used.size <= 2:
             found = _two_laplace(np.abs(directions @ mixed[:, used]) * scales[used], level)
+        elif law.normal:
+            squares = np.einsum("nc,cd,nd->n", directions, self.covariance(), directions)
+            found = np.sqrt(np.maximum(squares, 0.0)) * normal_quantile(level)
         else:
             found = self._simulated(law, directions, level, used)
         return np.asarray(found * _OUTWARD / float(self.spend))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""
 _ENTRIES = 1 << 25
 _ROUNDING = 1e-12
+_CAUTION = 1e-9
 _MISSED = 5.2
 """Standard deviations of caution: the chance that a simulated quantile is too small is below 1e-7."""
 
@@ -31,10 +33,10 @@ def half_widths(
 ) -> NDArray[np.float64]:
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
-    Laplace: exact. Hull: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
-    small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what rounding
-    the weights can have changed. A known bias, that of changed queries and ``rounding`` (K,), is counted at its worst:
-    exactly for Laplace noise from level ½ on, else by widening.
+    Laplace and Gaussian: exact. Others: the quantile of a fixed simulation, taken at an order statistic so far out that
+    it is too small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what
+    rounding the weights can have changed. A known bias, that of changed queries and ``rounding`` (K,), is counted at
+    its worst: exactly for Laplace noise from level ½ on, else by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
@@ -91,9 +93,16 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
     if is_independent_laplace(mechanism):
         # A Laplace scale is the root of half the variance.
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
+    if law.normal:
+        return np.asarray(np.sqrt(mechanism.ideal_variances) * normal_quantile(level))
     draws = simulated_noise(mechanism)
     rank = safe_rank(len(draws), level)
     return np.array([np.partition(errors, rank - 1)[rank - 1] for errors in draws.T.copy()])
+
+
+def normal_quantile(level: float) -> float:
+    """What the size of a standard normal number exceeds with probability 1 − level: *rounded up*, to within 1e-9."""
+    return -NormalDist().inv_cdf((1 - level) / 2) * (1 + _CAUTION)
 
 
 def simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:

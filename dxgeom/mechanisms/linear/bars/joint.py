@@ -18,6 +18,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.bars.intervals import (
     half_widths,
     is_independent_laplace,
+    normal_quantile,
     safe_rank,
     simulated_noise,
     widening,
@@ -39,7 +40,8 @@ def joint_half_widths(
 ) -> NDArray[np.float64]:
     """(K,): w_k such that with probability *at least* ``level`` every answer's error is at most its w_k.
 
-    Independent Laplace noise: exactly, each answer at the m-th root of the level. Any other noise: the narrowest on
+    Independent Laplace noise: exactly, each answer at the m-th root of the level, which is enough for Gaussian noise of
+    any covariance, too (Šidák 1967). Any other noise: the narrowest on
     average of three bounds that do not look at data. Each answer at a level that makes up for all (the union bound);
     the norm ‖V‖_K, which is Gamma(m) and bounds every |a·V| by ‖V‖_K·h_K(a) with the support function h_K; and the
     quantile of max |a_k·V|/σ_k in a fixed simulation, so far out that it is too small with a chance below 1e-7.
@@ -72,6 +74,9 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
     law = mechanism.law
     if law is None:
         return
+    if law.normal:
+        missed = -math.expm1(math.log(level) / noisy) * (1 - _CAUTION)
+        yield np.sqrt(mechanism.ideal_variances) * normal_quantile(1 - missed)
     supports = supports_of(law, mechanism.float_mixing)
     if supports is not None:
         values, dimension = supports
@@ -90,7 +95,9 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
 
 def supports_of(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], int] | None:
     """(n,): h_K of each of the ``rows`` (n, m), and the dimension of K; of what the noise is the image of, where K is
-    known as that only; None where it is not known."""
+    known as that only; None where it is not known, or the noise is not ∝ exp(−‖v‖_K) and so its norm no Gamma."""
+    if law.concentrated:
+        return None
     if law.body is not None:
         return law.body.support_function(rows), law.dimension
     if isinstance(law, LinearImageNoise):

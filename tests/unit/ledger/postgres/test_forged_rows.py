@@ -106,7 +106,12 @@ WRONG: dict[Table, dict[str, tuple[Any, ...]]] = {
         "people": ("disjoint", "both"),
         "budget": (None, "2", "6/4", "1e3"),
     },
-    ACCOUNTS: {"number": (1, 3), "policy_fingerprint": ("f",), "budget": ("0", "-1", "2/4", "1/1", "1 ", "+1", "01")},
+    ACCOUNTS: {
+        "number": (1, 3),
+        "policy_fingerprint": ("f",),
+        "budget": ("0", "-1", "2/4", "1/1", "1 ", "+1", "01"),
+        "currency": ("concentrated", "approximate", ""),
+    },
     POLICIES: {"account": (1, 3, 0)},
     ENTRIES: {
         "number": (1, 2, 4, -1),
@@ -170,6 +175,44 @@ def test_a_forged_row_is_refused_though_it_is_sealed(
     if table is not ANSWERS or name in ("entry",):
         with pytest.raises(LedgerError):
             book.add(record)
+
+
+SQUARES: list[tuple[Table, tuple[Any, ...], bool]] = [
+    (ENTRIES, (3, 1, None, None, None, "1/8", "247/288", "41/288", "", "p", "t", 0), True),
+    (ENTRIES, (3, 1, None, None, None, "1/8", "5/12", "7/12", "", "p", "t", 0), False),
+    (ENTRIES, (3, 1, None, None, None, "91/100", "16259/360000", "343741/360000", "", "p", "t", 0), False),
+    (ENTRIES, (3, 1, None, "ana", None, "1/4", "467/576", "109/576", "", "p", "t", 0), False),
+    (ALLOTMENTS, (2, 1, "bob", "9/10"), True),
+    (ALLOTMENTS, (2, 1, "bob", "91/100"), False),
+    (ALLOTMENTS, (2, 1, "ana", "1/9"), False),
+    (ACCOUNTS, (2, "m", "g", "1/2", "concentrated"), True),
+    (ACCOUNTS, (2, "m", "g", "1/2", "pure"), False),
+]
+"""Rows that may come next, or may not, where the same was charged and allotted as in ``place``, but squares add up."""
+
+
+@pytest.mark.parametrize(("table", "fields", "right"), SQUARES)
+def test_the_server_adds_up_squares_of_concentrated_privacy(
+    postgres: Any, table: Table, fields: tuple[Any, ...], right: bool
+) -> None:
+    import psycopg
+
+    place = postgres.new_ledger()
+    with opened(place, currency="concentrated") as ledger:
+        ledger.charge(Fraction(1, 3), purpose="", plan_fingerprint="p")
+        ledger.allot({"ana": Fraction(1, 4)})
+        ledger.charge(Fraction(1, 8), purpose="", plan_fingerprint="p", owner="ana")
+    book = book_of(place)
+    record = book.next_record(table, *fields)
+    with connected(postgres, "postgres") as connection:
+        if right:
+            insert(connection, place, record)
+        else:
+            with pytest.raises(psycopg.Error):
+                insert(connection, place, record)
+            with pytest.raises(LedgerError):
+                book.add(record)
+    verify_ledger(place)
 
 
 @pytest.mark.parametrize("shift", [-1, 1, 100])

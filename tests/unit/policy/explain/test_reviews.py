@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dxgeom.policy.explain.review import Review
-from dxgeom.policy.explain.sentences import odds
+from dxgeom.policy.explain.telling import odds
 from dxgeom.policy.policy import parse_policy
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"

@@ -12,7 +12,7 @@ import numpy as np
 from dxgeom.policy.axes.axis import Row
 from dxgeom.policy.bounds.bound import Bound, common_unit
 from dxgeom.policy.bounds.joint_bound import JointBound, Table
-from dxgeom.policy.explain.shortest_path import Combination, Step, Steps, shortest_path
+from dxgeom.policy.explain.paths.shortest_path import Combination, Step, Steps, shortest_path
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 

@@ -10,8 +10,8 @@ from functools import cache
 from typing import TypeAlias, final
 
 from dxgeom.policy.axes.axis import Amount
-from dxgeom.policy.explain.block_path import BlockBounds
-from dxgeom.policy.explain.shortest_path import AttributeRules, Combination, Step
+from dxgeom.policy.explain.paths.block_path import BlockBounds
+from dxgeom.policy.explain.paths.shortest_path import AttributeRules, Combination, Step
 from dxgeom.policy.lower.blocks import Block, blocks_of, only_tie
 from dxgeom.policy.lower.describe import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy

@@ -13,9 +13,9 @@ import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.policy.axes.axis import Amount, Codes, Row
-from dxgeom.policy.explain.block_path import BlockBounds
-from dxgeom.policy.explain.record_path import RecordPath, step_inside
-from dxgeom.policy.explain.shortest_path import Combination, shortest_path
+from dxgeom.policy.explain.paths.block_path import BlockBounds
+from dxgeom.policy.explain.paths.record_path import RecordPath, step_inside
+from dxgeom.policy.explain.paths.shortest_path import Combination, shortest_path
 from dxgeom.policy.lower.blocks import Block
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 

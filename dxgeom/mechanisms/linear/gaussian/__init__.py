@@ -1,0 +1,35 @@
+"""Gaussian noise of the best covariance for a workload, with its certificate, and what bounds follow from it.
+
+Touches ``mechanisms/linear``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.gaussian.exact_span import (
+        ExactSpan as ExactSpan,
+        exact_span_of as exact_span_of,
+    )
+    from dxgeom.mechanisms.linear.gaussian.fidelity import (
+        Fidelity as Fidelity,
+        fidelity_at as fidelity_at,
+    )
+    from dxgeom.mechanisms.linear.gaussian.mechanism import (
+        BestGaussian as BestGaussian,
+        GaussianSpace as GaussianSpace,
+        best_gaussian as best_gaussian,
+        gaussian_bound as gaussian_bound,
+        gaussian_space as gaussian_space,
+        hiding_gaussian as hiding_gaussian,
+        unbiased_bound as unbiased_bound,
+    )
+    from dxgeom.mechanisms.linear.gaussian.program import (
+        Covariance as Covariance,
+        best_covariance as best_covariance,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,0 +1,117 @@
+"""What a distance tells an observer of everything that a budget allows, in words: odds, and curves over distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from dxgeom.numeric.rounding import round_up
+from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.universe.columns import plain
+
+CHANCE: Final = 1e-6
+"""How often odds may go beyond what is told of a concentrated policy."""
+_SELDOM: Final = "one time in a million"
+_STEPS: Final = (1, 2, 4)
+_NO_LIMIT: Final = 1e15
+_LARGEST: Final = 10**5
+
+
+def odds(epsilon: Fraction) -> str:
+    """e^ε : 1, rounded up."""
+    value = math.exp(min(float(epsilon), 100.0)) * (1 + 1e-12)
+    if value >= _NO_LIMIT:
+        return "too large to mean anything"
+    if value < 1000:
+        return f"{math.ceil(value * 100) / 100:.2f} : 1"
+    place = 10 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / place) * place:,.0f} : 1"
+
+
+@final
+@dataclass(frozen=True)
+class CurvePoint:
+    """What is told at a distance, whatever concentrated mechanisms were used: all *rounded up*.
+
+    ``odds``: more than these only once in a million times. ``epsilon``: with ``CHANCE`` as δ. ``right_guess``: the
+    chance to tell which of two equally likely records it is.
+    """
+
+    distance: Fraction
+    odds: str
+    epsilon: float
+    right_guess: float
+
+    def __str__(self) -> str:
+        return (
+            f"at distance {plain(self.distance)} odds at most {self.odds}, a right guess between two equally likely "
+            f"records at most {math.ceil(self.right_guess * 1000) / 10:g} %"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The point ready for JSON."""
+        return {
+            "distance": str(self.distance),
+            "odds": self.odds,
+            "epsilon": self.epsilon,
+            "delta": CHANCE,
+            "right_guess": self.right_guess,
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Telling:
+    """What all releases within a budget tell together, under a policy's currency."""
+
+    privacy: Privacy
+    budget: Fraction
+
+    def odds(self, epsilon: Fraction) -> str:
+        """The odds between records at a distance, *rounded up*."""
+        if self.privacy == PURE:
+            return odds(epsilon * self.budget)
+        return f"{concentrated(epsilon * self.budget)} (but {_SELDOM})"
+
+    def factor(self, epsilon: Fraction) -> str:
+        """The same as a factor by which odds move."""
+        return self.odds(epsilon).replace(" : 1", "", 1)
+
+    def curve(self, nearest: Fraction) -> tuple[CurvePoint, ...]:
+        """What is told at once, twice and four times a distance; of concentrated privacy only."""
+        return () if self.privacy == PURE else tuple(curve_of((step * nearest for step in _STEPS), self.budget))
+
+
+def concentrated(distance: Fraction) -> str:
+    """The odds that concentrated privacy exceeds, either way, with a chance of at most :data:`CHANCE`."""
+    from dxgeom.privacy.concentrated_curves import concentrated_odds  # balls are loaded for those who ask only
+
+    if distance > _LARGEST:
+        return odds(distance)
+    # Odds against the truth are rarer still by e^−t: half of the chance is enough for each way.
+    return odds(Fraction(concentrated_odds(CHANCE / 2, round_up(distance))))
+
+
+def curve_of(distances: Iterable[Fraction], budget: Fraction) -> Iterable[CurvePoint]:
+    """The points at these distances, after all of the budget."""
+    from dxgeom.privacy.concentrated_curves import concentrated_epsilon, concentrated_right_guess
+
+    for distance in distances:
+        told = distance * budget
+        mu = round_up(min(told, Fraction(_LARGEST)))
+        yield CurvePoint(distance, concentrated(told), concentrated_epsilon(CHANCE, mu), concentrated_right_guess(mu))
+
+
+def curve_in_words(points: tuple[CurvePoint, ...]) -> list[str]:
+    """The curve for a reader; nothing where there is none."""
+    if not points:
+        return []
+    return [
+        "Concentrated: what is told grows faster than distance. All releases within the budget together tell "
+        f"({_SELDOM} odds may be larger):",
+        *(f"  {point}." for point in points),
+        "Squares of spends add up; answers that only have Gaussian noise tell a little less than this.",
+    ]

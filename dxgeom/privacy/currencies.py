@@ -1,0 +1,71 @@
+"""The currencies: what a distance promises, and how the spends of several releases add up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias, final
+
+from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
+
+PURE: Final = "pure"
+"""Odds change by at most e^d, and spends add up."""
+CONCENTRATED: Final = "concentrated"
+"""D_α(M(x)‖M(x′)) ≤ α·d²/2 for all α > 1, and squares of spends add up."""
+
+Privacy: TypeAlias = Literal["pure", "concentrated"]
+
+_DIGITS: Final = 15
+
+
+@final
+@dataclass(frozen=True)
+class Currency:
+    """How spends of one account add up: Σ s ≤ S, or Σ s² ≤ S² with ``squares``.
+
+    What is added up is the spend as :meth:`counted`, exactly; what is shown is brought back to a spend.
+    Source: Bun & Steinke 2016, Lemma 2.3 (composition), Prop. 3.3 (pure privacy is concentrated); adaptive spends too.
+    """
+
+    name: Privacy
+    squares: bool
+
+    def counted(self, spend: Fraction) -> Fraction:
+        """What the spend adds to a sum. *Exact.*"""
+        return spend * spend if self.squares else spend
+
+    def spend_below(self, counted: Fraction) -> Fraction:
+        """The largest spend that adds no more: *exact* where that is rational, else *rounded down* to 15 digits."""
+        return _root(counted, up=False) if self.squares else counted
+
+    def spend_above(self, counted: Fraction) -> Fraction:
+        """The smallest spend that adds no less: *exact* where that is rational, else *rounded up* to 15 digits."""
+        return _root(counted, up=True) if self.squares else counted
+
+
+_CURRENCIES: Final = {one.name: one for one in (Currency(PURE, squares=False), Currency(CONCENTRATED, squares=True))}
+
+
+def currency_of(name: str, what: str = "privacy") -> Currency:
+    """The currency of that name; ``what``: the argument that it came as.
+
+    Raises: WrongArgument, UnsupportedCombination when it is neither "pure" nor "concentrated".
+    """
+    require(name, str, what, "write 'pure' or 'concentrated'")
+    found = next((one for known, one in _CURRENCIES.items() if known == name), None)
+    if found is None:
+        raise UnsupportedCombination(f"'{what}' is {' or '.join(map(repr, _CURRENCIES))}; found {name!r}")
+    return found
+
+
+def _root(square: Fraction, *, up: bool) -> Fraction:
+    above, below = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if above * above == square.numerator and below * below == square.denominator:
+        return Fraction(above, below)
+    # 10^k·√x has at least 15 digits before the point; integers from here on.
+    places = _DIGITS - (len(str(square.numerator)) - len(str(square.denominator))) // 2
+    shifted = square * Fraction(100) ** places
+    whole = math.isqrt(shifted.numerator // shifted.denominator)
+    return Fraction(whole + up) / Fraction(10) ** places
