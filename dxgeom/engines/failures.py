@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Final, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.errors import DataError
@@ -51,13 +50,18 @@ def plain_errors(described: str) -> Iterator[None]:
         # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
         reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
         raise DataError(reason) from error
-    except (duckdb.Error, ibis.IbisError, pa.ArrowException, *_of_servers()) as error:
+    except (duckdb.Error, pa.ArrowException, *_of_libraries()) as error:
         raise DataError(_reason(described, error)) from error
 
 
-def _of_servers() -> tuple[type[Exception], ...]:
-    """What clients of servers raise, of those that are loaded."""
-    places = (("psycopg", "Error"), ("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError"))
+def _of_libraries() -> tuple[type[Exception], ...]:
+    """What Ibis and the clients of servers raise, of those that are loaded."""
+    places = (
+        ("ibis.common.exceptions", "IbisError"),
+        ("psycopg", "Error"),
+        ("pyspark.errors", "PySparkException"),
+        ("py4j.protocol", "Py4JError"),
+    )
     return tuple(getattr(sys.modules[module], name) for module, name in places if module in sys.modules)
 
 

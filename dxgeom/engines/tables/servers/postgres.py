@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
 import pyarrow.csv
 
 from dxgeom.engines.failures import Unreachable, plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
