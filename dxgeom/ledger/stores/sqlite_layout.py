@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from dxgeom.ledger.refusals import RESTORE, unusable
+from dxgeom.ledger.refusals import RESTORE, busy, unusable
 from dxgeom.ledger.tables import ALLOTMENTS, FORMAT, TABLES, Column, Table
 
 APPLICATION: Final = 0x64786C67
@@ -24,12 +24,10 @@ LOCK_SECONDS = 30.0
 
 _OLDEST = (3, 37, 0)
 _APPEND_ONLY = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
-_BUSY = "another process kept it locked for longer than {seconds:g} seconds; try again"
+_BUSY = "another process kept it locked for longer than {seconds:g} seconds"
 _READ_ONLY = "it cannot be written; allow writing to the file and its folder"
 NO_LEDGER: Final = "it is not a ledger; name another file"
 _MEANING = {
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_LOCKED: _BUSY,
     sqlite3.SQLITE_NOTADB: NO_LEDGER,
     sqlite3.SQLITE_CORRUPT: "it is damaged; " + RESTORE,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -48,8 +46,9 @@ def plain_errors(described: str) -> Iterator[None]:
     except sqlite3.Error as error:
         # The low byte is the kind of error, the others its details.
         kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        meaning = _MEANING.get(kind, f"SQLite says: {error}").format(seconds=LOCK_SECONDS)
-        raise unusable(described, meaning) from error
+        if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise busy(described, _BUSY.format(seconds=LOCK_SECONDS)) from error
+        raise unusable(described, _MEANING.get(kind, f"SQLite says: {error}")) from error
     except OSError as error:
         like = {errno.EACCES: sqlite3.SQLITE_CANTOPEN, errno.EROFS: sqlite3.SQLITE_READONLY}
         like |= {errno.ENOSPC: sqlite3.SQLITE_FULL, errno.EDQUOT: sqlite3.SQLITE_FULL}

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, final
 
-from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.refusals import altered, busy, unusable
 from dxgeom.ledger.stores import format_1, sqlite_layout
 from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
@@ -210,7 +210,7 @@ class SqliteMemory:
         if self._connection is None or self._process != os.getpid():
             raise unusable(self.described, "it belongs to another process; open a ledger in a file to share it")
         if not self._turn.acquire(timeout=sqlite_layout.LOCK_SECONDS):
-            raise unusable(self.described, "another thread kept it locked; try again")
+            raise busy(self.described, "another thread kept it locked")
         with plain_errors(self.described):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
