@@ -23,6 +23,7 @@ from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
+from dxgeom.planner.measurements.opendp_measurement import measurement_of
 from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
@@ -208,6 +209,10 @@ class Plan(Pictured):
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         blank = (Fraction(0),) * self.queries.count
         return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
+
+    def to_opendp(self, *, ledger: str | Path | Ledger, spend: Amount, **how: Any) -> Any:
+        """This plan at a spend as an OpenDP measurement, charged at each call: see ``measurement_of``."""
+        return measurement_of(self.release, self.mechanism, ledger=ledger, spend=spend, **how)
 
     def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[LinearAnswers]:
         """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.

@@ -32,6 +32,7 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import statement_of
+from dxgeom.planner.measurements.opendp_measurement import measurement_of
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
@@ -128,6 +129,10 @@ class QuantilePlan:
         return release_as(
             order, self.mechanism, self._said, self._blank(), table, ledger, insecure_test_seed, **reading
         )
+
+    def to_opendp(self, *, ledger: str | Path | Ledger, spend: Amount, **how: Any) -> Any:
+        """This plan at a spend as an OpenDP measurement, charged at each call: see ``measurement_of``."""
+        return measurement_of(self.release, self.mechanism, ledger=ledger, spend=spend, **how)
 
     def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[QuantileAnswers]:
         """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
