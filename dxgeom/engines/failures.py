@@ -13,7 +13,7 @@ from typing import Final, final
 import duckdb
 import pyarrow as pa
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, TryAgain
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _FLOWING = re.compile(
@@ -29,8 +29,13 @@ QUIET: Final = (
 
 
 @final
-class Unreachable(DataError):
+class Unreachable(DataError, TryAgain):
     """A server cannot be reached, or lets nobody in; told in any case, since it depends on no data."""
+
+
+@final
+class WrongAddress(DataError):
+    """The URL of a server is none; told in any case, too."""
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def muted(quiet: bool) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if not quiet or isinstance(error, Unreachable):
+        if not quiet or isinstance(error, Unreachable | WrongAddress):
             raise
         raise DataError(QUIET) from None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
+from dxgeom.planner.measurements.opendp_measurement import measurement_of
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.answer_once import checked_order, release_as
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
@@ -81,6 +82,10 @@ class Releasable(ABC, Generic[Shown]):
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         return release_as(order, made.mechanism, made.said, made.blank, table, ledger, insecure_test_seed, **reading)
+
+    def to_opendp(self, *, ledger: str | Path | Ledger, spend: Amount, **how: Any) -> Any:
+        """This plan at a spend as an OpenDP measurement, charged at each call: see ``measurement_of``."""
+        return measurement_of(self.release, self._releasing().mechanism, ledger=ledger, spend=spend, **how)
 
     def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[Shown]:
         """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
