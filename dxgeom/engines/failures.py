@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from dxgeom.errors import DataError, TryAgain
+from dxgeom.universe.wording import other_encoding
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _FLOWING = re.compile(
@@ -44,7 +45,8 @@ def plain_errors(described: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"{described} is not text in UTF-8; save it as UTF-8") from error
+        looks = other_encoding(error.object, error.start)
+        raise DataError(f"{described} is not text in UTF-8; {looks}") from error
     except csv.Error as error:
         raise DataError(f"the header of {described} cannot be read as comma- or tab-separated text") from error
     except (EOFError, zlib.error) as error:
@@ -91,7 +93,10 @@ def _reason(described: str, error: Exception) -> str:
     if "unterminated quote" in text:
         return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
     if "utf-8" in text.lower() or "unicode" in text.lower():
-        return f"{where}: not text in UTF-8; save the file as UTF-8"
+        return (
+            f"{where}: not text in UTF-8; save the file as UTF-8, such as, where it is Latin-1, by "
+            "iconv -f WINDOWS-1252 -t UTF-8"
+        )
     if "Out of Memory" in text:
         return f"{described} needs more memory to read than is allowed; shorten its longest cells"
     if "state machine" in text:

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import NoneType, TracebackType
 from typing import final
 
-from dxgeom.arguments import require
+from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
+from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
 from dxgeom.ledger.book import Book
@@ -42,7 +43,12 @@ class Ledger(Displayed):
     keep it where only releases write, and compare with the seals that releases print.
     """
 
-    def __init__(self, chronicle: Chronicle, account: Account) -> None:
+    def __init__(self, chronicle: Chronicle, account: Account | None = None) -> None:
+        if not isinstance(chronicle, Chronicle) or account is None:
+            raise WrongArgument(
+                f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
+                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+            )
         self._chronicle, self._account = chronicle, account
         self._closed = False
         # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.
