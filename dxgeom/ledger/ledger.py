@@ -99,6 +99,13 @@ class Ledger(Displayed):
             book_waiting(ledger._chronicle)
         return ledger
 
+    def __copy__(self) -> Ledger:
+        """The ledger itself: no copy of an account is a budget of its own."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Ledger:
+        return self
+
     @property
     def account(self) -> Account:
         """Whose budget this is: the policy's name, its fingerprint, its budget, and the data set."""
