@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         disclosure as disclosure,
         errors as errors,
         geometry as geometry,
+        learning as learning,
         ledger as ledger,
         mechanisms as mechanisms,
         metrics as metrics,
