@@ -19,8 +19,8 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.numeric.optional_library import optional_library
 from dxgeom.numeric.rounding import round_up
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answer_once import checked_order
-from dxgeom.planner.reading import read
+from dxgeom.planner.releases.answer_once import checked_order
+from dxgeom.planner.releases.reading import read
 from dxgeom.privacy.currencies import CONCENTRATED
 
 if TYPE_CHECKING:
