@@ -13,20 +13,12 @@ import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
-<<<<<<< HEAD
-from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, names_of_frame
+from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
 from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.parquet_files import common_columns, extent_of, files_of_folder
-from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
-from dxgeom.engines.tables.watching import Extent, Watch
-=======
-from dxgeom.engines.tables.frames import arrow_of_frame, flowing, index_of_frame, names_of_frame
-from dxgeom.engines.tables.lakes import of_lake
-from dxgeom.engines.tables.naming import located
-from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
->>>>>>> mf
+from dxgeom.engines.tables.watching import Extent, Watch
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
 
@@ -85,18 +77,13 @@ def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Sou
     fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
     connection.register("everything", pa.schema(fields).empty_table())
     schema = _view_of_wanted(connection, tuple(range(len(there.types))))
-<<<<<<< HEAD
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
 
     def stop() -> None:
         there.stop()
         connection.interrupt()
 
     watch = Watch(there.fraction, stop, there.extent, there.aside)
-    return Source(there.described, connection, rows, there.types, None, watch, there.everything, there)
-=======
-    return Source(there.described, connection, wanted_rows(schema), there.types, None, there.everything, there)
->>>>>>> mf
+    return Source(there.described, connection, wanted_rows(schema), there.types, None, watch, there.everything, there)
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
@@ -116,20 +103,15 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places, extent = located(_view_text(connection, text), wanted, described), Extent(size=text.path.stat().st_size)
     schema = _view_of_wanted(connection, places)
-<<<<<<< HEAD
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
     bound = backend_of(table) == "sqlite"
     watch = Watch(lambda: _fraction(connection), connection.interrupt, extent, bound=bound)
-    return Source(described, connection, rows, tuple(schema.types), text, watch, anew)
+    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, watch, anew)
 
 
 def _fraction(connection: duckdb.DuckDBPyConnection) -> float | None:
     """DuckDB says nothing of what flows by, or lies in memory: there it stays at nothing."""
     percent = connection.query_progress()
     return percent / 100 if percent > 0 else None
-=======
-    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, anew)
->>>>>>> mf
 
 
 def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
