@@ -119,12 +119,15 @@ def histogram_of_table(
         raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table)  # what is wrong with a path is told in any case
+    # How many rows there are is private where people have many or may be absent.
+    secret = quiet_data or people is not None or universe.absent is not None
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        if people is not None and component_of is not None and people.count == "once":
-            found = tally_of_shares(reader, people, component_of)
-        else:
-            found = tally(reader, people)
+        with source.watch.telling(f"reading {source.described}", secret=secret):
+            if people is not None and component_of is not None and people.count == "once":
+                found = tally_of_shares(reader, people, component_of)
+            else:
+                found = tally(reader, people)
         return _checked(found, reader, source, outside, secret=people is not None)
 
 
