@@ -141,6 +141,17 @@ class RangeAttribute(NumericAttribute):
     def floors(self) -> tuple[Fraction, ...]:
         return self.numbers
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        rest = (self.high - self.low) % self.step
+        if not rest:
+            return ()
+        last, high = plain(self.high - rest), plain(self.high)
+        return (
+            f"the step of {shown(self.name)}, {plain(self.step)}, does not divide its range, {plain(self.low)} to "
+            f"{high}: its last value, {last}, stands for numbers up to {high} only",
+        )
+
 
 @final
 @dataclass(frozen=True)
