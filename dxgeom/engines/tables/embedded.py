@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
@@ -19,7 +18,7 @@ from dxgeom.engines.tables.frames import arrow_of_frame, flowing, index_of_frame
 from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
-from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
+from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
 
@@ -78,8 +77,7 @@ def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Sou
     fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
     connection.register("everything", pa.schema(fields).empty_table())
     schema = _view_of_wanted(connection, tuple(range(len(there.types))))
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(there.described, connection, rows, there.types, None, there.everything, there)
+    return Source(there.described, connection, wanted_rows(schema), there.types, None, there.everything, there)
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
@@ -95,8 +93,7 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places = located(_view_text(connection, text), wanted, described)
     schema = _view_of_wanted(connection, places)
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(described, connection, rows, tuple(schema.types), text, anew)
+    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, anew)
 
 
 def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import duckdb
-import ibis
-import ibis.expr.operations as operations
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
+from dxgeom.engines.tables.later import ibis, is_of_ibis
 from dxgeom.errors import DataError
 
-_REGISTERED_BY_IBIS = (operations.InMemoryTable, operations.ScalarUDF, operations.AggUDF)
+_REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
 """What DuckDB learns of only when Ibis itself runs an expression."""
 
 
@@ -24,7 +23,7 @@ _READ_FROM: Final = ("duckdb", "sqlite")
 
 def backend_of(table: Any) -> str | None:
     """The name of the backend of an Ibis table; None for any other table, and for one that is bound to none."""
-    if not isinstance(table, ibis.Table):
+    if not is_of_ibis(table):
         return None
     try:
         return str(table.get_backend().name)
@@ -41,7 +40,7 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         return names_of_iceberg(table)
     if _is_pandas(table):
         return _names_of_pandas(table)
-    if isinstance(table, duckdb.DuckDBPyRelation | ibis.Table):
+    if isinstance(table, duckdb.DuckDBPyRelation) or is_of_ibis(table):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
         return tuple(table.collect_schema().names())
@@ -79,7 +78,7 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     if isinstance(table, duckdb.DuckDBPyRelation):
         chosen = ", ".join(f"{_identifier(name)} AS c{position}" for position, name in enumerate(wanted))
         return lambda: pa.RecordBatchReader.from_stream(table.project(chosen))
-    if isinstance(table, ibis.Table):
+    if is_of_ibis(table):
         if (backend := backend_of(table)) not in _READ_FROM:
             raise DataError(
                 "tables of Ibis are read from DuckDB, PostgreSQL, Spark and SQLite, which count alike; this "
@@ -99,7 +98,7 @@ def _rows_of(expression: ibis.Table) -> pa.RecordBatchReader:
     backend = expression.get_backend()
     if backend.name != "duckdb":
         return expression.to_pyarrow_batches()
-    if expression.op().find(_REGISTERED_BY_IBIS):
+    if expression.op().find(tuple(getattr(ibis.expr.operations, kind) for kind in _REGISTERED_BY_IBIS)):
         return expression.to_pyarrow().to_reader()
     # Ibis' own batches of DuckDB need a method that newer versions of DuckDB lack.
     return pa.RecordBatchReader.from_stream(backend.con.sql(str(ibis.to_sql(expression, dialect="duckdb"))))
