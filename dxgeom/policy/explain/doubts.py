@@ -30,7 +30,8 @@ def doubts_of_rules(rules: Sequence[ResolvedRule], budget: Fraction) -> Iterator
         if least is not None and least * budget > _HIDES_NOTHING:
             yield (
                 f"the rule at line {rule.line} ({rule.words}) hides nothing: the odds between the nearest two of its "
-                "records may be more than 1,000,000 to 1 once the budget is spent; an epsilon is mostly from 0.01 to 3"
+                "records may be more than 1,000,000 to 1 once the budget is spent; an epsilon is mostly from 0.01 to "
+                "3, write a smaller one"
             )
 
 

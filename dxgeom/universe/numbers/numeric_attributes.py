@@ -149,7 +149,8 @@ class RangeAttribute(NumericAttribute):
         last, high = plain(self.high - rest), plain(self.high)
         return (
             f"the step of {shown(self.name)}, {plain(self.step)}, does not divide its range, {plain(self.low)} to "
-            f"{high}: its last value, {last}, stands for numbers up to {high} only",
+            f"{high}: its last value, {last}, stands for numbers up to {high} only; take "
+            f"a step that divides {plain(self.high - self.low)}",
         )
 
 
