@@ -139,7 +139,7 @@ class Told:
             return "may have been told exactly"
         if amount == 0:
             return "nothing"
-        return f"{amount:g}, odds at most {Telling(self.privacy, Fraction(1)).odds(Fraction(amount))}"
+        return f"{amount:g}, odds {Telling(self.privacy, Fraction(1)).at_most(Fraction(amount))}"
 
     def _nearer(self) -> list[str]:
         """What was told of records that are nearer to each other: it is less than in proportion."""
