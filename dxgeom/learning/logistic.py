@@ -8,14 +8,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import AlreadyCharged, DxgeomError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.accounts import usable_ledger
+from dxgeom.learning.bounds import Outside
+from dxgeom.learning.charged import charged_fit, refuse_weights
 from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
 from dxgeom.learning.labels import two_classes
-from dxgeom.learning.plain_models import Prepared, prepared_logistic
+from dxgeom.learning.plain_models import prepared_logistic
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answer_once import release
 
 
 @final
@@ -50,7 +50,7 @@ class PrivateLogisticRegression(Estimator):
         bounds: Any = None,
         radius: float | None = None,
         ledger: str | Path | Ledger | None = None,
-        outside: str = "refuse",
+        outside: Outside = "refuse",
         classes: Any = None,
         fit_intercept: bool = True,
         ridge: Amount | None = None,
@@ -88,11 +88,11 @@ class PrivateLogisticRegression(Estimator):
         table = numbers(X)
         labels = one_response_each(y, len(table))
         classes = two_classes(labels, self.classes)
-        prepared = prepared_logistic(self, table, labels == classes[1])
+        prepared, unscaled = prepared_logistic(self, table, labels == classes[1])
         self.release_ = charged_fit(self, prepared, ledger)
         self.classes_ = classes
         self._remember_columns(X, table.shape[1])
-        self.coef_, self.intercept_ = prepared.unscaled(np.array([[float(x) for x in self.release_.answer]]))
+        self.coef_, self.intercept_ = unscaled(np.array([[float(x) for x in self.release_.answer]]))
         self.n_iter_ = 1
         return self
 
@@ -128,35 +128,3 @@ class PrivateLogisticRegression(Estimator):
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=False, poor_score=True)
         return tags
-
-
-def refuse_weights(weights: dict[str, Any]) -> None:
-    """Raises: UnsupportedCombination, WrongArgument for any further argument of a fit."""
-    if "sample_weight" in weights:
-        raise UnsupportedCombination(
-            "sample weights are refused: a record of weight w tells w times as much, and the guarantee is for records "
-            "that weigh 1; leave them out, or repeat no row"
-        )
-    if weights:
-        raise WrongArgument(f"fit takes X and y, found also {', '.join(sorted(weights))}")
-
-
-def charged_fit(estimator: Any, prepared: Prepared, ledger: str | Path | Ledger) -> Any:
-    """The release of a prepared fit; counted among those that the estimator and its clones may make."""
-    if isinstance(estimator.fits, bool) or not isinstance(estimator.fits, int) or estimator.fits < 1:
-        raise WrongArgument(f"'fits' is how many fits may be charged, a whole number from 1, found {estimator.fits!r}")
-    estimator.lineage.count(estimator.fits)
-    try:
-        return release(
-            prepared.mechanism,
-            prepared.data,
-            ledger=ledger,
-            spend=prepared.spend,
-            purpose=estimator.purpose,
-            id=estimator.id,
-            insecure_test_seed=estimator.insecure_test_seed,
-        )
-    except DxgeomError as error:
-        if not isinstance(error, AlreadyCharged):
-            estimator.lineage.take_back()
-        raise

@@ -14,9 +14,9 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
-from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.losses import LogisticLoss
-from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
+from dxgeom.learning.perturbed.losses import LogisticLoss
+from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.exact_minimiser import LazyTilt, rounded_minimiser
-from dxgeom.learning.features import Change, Features
-from dxgeom.learning.gradient_noise import gradient_noise, least_strength
-from dxgeom.learning.losses import GlmLoss
-from dxgeom.learning.objective import PerturbedObjective, solved
-from dxgeom.learning.shares import best_share
+from dxgeom.learning.perturbed.exact_minimiser import LazyTilt, rounded_minimiser
+from dxgeom.learning.perturbed.features import Change, Features
+from dxgeom.learning.perturbed.gradient_noise import gradient_noise, least_strength
+from dxgeom.learning.perturbed.losses import GlmLoss
+from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
+from dxgeom.learning.perturbed.shares import best_share
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.noise.laws.law import NoiseLaw

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.learning.objective import PerturbedObjective
+from dxgeom.learning.perturbed.objective import PerturbedObjective
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import Evaluation
 from dxgeom.numeric.exact_numbers import value_rounded_up
