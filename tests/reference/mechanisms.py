@@ -17,6 +17,7 @@ import dxgeom.mechanisms
 from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
 from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
+from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -132,6 +133,14 @@ def additive_view(mechanism, answers, here, there):
 def series_view(mechanism, answers, here, there):
     steps = np.array(answers, dtype=np.float64) / float(mechanism.step)
     return nearer(mechanism.law, steps, here, there)
+
+
+def totals_view(mechanism, answers, here, there):
+    steps = np.array(mechanism.steps, dtype=np.float64)
+    places = [integer_totals(np.rint(np.array(table) * GRID).astype(np.int64)) for table in (here, there)]
+    drawn = np.array(answers, dtype=np.float64) / steps
+    body = mechanism.law.known_body
+    return body.gauge(drawn - np.array(places[1])) - body.gauge(drawn - np.array(places[0]))
 
 
 def statistic_view(mechanism, answers, here, there):
@@ -288,6 +297,15 @@ CASES = {
         loss=lambda coefficients: float(coefficients[0] ** 2),
         stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
         draws=1000,
+    ),
+    "linear regression": Case(
+        make=lambda: RegressionTotals("linear regression", ("x",), Account("test", "test", Fraction(1))),
+        data=[[-1, 0.5], [1, 0], [0, 1]],
+        others=(([[1, 0.5], [1, 0], [0, 1]], Fraction(1)), ([[1, -1], [1, 0], [0, 1]], Fraction(1))),
+        view=totals_view,
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [["a", 0.5]], []),
+        loss=lambda totals: float(totals[0] ** 2),
+        stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
     ),
     "permute-and-flip": histogram(
         lambda: selection(LINE, queries(FIRST_AND_LAST)),

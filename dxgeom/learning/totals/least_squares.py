@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from dxgeom.learning.totals.regression_totals import RegressionTotals, product_pairs
 
 _SIMULATED: Final = 4000
+_USUAL_SIGNAL: Final = 1 / 40
+"""The usual variance of a scaled predictor, a tenth, times the usual square of its coefficient, a quarter."""
 _SEED: Final = 20_200_101
 """Intervals are made of simulated noise; a fixed seed makes them a function of what was released."""
 
@@ -43,8 +45,10 @@ def arranged(totals: NDArray[np.float64], records: float) -> Totals:
 class NoisyLeastSquares:
     """The coefficients of y on (1, x), all within [−1, 1], from totals with noise: post-processing of a release.
 
-    Definition: β̂ = (G + ρI + D)⁻¹c. ρ = the noise's deviation in one product times √(p + 1), or ``ridge``: public. D
-    lifts eigenvalues of G + ρI that are below ρ to ρ, so that the matrix is positive definite whatever the noise.
+    Definition: β̂ = (G + P)⁻¹c. Of the slopes, with G₀ their matrix after the intercept was eliminated, G₀ + P is
+    G₀ + ρI with eigenvalues below ρ lifted to ρ, so that it is positive definite whatever the noise; the intercept is
+    free. ρ = σ√(p + 1), σ the noise's deviation in one product, or σ²/(n/40) where
+    that is more, or ``ridge``: public.
     """
 
     mechanism: RegressionTotals
@@ -64,15 +68,20 @@ class NoisyLeastSquares:
         """ρ."""
         if self.ridge is not None:
             return float(self.ridge)
-        variances = np.diag(self.mechanism.covariance(self.spend))
-        return float(np.sqrt(variances[-1] * len(self.totals.gram)))
+        variance = float(np.diag(self.mechanism.covariance(self.spend))[-1])
+        return max(float(np.sqrt(variance * len(self.totals.gram))), variance / (self.records * _USUAL_SIGNAL))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """G + ρI + D: symmetric, positive definite."""
+        """G + P: symmetric, positive definite."""
+        whole = self.totals.gram.copy()
+        free = int(self.intercept)  # the constant's own total is exact, and its coefficient is not held back
+        beside = whole[free:, :free] @ whole[:free, free:] / self.records
+        kept = whole[free:, free:] - beside
         least = max(self.strength, np.finfo(np.float64).tiny)
-        sizes, axes = np.linalg.eigh(self.totals.gram + self.strength * np.eye(len(self.totals.gram)))
-        return np.asarray((axes * np.maximum(sizes, least)) @ axes.T)
+        sizes, axes = np.linalg.eigh(kept + self.strength * np.eye(len(kept)))
+        whole[free:, free:] = (axes * np.maximum(sizes, least)) @ axes.T + beside
+        return np.asarray(whole, dtype=np.float64)
 
     @cached_property
     def coefficients(self) -> NDArray[np.float64]:
@@ -82,7 +91,7 @@ class NoisyLeastSquares:
     def intervals(self, level: float, back: NDArray[np.float64]) -> NDArray[np.float64]:
         """(r, 2): of each row of ``back``·β, β the coefficients in the population that records are drawn from.
 
-        *Approximate*. With V the noise, β̂ − β = (G + ρI + D)⁻¹(V_c − V_G·β + s − (ρI + D)β), s the sum of records'
+        *Approximate*. With V the noise, β̂ − β = (G + P)⁻¹(V_c − V_G·β + s − P·β), s the sum of records'
         residuals times their predictors. V is simulated by its law and s as normal with the residuals' variance,
         both at β̂; what ridge and repair pull is added to the quantile in full.
         """
