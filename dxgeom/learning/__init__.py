@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PseudoHuberLoss as PseudoHuberLoss,
     )
     from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation as ObjectivePerturbation
+    from dxgeom.learning.totals.label_totals import LabelTotals as LabelTotals
     from dxgeom.learning.totals.regression_totals import RegressionTotals as RegressionTotals
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

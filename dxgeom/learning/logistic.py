@@ -8,14 +8,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.accounts import usable_ledger
 from dxgeom.learning.bounds import Outside
 from dxgeom.learning.charged import charged_fit, refuse_weights
 from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
 from dxgeom.learning.labels import two_classes
 from dxgeom.learning.plain_models import prepared_logistic
+from dxgeom.learning.under_policy.fitting import fit_under_policy
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
+from dxgeom.policy.policy import Policy
 
 
 @final
@@ -29,6 +33,9 @@ class PrivateLogisticRegression(Estimator):
     >>> model.coef_.shape, str(ledger.remaining())
     ((1, 1), '0')
 
+    Under a policy: ``policy``, ``label``, the attribute that is predicted, by all others, and ``spend``, the multiple
+    of the policy's distances that this fit uses. Columns are read and bounded as the policy says. On plain arrays:
+
     Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
     columns, (low, high), public; or ``radius``: no row is longer. ``ledger``: a file, or an open ledger.
     ``outside``: "refuse" rows beyond the bounds, or "clip" them. ``classes``: the two labels; left out, the two that
@@ -38,14 +45,18 @@ class PrivateLogisticRegression(Estimator):
     of this fit; asked for again it is shown at no cost.
 
     Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
-    most e^epsilon, whatever the solver did: see :class:`ObjectivePerturbation`. The number of records is public, and so
-    are columns' names. Everything after is post-processing.
+    most e^epsilon, under a policy record i by j by at most e^(spend·d(i, j)), whatever the solver did: see
+    :class:`ObjectivePerturbation`; where labels alone are protected, :class:`LabelTotals`. The number of
+    records is public, and so are columns' names. Everything after is post-processing.
     Learned: ``coef_`` (1, p), ``intercept_`` (1,), ``classes_``, ``release_`` with what was released and what it cost.
     """
 
     def __init__(
         self,
         *,
+        policy: Policy | VerifiedMetric | None = None,
+        label: str | None = None,
+        spend: Amount | None = None,
         epsilon: Amount | None = None,
         bounds: Any = None,
         radius: float | None = None,
@@ -61,6 +72,9 @@ class PrivateLogisticRegression(Estimator):
         id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> None:
+        self.policy = policy
+        self.label = label
+        self.spend = spend
         self.epsilon = epsilon
         self.bounds = bounds
         self.radius = radius
@@ -83,6 +97,11 @@ class PrivateLogisticRegression(Estimator):
         BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
         """
         refuse_weights(weights)
+        if self.policy is not None:
+            fit_under_policy(self, X, y)
+            return self
+        if self.label is not None or self.spend is not None:
+            raise UnsupportedCombination("'label' and 'spend' go with a policy; on plain arrays say epsilon=")
         ledger = usable_ledger(self.ledger)
         column_names(X)
         table = numbers(X)
@@ -91,6 +110,7 @@ class PrivateLogisticRegression(Estimator):
         prepared, unscaled = prepared_logistic(self, table, labels == classes[1])
         self.release_ = charged_fit(self, prepared, ledger)
         self.classes_ = classes
+        self.__dict__.pop("_model", None)
         self._remember_columns(X, table.shape[1])
         self.coef_, self.intercept_ = unscaled(np.array([[float(x) for x in self.release_.answer]]))
         self.n_iter_ = 1
@@ -98,7 +118,9 @@ class PrivateLogisticRegression(Estimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,): the log-odds of the second class."""
-        return np.asarray((self._numbers_to_predict(X) @ self.coef_.T + self.intercept_)[:, 0])
+        self._require_fitted()
+        rows = self._model.rows(X)[:, 1:] if hasattr(self, "_model") else self._numbers_to_predict(X)
+        return np.asarray((rows @ self.coef_.T + self.intercept_)[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """(n,): the likelier class of each row."""

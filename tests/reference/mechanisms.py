@@ -17,6 +17,7 @@ import dxgeom.mechanisms
 from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
 from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
+from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
@@ -297,6 +298,23 @@ CASES = {
         loss=lambda coefficients: float(coefficients[0] ** 2),
         stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
         draws=1000,
+    ),
+    "labels": Case(
+        make=lambda: LabelTotals(
+            "labels",
+            Features((FeatureGroup(("x",), "box"),)),
+            (Change(Fraction(1), (Fraction(1),), bends=False),),
+            Account("test", "test", Fraction(1)),
+        ),
+        data=[[1, 1], [0.5, 0]],
+        others=(([[1, 0], [0.5, 0]], Fraction(1)),),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers, dtype=np.float64)[:, 0] - there[0][1])
+            - np.abs(np.array(answers, dtype=np.float64)[:, 0] - here[0][1])
+        ),
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [[1, 0.5]], []),
+        loss=lambda totals: float((totals[0] - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2,
     ),
     "linear regression": Case(
         make=lambda: RegressionTotals("linear regression", ("x",), Account("test", "test", Fraction(1))),
