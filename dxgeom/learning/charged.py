@@ -8,7 +8,7 @@ from typing import Any
 from dxgeom.errors import AlreadyCharged, DxgeomError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.plain_models import Prepared
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.planner.answer_once import release
+from dxgeom.planner.releases.answer_once import release
 
 
 def refuse_weights(weights: dict[str, Any]) -> None:

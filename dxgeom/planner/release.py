@@ -136,13 +136,22 @@ class Release(Pictured, Generic[Answer]):
         level: float = 0.95,
         joint: bool = False,
     ) -> Any:
-        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
-
-        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
-        """
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
 
         return data_frame(self.answer.columns(level, query, joint=joint))
+
+    def to_polars(
+        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        query: str | None = None,
+        *,
+        level: float = 0.95,
+        joint: bool = False,
+    ) -> Any:
+        """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
+        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
+
+        return polars_frame(self.answer.columns(level, query, joint=joint))
 
     def ratios(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``;
