@@ -12,6 +12,13 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.learning.accounts import open_ledger as open_ledger
     from dxgeom.learning.perturbed.features import Change as Change, FeatureGroup as FeatureGroup, Features as Features
+    from dxgeom.learning.evaluation import (
+        ErrorCount as ErrorCount,
+        ErrorRate as ErrorRate,
+        FewestErrors as FewestErrors,
+        private_error as private_error,
+        select_model as select_model,
+    )
     from dxgeom.learning.linear import PrivateLinearRegression as PrivateLinearRegression
     from dxgeom.learning.logistic import PrivateLogisticRegression as PrivateLogisticRegression
     from dxgeom.learning.perturbed.losses import (

@@ -14,6 +14,7 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
+from dxgeom.learning.evaluation import ErrorCount, FewestErrors
 from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
 from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
@@ -298,6 +299,27 @@ CASES = {
         loss=lambda coefficients: float(coefficients[0] ** 2),
         stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
         draws=1000,
+    ),
+    "test errors": Case(
+        make=lambda: ErrorCount("test errors", Account("test", "test", Fraction(1))),
+        data=[1, 0, 0],
+        others=(([0, 0, 0], Fraction(1)), ([1, 1, 0], Fraction(1))),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers) - sum(there)) - np.abs(np.array(answers) - sum(here))
+        ),
+        wrong=([[1]], [0.5], [], ["a"]),
+        loss=lambda count: float((count - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2 + 1 / 12,
+        exact=False,
+    ),
+    "fewest errors": Case(
+        make=lambda: FewestErrors("fewest errors", 2, Account("test", "test", Fraction(1))),
+        data=[[1, 0], [1, 0], [0, 1]],
+        others=(([[0, 1], [1, 0], [0, 1]], Fraction(1)),),
+        view=itself,
+        wrong=([1], [[0.5, 1]], [[1, 0, 1]], []),
+        loss=lambda place: float(place == 0),
+        stated=lambda mechanism, spend: math.exp(-float(spend) / 2) / 2,
     ),
     "labels": Case(
         make=lambda: LabelTotals(

@@ -56,9 +56,11 @@ def rounded_minimiser(
 def _by_balls(
     objective: PerturbedObjective, theta: NDArray[np.float64], step: Fraction, tilt: LazyTilt, randomness: Randomness
 ) -> list[int]:
-    inverse = np.linalg.inv(objective.hessian(theta)).tolist()
     precision, point = 2 * WORD, [fmpq(*float(x).as_integer_ratio()) for x in theta]
     while True:
+        inverse = np.linalg.inv(
+            objective.hessian(np.array([float(Fraction(int(x.p), int(x.q))) for x in point]))
+        ).tolist()
         with ctx.workprec(precision):
             noise = tilt.balls()
             for _ in range(_STEPS_A_PRECISION):
