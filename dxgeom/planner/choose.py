@@ -24,6 +24,7 @@ from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import CandidateResult, Kind, build, names, require_known
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require_something_to_save
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
@@ -31,6 +32,7 @@ from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 @overload
@@ -52,11 +54,21 @@ def plan(
 ) -> Plan: ...
 @overload
 def plan(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    *,
+    objective: ObjectiveName = "balanced",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None = None,
+    mechanism: str = AUTO,
+) -> MarginalPlan: ...
+@overload
+def plan(
     metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
 ) -> QuantilePlan: ...
 def plan(
     metric: VerifiedMetric,
-    queries: LinearQueries | QuantileQueries,
+    queries: LinearQueries | QuantileQueries | MarginalQueries,
     *,
     objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
@@ -69,9 +81,10 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
-) -> Plan | QuantilePlan:
+) -> Plan | QuantilePlan | MarginalPlan:
     """Choose how to answer a workload under a metric; quantiles by transport cost or with noise, whichever errs less,
-    where all that may be said is ``records`` and ``spend``.
+    where all that may be said is ``records`` and ``spend``; whole tables of counts, as ``MarginalQueries`` have them,
+    in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may be said, by table.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -103,6 +116,8 @@ def plan(
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
+    if isinstance(queries, MarginalQueries):
+        return _of_tables(metric, queries, options, objective, importance, errors)
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if body is not None:
@@ -116,6 +131,25 @@ def plan(
     results = [_tried(name, shared, built) for name in _names(shared)]
     chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
     return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
+
+
+def _of_tables(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    options: PlanOptions,
+    objective: str,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+) -> MarginalPlan:
+    """Raises: UnsupportedCombination where anything is said that is about other noise."""
+    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress) or isinstance(errors, Mapping):
+        raise UnsupportedCombination(
+            "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
+            "importance or errors, one for each table, are about them; leave the others out"
+        )
+    return plan_tables(
+        metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
+    )
 
 
 def _of_quantiles(
@@ -139,7 +173,7 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
         sensitivity_of(metric, queries), options=replace(options, mechanism=AUTO, records=None, body=None)
     )
     built: dict[str, AdditiveMechanism] = {}
-    kinds = (Kind.SHAPE, Kind.CONCENTRATED) if metric.privacy == CONCENTRATED else (Kind.SHAPE,)
+    kinds = {Kind.SHAPE, *_kinds_of(shared)}
     results = [_tried(name, shared, built) for name in names(*kinds)]
     return float(_best(built, results).variances().sum())
 
@@ -175,9 +209,7 @@ def _tried(name: str, shared: CandidateBuilder, built: dict[str, AdditiveMechani
 def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
-    kinds = {Kind.SHAPE, Kind.ORDINARY}
-    if shared.sensitivity.metric.privacy == CONCENTRATED:
-        kinds.add(Kind.CONCENTRATED)
+    kinds = {Kind.SHAPE, Kind.ORDINARY, *_kinds_of(shared)}
     if options.body is not None:
         kinds.add(Kind.OWN)
     if options.records is not None and shared.objective.wanted is None:
@@ -188,13 +220,23 @@ def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     return tuple(name for name in names() if name in considered or name == options.mechanism)
 
 
+def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
+    """What policy and queries add to the shapes that serve all."""
+    concentrated = shared.sensitivity.metric.privacy == CONCENTRATED
+    kinds = {Kind.CONCENTRATED} if concentrated else set()
+    if shared.asks_tables:
+        kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
+    return kinds
+
+
 def _best(built: dict[str, AdditiveMechanism], results: list[CandidateResult]) -> AdditiveMechanism:
     """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism; one with a bias when
     it is better by as much as that has to be worth."""
     if not built:
         raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in results))
     losses = {result.name: result.loss for result in results if result.loss is not None}
-    shapes = [name for name in names(Kind.SHAPE, Kind.CONCENTRATED, Kind.OWN, Kind.ORDINARY) if name in losses]
+    unchosen = (Kind.CHANGED_QUERIES, Kind.PUBLISHED)
+    shapes = [name for name in names(*(kind for kind in Kind if kind not in unchosen)) if name in losses]
     unbiased = min((losses[name] for name in shapes), default=float("inf"))
     for name in names(Kind.CHANGED_QUERIES):
         if name in losses and losses[name] < unbiased * (1 - WORTH_A_BIAS):

@@ -19,7 +19,7 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *("bodies", "checking", "currency", "ledger", "mechanisms", "noise", "people", "plans", "policies", "quantiles"),
+    *("bodies", "checking", "currency", "ledger", "many-questions", "mechanisms", "noise", "people", "plans", "policies", "quantiles"),
     *("queries", "review", "secrets", "selection"),
 ]
 CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
