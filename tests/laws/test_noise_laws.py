@@ -18,7 +18,7 @@ from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.cartesian import CartesianProductNoise
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

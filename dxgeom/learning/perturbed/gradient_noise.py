@@ -16,7 +16,7 @@ from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.learning.perturbed.features import ROUNDED, Change, FeatureGroup, Features
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.cartesian import CartesianProductNoise
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
