@@ -21,9 +21,9 @@ from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
