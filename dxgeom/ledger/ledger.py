@@ -18,7 +18,7 @@ from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import Chronicle
+from dxgeom.ledger.chronicle import Chronicle, Uncopied
 from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
 from dxgeom.ledger.history import history_of
@@ -33,7 +33,7 @@ from dxgeom.privacy.currencies import PURE, Privacy
 
 
 @final
-class Ledger(Displayed):
+class Ledger(Displayed, Uncopied):
     """An append-only account of spends and answers, exact to the last fraction; made by :meth:`open`.
 
     A release goes: :meth:`find` the key before any data are read; :meth:`charge`, with room for the answer; draw;
@@ -106,13 +106,6 @@ class Ledger(Displayed):
                 kept_account(page.book, account)
             book_waiting(ledger._chronicle)
         return ledger
-
-    def __copy__(self) -> Ledger:
-        """The ledger itself: no copy of an account is a budget of its own."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Ledger:
-        return self
 
     @property
     def account(self) -> Account:
