@@ -87,12 +87,12 @@ def plan(
       dxgeom plan --diff plan.json newer.json
     """
     with refusals(output):
-        if diff and len(queries) == 1:
-            _print_differences(policy, queries[0], output)
-            return
         if len(queries) > 1:
             _refuse_for_several(mechanism, objective, target, diff, published)
             show_several(policy, queries, records, spend, errors_of(error), output)
+        if diff:
+            _print_differences(policy, queries[0], output)
+        if diff or len(queries) > 1:
             return
         if target is not None:
             check_new(target)
@@ -107,13 +107,24 @@ def plan(
             coarse_facets=coarse_facets,
             published=published,
         )
-        from dxgeom.planner.quantile_plan import QuantilePlan
-
         kept = {} if target is None else _kept(chosen, target, compiled, spend)
-        if isinstance(chosen, QuantilePlan):
-            show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
-        else:
-            _show(chosen, spend, records, level, output, kept)
+        _show_either(chosen, spend, records, level, output, kept)
+
+
+def _show_either(
+    chosen: Plan | QuantilePlan,
+    spend: Fraction | None,
+    records: int | None,
+    level: float,
+    output: Format,
+    kept: dict[str, str],
+) -> None:
+    from dxgeom.planner.quantile_plan import QuantilePlan
+
+    if isinstance(chosen, QuantilePlan):
+        show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+    else:
+        _show(chosen, spend, records, level, output, kept)
 
 
 def _refuse_for_several(

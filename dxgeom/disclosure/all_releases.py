@@ -186,30 +186,25 @@ def told(
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
     entries = _entries(history, policy.data_set.edition if edition is None else edition)
-    spends = _spends(history, entries)
-    known = {one.fingerprint: one for one in (policy, *others)}
+    spends, known = _spends(history, entries), {one.fingerprint: one for one in (policy, *others)}
     released = [
         (_policy_of(history, account, known), spends[account.number])
         for account in history.accounts
         if account.number in spends
     ]
-    squares = history.currency.squares
+    squares, privacy = history.currency.squares, history.currency.name
     found = contributions(policy, released, squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
-    without_bound = math.inf if rows else 0.0
-    foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
-    free = math.fsum(one.within for one in foreign) + without_bound
+    free = math.fsum(spread(contribution).within for contribution in found.foreign) + (math.inf if rows else 0.0)
     within = {name: one.within for name, one in own.items()}
-    attributes = [
-        _of_attribute(
-            policy, name, one, free + math.fsum(within[other] for other in own if other != name), history.currency.name
-        )
+    attributes = (
+        _of_attribute(policy, name, one, free + math.fsum(within[other] for other in own if other != name), privacy)
         for name, one in own.items()
         if one.worst is not None
-    ]
-    widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
+    )
+    curved = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
     return Told(
         policy.name,
         tuple((one.name, spend) for one, spend in released),
@@ -217,13 +212,11 @@ def told(
         found.exact and (not squares or len(released) < 2),
         tuple(attributes),
         _up(free + math.fsum(within.values())),
-        _up(widest),
-        None if policy.universe.absent is None else _up(found.presence + without_bound),
-        history.currency.name,
+        _up(math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free),
+        None if policy.universe.absent is None else _up(found.presence + (math.inf if rows else 0.0)),
+        privacy,
         people_in_words(people, rows, [one for one, _ in released]),
-        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own))
-        if not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
-        else None,
+        curve_of_entries(entries, privacy, noises or {}, _nearest(policy, own)) if curved else None,
     )
 
 

@@ -97,6 +97,7 @@ CALLED = {
     ("LinearQueries.marginals", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
     ("plan", "errors"): "wanted error",
+    ("plan_together", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
     ("release", "data"): "count",
     ("compile_and_release", "table"): "count",
