@@ -106,10 +106,13 @@ def test_an_audit_would_notice_twice_the_loss():
 def test_a_million_draws_of_the_worst_pair_come_near_the_curve_and_not_above():
     """The pair whose distance the noise uses up: hockey sticks at several ε, and at ε = 0 as near as the draws tell."""
     mechanism, draws = planned().mechanism, 1_000_000
-    shares = mechanism.law.body.gauge((ROWS[:, 1:] - ROWS[:, :1]).T.astype(float)) / (float(RATE) * np.arange(1, SIZE))
-    j = 1 + int(np.argmax(shares))
+    pairs = [(i, j) for i in range(SIZE) for j in range(i)]
+    shifts = np.array([ROWS[:, i] - ROWS[:, j] for i, j in pairs], dtype=float)
+    lengths = np.sqrt(np.einsum("ek,kl,el->e", shifts, np.linalg.inv(mechanism.law.second_moment), shifts))
+    shares = lengths / (float(RATE) * np.array([i - j for i, j in pairs]))
+    (i, j), distance = pairs[int(np.argmax(shares))], float(lengths[int(np.argmax(shares))])
     assert shares.max() == pytest.approx(1, abs=1e-6)
-    other, distance = moved(COUNTS, 0, j), float(RATE) * j
+    other = moved(COUNTS, i, j)
     views = [
         seen(mechanism, mechanism.draws(counts, Fraction(1), draws, InsecureSeededRandomness(seed)), COUNTS, other)
         for seed, counts in ((1, COUNTS), (2, other))
