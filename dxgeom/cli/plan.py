@@ -87,40 +87,34 @@ def plan(
       dxgeom plan --diff plan.json newer.json
     """
     with refusals(output):
+        if diff and len(queries) == 1:
+            _print_differences(policy, queries[0], output)
+            return
         if len(queries) > 1:
             _refuse_for_several(mechanism, objective, target, diff, published)
             show_several(policy, queries, records, spend, errors_of(error), output)
-        if diff:
-            _print_differences(policy, queries[0], output)
-        if diff or len(queries) > 1:
             return
-        if target is not None:
-            check_new(target)
-        chosen, compiled = planned(
-            policy,
-            queries[0],
-            records,
-            spend=spend,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-            published=published,
-        )
-        kept = {} if target is None else _kept(chosen, target, compiled, spend)
-        _show_either(chosen, spend, records, level, output, kept)
+        said = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        said |= {"errors": errors_of(error), "published": published}
+        _plan_one(policy, queries[0], records, spend, said, level, target, output)
 
 
-def _show_either(
-    chosen: Plan | QuantilePlan,
-    spend: Fraction | None,
+def _plan_one(
+    policy: Path,
+    queries: Path,
     records: int | None,
+    spend: Fraction | None,
+    said: dict[str, Any],
     level: float,
+    target: Path | None,
     output: Format,
-    kept: dict[str, str],
 ) -> None:
+    if target is not None:
+        check_new(target)
+    chosen, compiled = planned(policy, queries, records, spend=spend, **said)
     from dxgeom.planner.quantile_plan import QuantilePlan
 
+    kept = {} if target is None else _kept(chosen, target, compiled, spend)
     if isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
     else:
@@ -171,7 +165,7 @@ def _show(
         print_json(
             {
                 **plan.as_dict(),
-                "gap": plan.gap,
+                "gap": plan.gap if plan.comparison.bound_at_hand else None,
                 "least_spend": None if least is None else str(least),
                 "expected": {"spend": str(shown), "level": level, "queries": expected},
                 "warnings": [one.as_dict() for one in useless],
@@ -224,9 +218,9 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
     print_table(
         ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
-        [_candidate_row(candidate, plan) for candidate in plan.candidates],
+        [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
     )
-    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
+    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.told if candidate.reason]
     ratio = plan.epsilon_dp_ratio
     ordinary = (
         [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this {plan.objective.title}"]

@@ -24,7 +24,7 @@ def show_several(
     Raises: UnsupportedCombination for files of quantiles, and for an error of a query that no file, or more than one,
     has; and as plan_together.
     """
-    from dxgeom.planner.accounts.plan_together import plan_together
+    from dxgeom.planner.plan_together import plan_together
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.queries import LinearQueries

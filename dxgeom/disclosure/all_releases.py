@@ -150,7 +150,7 @@ class Told:
             return "may have been told exactly"
         if amount == 0:
             return "nothing"
-        return f"{amount:g}, odds at most {Telling(self.privacy, Fraction(1)).odds(Fraction(amount))}"
+        return f"{amount:g}, odds {Telling(self.privacy, Fraction(1)).at_most(Fraction(amount))}"
 
     def _nearer(self) -> list[str]:
         """What was told of records that are nearer to each other: it is less than in proportion."""
@@ -186,25 +186,25 @@ def told(
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
     entries = _entries(history, policy.data_set.edition if edition is None else edition)
-    spends, known = _spends(history, entries), {one.fingerprint: one for one in (policy, *others)}
-    released = [
-        (_policy_of(history, account, known), spends[account.number])
-        for account in history.accounts
-        if account.number in spends
-    ]
-    squares, privacy = history.currency.squares, history.currency.name
+    spends = _spends(history, entries)
+    released = _released(history, spends, {one.fingerprint: one for one in (policy, *others)})
+    squares = history.currency.squares
     found = contributions(policy, released, squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
+    without_bound = math.inf if rows else 0.0
+    alike = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
     own = {name: spread(contribution) for name, contribution in found.own.items()}
-    free = math.fsum(spread(contribution).within for contribution in found.foreign) + (math.inf if rows else 0.0)
+    free = math.fsum(spread(one).within for one in found.foreign) + without_bound
     within = {name: one.within for name, one in own.items()}
-    attributes = (
-        _of_attribute(policy, name, one, free + math.fsum(within[other] for other in own if other != name), privacy)
+    attributes = [
+        _of_attribute(
+            policy, name, one, free + math.fsum(within[other] for other in own if other != name), history.currency.name
+        )
         for name, one in own.items()
         if one.worst is not None
-    )
-    curved = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
+    ]
+    widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
     return Told(
         policy.name,
         tuple((one.name, spend) for one, spend in released),
@@ -212,12 +212,20 @@ def told(
         found.exact and (not squares or len(released) < 2),
         tuple(attributes),
         _up(free + math.fsum(within.values())),
-        _up(math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free),
-        None if policy.universe.absent is None else _up(found.presence + (math.inf if rows else 0.0)),
-        privacy,
+        _up(widest),
+        None if policy.universe.absent is None else _up(found.presence + without_bound),
+        history.currency.name,
         people_in_words(people, rows, [one for one, _ in released]),
-        curve_of_entries(entries, privacy, noises or {}, _nearest(policy, own)) if curved else None,
+        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None,
     )
+
+
+def _released(
+    history: History, spends: Mapping[int, Fraction], known: Mapping[str, Policy]
+) -> list[tuple[Policy, Fraction]]:
+    """The policies that something was spent under, and how much."""
+    accounts = [account for account in history.accounts if account.number in spends]
+    return [(_policy_of(history, account, known), spends[account.number]) for account in accounts]
 
 
 def _policy_of(history: History, account: KeptAccount, known: Mapping[str, Policy]) -> Policy:

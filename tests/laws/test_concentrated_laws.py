@@ -108,7 +108,8 @@ def test_a_million_draws_of_the_worst_pair_come_near_the_curve_and_not_above():
     mechanism, draws = planned().mechanism, 1_000_000
     pairs = [(i, j) for i in range(SIZE) for j in range(i)]
     shifts = np.array([ROWS[:, i] - ROWS[:, j] for i, j in pairs], dtype=float)
-    lengths = np.sqrt(np.einsum("ek,kl,el->e", shifts, np.linalg.inv(mechanism.law.second_moment), shifts))
+    covariance = mechanism.float_mixing @ mechanism.law.second_moment @ mechanism.float_mixing.T
+    lengths = np.sqrt(np.einsum("ek,kl,el->e", shifts, np.linalg.inv(covariance), shifts))
     shares = lengths / (float(RATE) * np.array([i - j for i, j in pairs]))
     (i, j), distance = pairs[int(np.argmax(shares))], float(lengths[int(np.argmax(shares))])
     assert shares.max() == pytest.approx(1, abs=1e-6)

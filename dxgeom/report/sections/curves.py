@@ -18,7 +18,7 @@ from dxgeom.report.sections.account import answers_of, budget_gauge
 from dxgeom.report.sections.evidence import evidence, words_and_signature
 from dxgeom.report.sections.not_hidden import not_hidden
 from dxgeom.report.sections.opening import head
-from dxgeom.report.wording.numbers import amount, plus_minus
+from dxgeom.wording.numbers import amount, plus_minus
 
 _CEILING = "There is no ceiling on the odds."
 _EPSILON = "ε, with a δ of one in a million"

@@ -58,7 +58,7 @@ def test_one_policys_releases_add_up_to_its_own_distances(tmp_path: Path) -> Non
         ("b", 0.25, 0.5, (5,)),
     ]
     assert (found.hidden, found.of_any, found.of_presence) == (0, 0.75, None)
-    assert "a: between 'x' and 'y' 0.5, odds at most 1.65 : 1" in "\n".join(found.lines())
+    assert "a: between 'x' and 'y' 0.5, odds at most 1.65 to 1" in "\n".join(found.lines())
 
 
 def test_another_policy_over_the_same_records_adds_its_own_distances(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path) -> None:
     assert "the policy 'q'" in refused.stderr and "is not in the ledger" in refused.stderr
     said = CliRunner().invoke(app, [*words, "--with", str(files["q"])])
     assert (said.exit_code, said.stderr) == (0, "")
-    for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 : 1", "budget allows 0.5"):
+    for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 to 1", "budget allows 0.5"):
         assert part in said.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--with", str(files["q"]), "--format", "json"]).stdout)
     assert [one["told"] for one in document["attributes"]] == [1, 1.25]
