@@ -94,7 +94,7 @@ def plan(
             _refuse_for_several(mechanism, objective, target, diff, published)
             show_several(policy, queries, records, spend, errors_of(error), output)
             return
-        said = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
         said |= {"errors": errors_of(error), "published": published}
         _plan_one(policy, queries[0], records, spend, said, level, target, output)
 

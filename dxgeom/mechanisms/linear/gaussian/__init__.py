@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.gaussian.interior_point import (
         Centre as Centre,
-        centred as centred,
+        on_central_path as on_central_path,
     )
     from dxgeom.mechanisms.linear.gaussian.mechanism import (
         BestGaussian as BestGaussian,
