@@ -192,9 +192,8 @@ def told(
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
     alike = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
-    foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
-    free = math.fsum(one.within for one in foreign) + without_bound
+    free = math.fsum(spread(one).within for one in found.foreign) + without_bound
     within = {name: one.within for name, one in own.items()}
     attributes = [
         _of_attribute(
