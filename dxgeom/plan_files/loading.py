@@ -18,7 +18,6 @@ from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.json_text import digest_of, document_text, read_document
-from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, loaded_quantiles
 from dxgeom.plan_files.sources import policy_of
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount
@@ -30,6 +29,7 @@ from dxgeom.policy.policy import Policy
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
+    from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
 
 _SAME = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
@@ -133,6 +133,8 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan:
 def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan:
     """The plan of a document. Raises: Wrong."""
     if document.get("format") == FORMAT and "forms" in document:
+        from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
+
         return loaded_quantiles(document)
     part = parsed(document)
     if part.digest != digest_of(document):

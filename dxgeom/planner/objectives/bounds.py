@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_bound, gaussian_space, unbiased_bound
+from dxgeom.mechanisms.linear import gaussian  # whose files are loaded when bounds are asked for
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.currencies import CONCENTRATED
@@ -22,12 +22,12 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
     """
     concentrated = sensitivity.metric.privacy == CONCENTRATED
     try:
-        space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
+        space = gaussian.gaussian_space(sensitivity, objective.factors, objective.name == "max")
     except (TooLarge, NotANormBall, CertificateRefused):
         return {"gaussian": 0.0, "additive": known, "unbiased": 0.0}
-    gaussian = known if concentrated and known > 0 else gaussian_bound(space)
+    shaped = known if concentrated and known > 0 else gaussian.gaussian_bound(space)
     return {
-        "gaussian": gaussian,
-        "additive": gaussian if concentrated else max(known, gaussian),
-        "unbiased": unbiased_bound(space, concentrated),
+        "gaussian": shaped,
+        "additive": shaped if concentrated else max(known, shaped),
+        "unbiased": gaussian.unbiased_bound(space, concentrated),
     }
