@@ -19,7 +19,8 @@ def placed(queries: LinearQueries) -> tuple[tuple[str, ...], ...]:
     """(K,): for each query those of these attributes that it looks at.
 
     Its answer is about the places, whose numbers and names it uses, and not about where rows are: what is in between is
-    nowhere bounded but by how far a row may be. Where records are listed every query may look at all of them.
+    nowhere bounded but by how far a row may be. Where records are listed, or may be absent, every query may look at
+    all of them.
     """
     near = nearest_of(queries.universe)
     if queries.universe is None or not near:
