@@ -30,6 +30,11 @@ class Kind(Enum):
     CONCENTRATED = "concentrated privacy"
     """Built where the policy counts concentrated privacy, or when asked for, which a policy that counts pure privacy
     refuses; then as a shape."""
+    TABLES = "whole tables of counts"
+    """Built where the queries are whole tables of counts over attributes with constants of their own, or when asked
+    for; then as a shape."""
+    CONCENTRATED_TABLES = "whole tables of counts, concentrated privacy"
+    """Built where both hold."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -44,19 +49,33 @@ class Kind(Enum):
 class Candidate:
     """One mechanism for linear queries: its name everywhere, its title in pictures, and how it is built.
 
-    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time.
+    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time. ``floor``: what its
+    objective cannot be below, found much sooner than it is built; None where nothing such is known.
     """
 
     name: str
     title: str
     kind: Kind
     build: Callable[[CandidateBuilder], AdditiveMechanism]
+    floor: Callable[[CandidateBuilder], float] | None = None
 
 
 CANDIDATES: Final[tuple[Candidate, ...]] = (
     Candidate("laplace", "optimal Laplace", Kind.SHAPE, lambda shared: shared.laplace),
-    Candidate("box", "box", Kind.SHAPE, lambda shared: shapes.box_mechanism(shared.search_space)),
-    Candidate("ellipsoid", "ellipsoid", Kind.SHAPE, lambda shared: shapes.ellipsoid_mechanism(shared.search_space)),
+    Candidate(
+        "box",
+        "box",
+        Kind.SHAPE,
+        lambda shared: shapes.box_mechanism(shared.search_space),
+        lambda shared: shared.box_floor,
+    ),
+    Candidate(
+        "ellipsoid",
+        "ellipsoid",
+        Kind.SHAPE,
+        lambda shared: shapes.ellipsoid_mechanism(shared.search_space),
+        lambda shared: shared.ellipsoid_floor,
+    ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
@@ -65,12 +84,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
-    Candidate(
-        "block-hulls",
-        "hulls of blocks",
-        Kind.SHAPE,
-        lambda shared: shapes.block_hulls(shared.search_space, shared.strategy),
-    ),
+    Candidate("block-hulls", "hulls of blocks", Kind.SHAPE, lambda shared: shared.block_hulls),
     Candidate(
         "strategy",
         "strategy of sums",
@@ -78,6 +92,13 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         lambda shared: shapes.strategy_mechanism(shared.search_space, shared.strategy),
     ),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
+    Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),
+    Candidate(
+        "marginal-gaussian",
+        "Gaussian in tables",
+        Kind.CONCENTRATED_TABLES,
+        lambda shared: shared.marginal_gaussian,
+    ),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
@@ -124,6 +145,11 @@ def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
     Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
     """
     return next(candidate for candidate in CANDIDATES if candidate.name == name).build(shared)
+
+
+def floor_of(name: str) -> Callable[[CandidateBuilder], float] | None:
+    """What the candidate's objective cannot be below, as a function; None where nothing is known before it is built."""
+    return next(candidate for candidate in CANDIDATES if candidate.name == name).floor
 
 
 @final

@@ -37,7 +37,9 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
     """
     if is_iceberg(table):
         return names_of_iceberg(table)
-    if _is_pandas(table) or isinstance(table, duckdb.DuckDBPyRelation) or is_of_ibis(table):
+    if _is_pandas(table):
+        return _names_of_pandas(table)
+    if isinstance(table, duckdb.DuckDBPyRelation) or is_of_ibis(table):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
         return tuple(table.collect_schema().names())
@@ -49,6 +51,22 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         "a table is the path of a file, a pandas or polars DataFrame, an Arrow table, or an array of counts; "
         f"found {type(table).__name__}"
     )
+
+
+def _names_of_pandas(table: Any) -> tuple[str, ...]:
+    """Raises: DataError for names of several levels."""
+    levels = table.columns.nlevels
+    if levels > 1:
+        raise DataError(
+            f"a column has one name, and those of this DataFrame have {levels} levels (a MultiIndex): name them anew, "
+            f"such as by table.columns = ['_'.join(map(str, names)) for names in table.columns]"
+        )
+    return tuple(str(name) for name in table.columns)
+
+
+def index_of_frame(table: Any) -> tuple[str, ...]:
+    """The names of what a pandas DataFrame has as its index, which are no columns."""
+    return tuple(str(name) for name in table.index.names if name is not None) if _is_pandas(table) else ()
 
 
 def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchReader] | None:
@@ -108,6 +126,11 @@ def _chosen(table: Any, wanted: tuple[str, ...], places: tuple[int, ...]) -> pa.
 
 
 def _column_of_pandas(series: Any, name: str) -> Any:
+    if series.dtype.kind == "c":
+        raise DataError(
+            f"a cell is a word, a number or a date, but column '{name}' of the DataFrame holds complex numbers: keep "
+            f"the part that is meant, such as table['{name}'].to_numpy().real"
+        )
     try:
         return pa.Array.from_pandas(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
