@@ -1,7 +1,8 @@
-"""A release of the US cities in a new process: planned anew, and from a plan file.
+"""A release of the US cities in a new process, planned anew and from a plan file; a check, and a release of adults.
 
-Seconds of CPU, the least of three runs, since other work on the machine makes them more; beside them the seconds that
-ten million steps of a loop take, to compare machines by. Run: .venv/bin/python benchmarks/plan_files.py
+The package is compiled before, as installers do. Seconds of CPU, the least of three runs, since other work on the
+machine makes them more; beside them the seconds that ten million steps of a loop take, to compare machines by. Run:
+.venv/bin/python benchmarks/plan_files.py
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import tempfile
 import time
 from pathlib import Path
 
-CITIES = Path(__file__).parents[1] / "policies" / "us-cities"
+POLICIES = Path(__file__).parents[1] / "policies"
 RUNS = 3
 
 
-def seconds(*arguments: str) -> float:
-    """CPU seconds of ``dxgeom`` with these arguments."""
+def seconds(compiled: str, *arguments: str) -> float:
+    """CPU seconds of ``dxgeom`` with these arguments, its modules compiled in a folder."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept["PYTHONPYCACHEPREFIX"] = compiled
     before = os.times()
-    subprocess.run([sys.executable, "-m", "dxgeom", *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "dxgeom", *arguments], check=True, stdout=subprocess.DEVNULL, env=kept)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -34,15 +37,26 @@ def loop() -> float:
 
 
 def main() -> None:
-    """Print the three figures."""
-    policy, queries, data = (str(CITIES / name) for name in ("policy.yaml", "queries.yaml", "people.csv"))
+    """Print the figures."""
+    policy, queries, data = (
+        str(POLICIES / "us-cities" / name) for name in ("policy.yaml", "queries.yaml", "people.csv")
+    )
+    adult, asked, adults = (str(POLICIES / "adult" / name) for name in ("policy.yaml", "queries.yaml", "people.csv"))
     with tempfile.TemporaryDirectory() as folder:
-        plan = str(Path(folder) / "plan.json")
-        seconds("plan", policy, queries, "--spend", "1/8", "--output", plan)
+        plan, laplace, compiled = (str(Path(folder) / name) for name in ("plan.json", "laplace.json", "compiled"))
         common = ("--count-column", "residents", "--ledger", str(Path(folder) / "ledger.db"))
-        anew = min(seconds("release", policy, data, queries, "--spend", "1/8", *common) for _ in range(RUNS))
-        from_file = min(seconds("release", plan, data, *common) for _ in range(RUNS))
-    print(f"planned anew {anew:.2f} s, from a plan file {from_file:.2f} s; a loop of ten million {loop():.2f} s")
+        further = ("--ledger", str(Path(folder) / "adult.db"))
+        seconds(compiled, "plan", policy, queries, "--spend", "1/8", "--output", plan)
+        seconds(compiled, "plan", adult, asked, "--spend", "1/8", "--mechanism", "laplace", "--output", laplace)
+        told = {
+            "US cities planned anew": ("release", policy, data, queries, "--spend", "1/8", *common),
+            "US cities from a plan file": ("release", plan, data, *common),
+            "adults from a plan file": ("release", laplace, adults, *further),
+            "check of the clinic": ("check", str(POLICIES / "clinic" / "policy.yaml")),
+        }
+        for what, words in told.items():
+            print(f"{what}: {min(seconds(compiled, *words) for _ in range(RUNS)):.2f} s")
+    print(f"a loop of ten million: {loop():.2f} s")
 
 
 if __name__ == "__main__":

@@ -61,9 +61,9 @@ class Agreement:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
         level that no error bar can be computed for, and where quantiles are to agree or have bars."""
         from dxgeom.planner.answers.consistency import require_few
-        from dxgeom.planner.quantile_plan import QuantilePlan
+        from dxgeom.planner.plan import Plan
 
-        if isinstance(plan, QuantilePlan):
+        if not isinstance(plan, Plan):
             if self.wanted or self.bars.joint:
                 raise UnsupportedCombination(
                     "quantiles agree as they are drawn and have no error bars: leave out --consistent and --joint"

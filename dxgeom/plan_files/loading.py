@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, loaded_quantiles
 from dxgeom.plan_files.sources import policy_of
 from dxgeom.plan_files.text.json_text import digest_of, read_document
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
@@ -26,6 +25,9 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
+
+if TYPE_CHECKING:
+    from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
 
 _SAME = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
@@ -74,6 +76,8 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan:
 def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan:
     """The plan of a document. Raises: Wrong."""
     if document.get("format") == FORMAT and "forms" in document:
+        from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
+
         return loaded_quantiles(document)
     part = parsed(document)
     if part.digest != digest_of(document):

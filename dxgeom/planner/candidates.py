@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a candidate is built
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.linear.shapes.rotated_axes import rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
-from dxgeom.mechanisms.linear.shapes.strategy import strategy_mechanism
-from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.options import AUTO
+
+if TYPE_CHECKING:
+    from dxgeom.planner.candidate_builder import CandidateBuilder
 
 
 class Kind(Enum):
@@ -63,20 +63,24 @@ class Candidate:
 CANDIDATES: Final[tuple[Candidate, ...]] = (
     Candidate("laplace", "optimal Laplace", Kind.SHAPE, lambda shared: shared.laplace),
     Candidate(
-        "box", "box", Kind.SHAPE, lambda shared: box_mechanism(shared.search_space), lambda shared: shared.box_floor
+        "box",
+        "box",
+        Kind.SHAPE,
+        lambda shared: shapes.box_mechanism(shared.search_space),
+        lambda shared: shared.box_floor,
     ),
     Candidate(
         "ellipsoid",
         "ellipsoid",
         Kind.SHAPE,
-        lambda shared: ellipsoid_mechanism(shared.search_space),
+        lambda shared: shapes.ellipsoid_mechanism(shared.search_space),
         lambda shared: shared.ellipsoid_floor,
     ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
         Kind.SHAPE,
-        lambda shared: rotated_laplace(shared.search_space, shared.strategy),
+        lambda shared: shapes.rotated_laplace(shared.search_space, shared.strategy),
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
@@ -85,7 +89,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "strategy",
         "strategy of sums",
         Kind.SHAPE,
-        lambda shared: strategy_mechanism(shared.search_space, shared.strategy),
+        lambda shared: shapes.strategy_mechanism(shared.search_space, shared.strategy),
     ),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
     Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear import biased, shapes  # whose files are loaded when one is tried
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, changed, most_saved
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.objectives.objective import Objective
@@ -44,7 +43,7 @@ def public_records(metric: VerifiedMetric, queries: LinearQueries, stated: int |
 
 def require_something_to_save(sensitivity: Sensitivity, records: int) -> None:
     """Raises: TooLarge when no bias can save Laplace noise as much as a bias has to be worth."""
-    if most_saved(sensitivity, records) < WORTH_A_BIAS:
+    if biased.most_saved(sensitivity, records) < WORTH_A_BIAS:
         raise TooLarge(f"with {records:,} records a bias saves Laplace noise less than {100 * WORTH_A_BIAS:g} %")
 
 
@@ -63,12 +62,16 @@ def with_changed_queries(
     Raises: TooLarge, CertificateRefused.
     """
     sensitivity = unbiased.sensitivity
-    answered, change = changed(sensitivity, records, objective.factors)
-    found = [biased_mechanism(scaling(answered, objective.factors), change)]
+    answered, change = biased.changed(sensitivity, records, objective.factors)
+    found = [biased.biased_mechanism(scaling(answered, objective.factors), change)]
     if hull is not None and 1 < len(sensitivity.queries.names) <= MOST_IN_A_HULL:
         noisy = unbiased.ideal_variances > 0
         prices = np.where(noisy, hull.ideal_variances / np.where(noisy, unbiased.ideal_variances, 1.0), 1.0)
         with suppress(TooLarge, NotANormBall, CertificateRefused):
-            answered, change = changed(sensitivity, records, objective.factors, prices)
-            found.append(biased_mechanism(hull_mechanism(answered, sensitivity_hull(answered, limits)), change))
+            answered, change = biased.changed(sensitivity, records, objective.factors, prices)
+            found.append(
+                biased.biased_mechanism(
+                    shapes.hull_mechanism(answered, shapes.sensitivity_hull(answered, limits)), change
+                )
+            )
     return min(found, key=lambda mechanism: objective.loss(mechanism.variances()))

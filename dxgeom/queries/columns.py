@@ -12,7 +12,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
 from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, TextColumn
-from dxgeom.universe.conditions.stepped import stepped_columns
+from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
@@ -103,7 +103,15 @@ class ColumnReader:
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""
         found = self.column(node)
-        return None if found is None else groups_of_column(self.universe, *found)
+        if found is None:
+            return None
+        self.by_value(*found)
+        return groups_of_column(self.universe, *found)
+
+    def by_value(self, axis: int, column: Column) -> None:
+        """Remember that a column is asked about value by value."""
+        if stands_for_more(self.universe, axis, column):
+            self.stepped.append(column.name)
 
     def intervals(self, node: Node, bounds: Sequence) -> Groups | None:
         """A column's values put together between bounds."""

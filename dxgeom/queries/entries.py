@@ -66,7 +66,7 @@ class QueryReader:
             return None
         if isinstance(made, AskedQuantiles):
             return replace(made, name=syntax.name or made.name)
-        return self._linear(replace(made, stepped=tuple(dict.fromkeys(self.columns.stepped))), syntax, kind, node)
+        return self._linear(made, syntax, kind, node)
 
     def _linear(self, made: AskedQueries, syntax: NamedSyntax, kind: QueryKind, node: Mapping) -> AskedQueries | None:
         """The queries with their names, by group, and with what else is said of them."""
@@ -81,8 +81,13 @@ class QueryReader:
         grouped = named if by is None else by_groups(named, by[1], self.columns)
         if grouped is None:
             return None
-        importance = said.importance or Fraction(1)
-        return replace(grouped, importance=importance, measure=said.unit or grouped.measure, error=said.error)
+        return replace(
+            grouped,
+            importance=said.importance or Fraction(1),
+            measure=said.unit or grouped.measure,
+            error=said.error,
+            stepped=tuple(dict.fromkeys(self.columns.stepped)),
+        )
 
     def _kind(self, node: Mapping) -> QueryKind | None:
         found = [key.text for key, _ in node.entries if key.text in KINDS]

@@ -172,10 +172,10 @@ def _all_ways(value: Mapping, columns: ColumnReader) -> list[NamedTable | None]:
             columns.note("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
     among = value.entry("of")
     if among is None:
-        first = [attribute.columns[0] for attribute in columns.universe.attributes]
-        found: list[Groups | None] = [
-            groups_of_column(columns.universe, axis, column) for axis, column in enumerate(first)
-        ]
+        first = [*enumerate(attribute.columns[0] for attribute in columns.universe.attributes)]
+        found: list[Groups | None] = [groups_of_column(columns.universe, *one) for one in first]
+        for one in first:
+            columns.by_value(*one)
     else:
         nodes = among[1].items if isinstance(among[1], Sequence) else (among[1],)
         found = [columns.groups(node) for node in nodes]
@@ -215,4 +215,6 @@ def _along(
         return None
     if bounds is not None and isinstance(bounds[1], Sequence):
         groups = columns.intervals(value, bounds[1])
+    else:
+        columns.by_value(*found)
     return None if groups is None else counts(groups)

@@ -104,3 +104,82 @@ def test_intervals_hold_the_truth_about_raw_numbers():
 @pytest.mark.long
 def test_intervals_hold_the_truth_about_raw_numbers_in_ten_thousand_releases():
     assert held(coverage(policies=100, releases=100, seed=2), 10_000)
+
+
+STOPS = "stop,east,height\na,0,10\nb,4,31\nc,9,80\nd,15,84\n"
+SEVERAL = """
+policy: p
+privacy: {currency}
+universe:
+  attributes:
+    stop: {{points: stops.csv, key: stop, x: east, "y": height, unit: km}}
+    day: {{dates: [2026-01-01, 2026-02-11], step: 7}}
+    v: {{range: [0, {top}], step: {step}, clamp: [0, {end}]}}
+rules:
+  - {{change: stop, epsilon: {first}, per: 5 km}}
+  - {{change: day, epsilon: 1, per: 14 days}}
+  - {{change: v, epsilon: {second}}}
+"""
+ASKED = """queries:
+  - {name: height, sum: height}
+  - {name: v, sum: v}
+  - {name: early, count: "day < '2026-01-22'"}
+  - {name: late and high, count: "day >= '2026-01-29' and height > 20"}
+  - {name: v early, mean: v, where: "day < '2026-01-22'"}
+  - {name: v, mean: v, by: stop}
+"""
+
+
+def several(generator, mechanism, folder):
+    """A policy of places, days and numbers, a plan by a mechanism of that name, and raw rows."""
+    step = int(generator.integers(1, 6))
+    top, count = step * int(generator.integers(2, 6)), 60
+    currency = "concentrated" if mechanism == "gaussian" else "pure"
+    first, second = (str(round(generator.uniform(0.2, 1), 2)) for _ in range(2))
+    text = SEVERAL.format(step=step, top=top, end=top + step, first=first, second=second, currency=currency)
+    policy = dx.parse_policy(text, folder=folder)
+    plan = dx.plan(policy.compile(), dx.parse_queries(f"records: {count}\n{ASKED}", policy), mechanism=mechanism)
+    days = np.datetime64("2026-01-01") + generator.integers(0, 42, count)
+    rows = (generator.choice(["a", "b", "c", "d"], count), days.astype(str), generator.uniform(0, top + step, count))
+    return policy, plan, rows
+
+
+def facts(names, rows):
+    """The truth about raw rows, by the name of an answer or a ratio."""
+    stop, day, v = rows
+    height = np.array([{"a": 10, "b": 31, "c": 80, "d": 84}[one] for one in stop])
+    early = day < "2026-01-22"
+    of = {"height": height.sum(), "v": v.sum(), "early": early.sum(), "v early": v[early].mean()}
+    of["late and high"] = ((day >= "2026-01-29") & (height > 20)).sum()
+    of |= {f"v, stop={one}": v[stop == one].mean() for one in "abcd"}
+    return np.array([of[name] for name in names])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mechanism", ["rotated-laplace", "ellipsoid", "box", "strategy", "gaussian"])
+def test_intervals_hold_whatever_the_noise_is_over_places_days_and_means_of_groups(tmp_path, mechanism):
+    """Ten thousand releases, two thousand by each mechanism; ratios are counted apart."""
+    (tmp_path / "stops.csv").write_text(STOPS)
+    generator = np.random.default_rng(7)
+    within, entries, means, asked = 0, 0, 0, 0
+    for one in range(4):
+        policy, plan, rows = several(generator, mechanism, tmp_path)
+        codes = [attribute.encode(cells) for attribute, cells in zip(policy.universe.attributes, rows, strict=True)]
+        counts = np.bincount(policy.universe.indices_of(codes), minlength=policy.universe.size)
+        spend = Fraction(int(generator.integers(1, 9)), 4)
+        stated = [place for place, name in enumerate(plan.queries.names) if name in ("height", "v", "early")]
+        stated += [place for place, name in enumerate(plan.queries.names) if name == "late and high"]
+        truth = facts([plan.queries.names[place] for place in stated], rows)
+        for values in plan.mechanism.draws(counts, spend, 500, InsecureSeededRandomness(one)):
+            answers = LinearAnswers(plan.queries, plan.mechanism, values, spend, 60)
+            widths = answers.half_widths(LEVEL)[stated]
+            within += int(np.sum(np.abs(answers.values[stated] - truth) <= widths))
+            entries += len(stated)
+            ratios = answers.ratios(LEVEL)
+            for ratio, fact in zip(ratios, facts([ratio.name for ratio in ratios], rows), strict=True):
+                low, high = ratio.interval
+                means, asked = means + (low <= fact <= high), asked + 1
+    assert len(ratios) == 5
+    deviation = 5 * math.sqrt(LEVEL * (1 - LEVEL) / 2000)
+    assert LEVEL - deviation <= within / entries <= 1
+    assert LEVEL - deviation <= means / asked <= 1

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
 from dxgeom.engines.tables.later import ibis, is_of_ibis
@@ -89,6 +88,8 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     if is_iceberg(table):
         return flowing_from_iceberg(table, wanted)
     if _is_dataset(table):
+        import pyarrow.compute as pc  # slow to load
+
         fields = {f"c{position}": pc.field(name) for position, name in enumerate(wanted)}
         return lambda: table.scanner(columns=fields).to_reader()
     return None

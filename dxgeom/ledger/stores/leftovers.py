@@ -31,7 +31,23 @@ def is_left_over(file: Path, mark: str) -> bool:
 
 
 def _machine() -> str:
-    return f"{zlib.crc32(platform.node().encode('utf-8', 'surrogateescape')):08x}"
+    """Where numbers of processes mean the same: containers may share a name, and count their processes on their own."""
+    where = f"{platform.node()} {_read('/proc/sys/kernel/random/boot_id')} {_processes_counted_in()}"
+    return f"{zlib.crc32(where.encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _processes_counted_in() -> int:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
 
 
 def _is_running(process: int) -> bool:

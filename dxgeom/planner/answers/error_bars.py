@@ -18,6 +18,7 @@ from dxgeom.mechanisms.linear.bars.joint import joint_half_widths
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.placed import nearest_of, placed
 
 
 @final
@@ -103,9 +104,10 @@ class ErrorBars:
                 "rounding_per_record": str(one.per_record),
                 "changed": float(changed),
                 **({"stepped": [*one.stepped]} if one.stepped else {}),
+                **({"placed": [*near]} if near else {}),
             }
-            for rounding, one, changed in zip(
-                self.rounding, self.queries.each_rounding, self.mechanism.biases, strict=True
+            for rounding, one, changed, near in zip(
+                self.rounding, self.queries.each_rounding, self.mechanism.biases, self._placed, strict=True
             )
         ]
 
@@ -130,7 +132,7 @@ class ErrorBars:
         clamped = tuple(dict.fromkeys(name for one in each for name in one.clamped))
         if clamped:
             said.append(f"numbers are clamped, their true ends not stated: bars are about clamped {_listed(clamped)}")
-        return said + self._of_conditions()
+        return said + self._of_conditions() + self._of_places()
 
     def _of_conditions(self) -> list[str]:
         """That a condition counts records by the value that stands for their number, which no bound can cover."""
@@ -143,6 +145,23 @@ class ErrorBars:
             f"'{self.queries.names[asking[0]]}' asks which value a record has, not which number, and error bars say "
             "nothing of the difference; with < and >= there is none"
         ]
+
+    def _of_places(self) -> list[str]:
+        """That a row counts as at the nearest place, whose numbers are not those of where it is."""
+        told = []
+        for name, nearest in nearest_of(self.queries.universe).items():
+            asking = [query for query, near in zip(self.queries.names, self._placed, strict=True) if name in near]
+            if asking:
+                told.append(
+                    f"a row counts as at the nearest of '{name}', at most {nearest.at_most:g} {nearest.unit} from "
+                    f"where it is: answers such as '{asking[0]}' are about these places, and error bars say nothing "
+                    "of the difference"
+                )
+        return told
+
+    @cached_property
+    def _placed(self) -> tuple[tuple[str, ...], ...]:
+        return placed(self.queries)
 
     def _advice(self, unknown: Sequence[int]) -> str:
         if self.answers is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from dxgeom.universe.columns import TextColumn
+from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.predicates import Comparison, Every, Literal, Membership, Name, Not, Predicate, Some
 from dxgeom.universe.selections import find_column
@@ -43,6 +43,17 @@ def _stepped(predicate: Predicate, universe: Universe) -> Iterator[str]:
                     continue
                 if _stands_for_more(universe, column, value):
                     yield str(column)
+
+
+def stands_for_more(universe: Universe, place: int, column: Column) -> bool:
+    """Whether some value of an attribute's column stands for other raw numbers, or days, beside itself, though it is
+    written as one: a bin is written as what it stands for."""
+    if isinstance(column, TextColumn):
+        days = universe.attributes[place].present
+        return isinstance(days, DateAttribute) and days.step > 1 and column.name == days.name
+    if not column.rounded or column.stands_for is None:
+        return False
+    return any(low < high for low, high in column.stands_for.intervals)
 
 
 def _stands_for_more(universe: Universe, name: Name, value: Literal) -> bool:
