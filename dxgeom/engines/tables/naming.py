@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
 
+Wanted: TypeAlias = tuple[str, ...] | Callable[[Sequence[str]], tuple[str, ...]]
+"""The columns that are wanted, or what says so once it knows which there are."""
+
 _SHOWN = 30
 
 
-def located(found: Sequence[str], wanted: Sequence[str], described: str) -> tuple[int, ...]:
+def located(found: Sequence[str], wanted: Wanted, described: str) -> tuple[int, ...]:
     """The position in ``found`` of every wanted column, letter for letter.
 
     Raises: DataError when a wanted column is missing, or any name occurs twice.
@@ -19,6 +23,7 @@ def located(found: Sequence[str], wanted: Sequence[str], described: str) -> tupl
     twice = [name for name, times in Counter(found).items() if times > 1]
     if twice:
         raise DataError(f"column names are distinct; {described} has two columns named '{twice[0]}'")
+    wanted = wanted(found) if callable(wanted) else wanted
     missing = [name for name in wanted if name not in found]
     if missing:
         raise DataError("; ".join(_missing(name, found, described) for name in missing) + _listing(found))

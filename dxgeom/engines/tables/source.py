@@ -13,6 +13,7 @@ import ibis
 import pyarrow as pa
 
 from dxgeom.engines.tables.delimited import Delimited
+from dxgeom.engines.tables.naming import Wanted
 
 ROWS: Final = "records"
 """What expressions call the wanted columns, k0, k1, …"""
@@ -58,7 +59,7 @@ class Engine(ABC):
         """Raises: DataError for an address at which there can be no table, whatever a table there may hold."""
 
     @abstractmethod
-    def opened(self, table: Any, wanted: tuple[str, ...]) -> AbstractContextManager[Source]:
+    def opened(self, table: Any, wanted: Wanted) -> AbstractContextManager[Source]:
         """A context in which the columns ``wanted`` can be read: a Source.
 
         Raises: DataError, in plain words, when it cannot be read, or lacks a column; MissingExtra.
