@@ -131,6 +131,10 @@ class DataError(DxgeomError):
     """The data table cannot be read, or holds rows outside the policy's universe."""
 
 
+class ArrayError(DataError, ValueError):
+    """An array is no table of numbers that an estimator takes: the ValueError that its users expect of one."""
+
+
 class LedgerError(DxgeomError):
     """The ledger file cannot be used: damaged, locked too long, or opened for another policy."""
 

@@ -10,6 +10,8 @@ from typing import Annotated, Final
 
 import typer
 
+from dxgeom.cli.terminal.understanding import Command
+
 HELP = """Private answers where not everything is equally sensitive.
 
 A policy file says which differences between records stay hidden, and how strongly. Write one, check it, plan your
@@ -53,7 +55,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command(name)(command)
+            made.command(name, cls=Command)(command)
     return made
 
 

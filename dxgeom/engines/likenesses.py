@@ -66,10 +66,12 @@ def _repeated(source: Source) -> list[int]:
     first = rows.limit(ROWS_LOOKED_AT if source.there is None else ROWS_LOOKED_AT_THERE)
     counts = {f"n{k}": first[f"k{k}"].count() for k in places} | {f"d{k}": first[f"k{k}"].nunique() for k in places}
     wanted = first.agg(**counts)
-    if source.there is None:
-        (found,) = source.query(wanted).fetchall()
+    there = source.there
+    if there is None:
+        (found,) = source.fetched(wanted)
     else:
-        (found,) = zip(*source.there.run(wanted).read_all().to_pydict().values(), strict=True)
+        told = source.watch.done(lambda: there.run(wanted).read_all())
+        (found,) = zip(*told.to_pydict().values(), strict=True)
     kinds = found[len(places) :]
     return [k for k, rows, different in zip(places, found, kinds, strict=False) if different < rows]
 

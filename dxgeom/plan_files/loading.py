@@ -24,6 +24,7 @@ from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
 
 _SAME = 1e-9
@@ -84,7 +85,7 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan:
     objective = objective_of(part.objective, queries.count)
     with refused_as("DX307", "records"):
         number = public_records(metric, queries, part.records)
-    plan = Plan(metric, queries, objective, mechanism, (), 0.0, number)
+    plan = Plan(metric, queries, objective, mechanism, CandidateComparison(), number)
     if plan.fingerprint != part.fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
     _check_errors(part.errors, plan)

@@ -20,13 +20,13 @@ from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
 from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.planner.words import bound_in_words, each_query, reason_of, row_of
-from dxgeom.privacy.currencies import CONCENTRATED, PURE
+from dxgeom.planner.words import bound_in_words, currency_lines, each_query, of_currency, reason_of, row_of
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -36,20 +36,30 @@ class Plan(Releasable[LinearAnswers], Pictured):
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
-    ``records``: their public number, where it was stated.
-    ``lower_bound``: of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the
-    metric for every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1. Answers to changed queries,
-    with a known bias, may have one: their loss is the worst over all data of the stated number of records, each
-    answer's on its own.
+    ``comparison``: what else was considered. ``records``: their public number, where it was stated.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LinearQueries = field(repr=False)
     objective: Objective
     mechanism: AdditiveMechanism
-    candidates: tuple[CandidateResult, ...]
-    lower_bound: float
+    comparison: CandidateComparison
     records: int | None = None
+
+    @property
+    def candidates(self) -> tuple[CandidateResult, ...]:
+        """Every mechanism that was considered; where one was named, the others are built when this is first asked."""
+        return self.comparison.candidates
+
+    @property
+    def lower_bound(self) -> float:
+        """Of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the metric for
+        every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1; 0 where nothing is known.
+
+        Answers to changed queries, with a known bias, may have one: their loss is the worst over all data of the stated
+        number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
+        """
+        return self.comparison.lower_bound
 
     @property
     def predicted_mse(self) -> float:
@@ -68,6 +78,14 @@ class Plan(Releasable[LinearAnswers], Pictured):
         if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
             return None
         return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+
+    @property
+    def noise(self) -> Literal["gaussian", "pure"] | None:
+        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
+        law = self.mechanism.law
+        if law is None or not law.concentrated:
+            return "pure"
+        return "gaussian" if law.normal else None
 
     @property
     def gap(self) -> float:
@@ -138,8 +156,7 @@ class Plan(Releasable[LinearAnswers], Pictured):
     def ordinary(self) -> CandidateResult:
         """Ordinary ε-DP, which every plan is compared with; not tried where the plan is from a file."""
         (name,) = names(Kind.ORDINARY)
-        not_tried = CandidateResult(name, None, reason="not tried")
-        return next((candidate for candidate in self.candidates if candidate.name == name), not_tried)
+        return self.comparison.result(name)
 
     @property
     def epsilon_dp_ratio(self) -> float | None:
@@ -206,24 +223,16 @@ class Plan(Releasable[LinearAnswers], Pictured):
             "reason": self.reason,
             "predicted_mse": self.predicted_mse,
             "loss": self.loss,
-            "lower_bound": self.lower_bound,
+            "lower_bound": self.lower_bound if self.comparison.bound_at_hand else None,
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
-            **self._of_currency,
-            "candidates": [candidate.as_dict() for candidate in self.candidates],
+            **of_currency(self),
+            "candidates": [candidate.as_dict() for candidate in self.comparison.told],
             "queries": each_query(self),
             "records": self.records,
             **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
-
-    @property
-    def _of_currency(self) -> dict[str, Any]:
-        if self.metric.privacy == PURE:
-            return {}
-        compared = None if self.currencies is None else self.currencies.as_dict()
-        gap = self.covariance_gap
-        return {"privacy": CONCENTRATED, "bounds": dict(self.bounds), "covariance_gap": gap, "currencies": compared}
 
     def to_json(self) -> str:
         """The plan as JSON text."""
@@ -232,7 +241,7 @@ class Plan(Releasable[LinearAnswers], Pictured):
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.candidates]
+        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.comparison.told]
         foot = [
             self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
@@ -241,7 +250,6 @@ class Plan(Releasable[LinearAnswers], Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        if self.currencies is not None:
-            foot[:0] = self.currencies.lines()
+        foot[:0] = currency_lines(self)
         people = [] if self.metric.people is None else [self.metric.people.sentence]
         return [head, *table, *people, *self.biases_in_words, *foot]

@@ -19,7 +19,19 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *("bodies", "checking", "currency", "ledger", "mechanisms", "noise", "people", "plans", "policies", "quantiles"),
+    *(
+        "bodies",
+        "checking",
+        "currency",
+        "learning",
+        "ledger",
+        "mechanisms",
+        "noise",
+        "people",
+        "plans",
+        "policies",
+        "quantiles",
+    ),
     *("queries", "review", "secrets", "selection"),
 ]
 CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
@@ -218,6 +230,15 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
+
+
+def test_the_document_on_learning_runs(in_a_copy, capsys):
+    exec(compile("\n".join(blocks(GUIDE / "learning.md", "python")), "learning.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "1 remains" in printed
+    assert "ask for that by fits=3 or more" in printed
+    assert Path("study.db").is_file()
+    assert not Path("adult.db").exists()
 
 
 def test_the_document_on_quantiles_runs(in_a_copy, capsys):

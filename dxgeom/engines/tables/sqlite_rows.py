@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
-import ibis
 import pyarrow as pa
+
+from dxgeom.engines.tables.later import ibis
 
 _ROWS: Final = 10_000
 

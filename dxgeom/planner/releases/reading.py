@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from dxgeom.universe.people.people import People
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
+
+_TABLES: Final = "data are the path of a table, a data frame, an Arrow table, or an array of counts"
 
 
 class Read(NamedTuple):
@@ -87,6 +89,7 @@ def _histogram(
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(data, MadeUp):
         return Histogram(data.counts, data.people)
+    _refuse_rows(data)
     if isinstance(data, (np.ndarray, list, tuple)):
         _require_plain_counts(readers[0].metric.people, count_column)
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
@@ -108,6 +111,19 @@ def _histogram(
             "give verify_metric or LinearQueries.from_matrix the universe"
         )
     raise DataError(f"data are the path of a table, a table, or an array of counts; found {described(data)}")
+
+
+def _refuse_rows(data: Any) -> None:
+    """Raises: DataError for rows or columns of Python's own, whose cells have no types to rely on."""
+    rows = isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], (Mapping, list, tuple))
+    if rows and isinstance(data[0], Mapping):
+        raise DataError(f"{_TABLES}; found a list of dictionaries: make a data frame of it, pandas.DataFrame(rows)")
+    if rows and any(isinstance(cell, str) for cell in data[0]):
+        raise DataError(
+            f"{_TABLES}; found a list of rows: make a data frame of it, pandas.DataFrame(rows, columns=[…])"
+        )
+    if isinstance(data, Mapping):
+        raise DataError(f"{_TABLES}; found a dictionary: make a data frame of it, pandas.DataFrame(columns)")
 
 
 def _require_plain_counts(people: People | None, count_column: str | None) -> None:

@@ -19,7 +19,7 @@ from dxgeom.report.drawing.answer_bars import improvement_dots
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.exactness import LEVEL
 from dxgeom.report.sections.asked import MOST_ROWS, noise_picture
-from dxgeom.report.wording.numbers import amount, digits, plus_minus
+from dxgeom.wording.numbers import amount, digits, plus_minus
 
 
 def plan(shown: Plan) -> Document:
@@ -44,7 +44,9 @@ def plan(shown: Plan) -> Document:
         blocks.append(Picture(scene, "How many times smaller each error is than under ordinary noise."))
     sections = (
         Section(0, "How exact", tuple(blocks)),
-        Section(0, "Candidates", (_candidates(shown.candidates, shown.loss), Paragraph(f"{shown.bound_in_words}."))),
+        Section(
+            0, "Candidates", (_candidates(shown.comparison.told, shown.loss), Paragraph(f"{shown.bound_in_words}."))
+        ),
     )
     facts: tuple[tuple[str, Words], ...] = (
         ("Questions", f"{shown.queries.count:,}"),
