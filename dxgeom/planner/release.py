@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, final, overload
+from typing import Any, Generic, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,13 +111,7 @@ class Release(Pictured, Generic[Answer]):
         )
         return found
 
-    def to_arrow(
-        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
-    ) -> Any:
+    def to_arrow(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
         Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals;
@@ -130,25 +124,13 @@ class Release(Pictured, Generic[Answer]):
 
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
-    def to_pandas(
-        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
-    ) -> Any:
+    def to_pandas(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
 
         return data_frame(self.answer.columns(level, query, joint=joint))
 
-    def to_polars(
-        self: Release[LinearAnswers] | Release[QuantileAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
-    ) -> Any:
+    def to_polars(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
         from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
 
@@ -302,3 +284,7 @@ class Release(Pictured, Generic[Answer]):
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text, as a file of it begins: with its format."""
         return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)
+
+
+Tabular: TypeAlias = Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers]
+"""Releases whose answers make a table."""
