@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
-from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile
+from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
 
 if TYPE_CHECKING:
@@ -26,9 +26,12 @@ def check(
         bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
     ] = False,
     table: Annotated[
-        Path | None,
+        Any,  # a path, or the URL of a table on a server
         typer.Option(
-            "--table", metavar="DATA", help="Also look whether a column of this table names people repeatedly."
+            "--table",
+            parser=table_of,
+            metavar="DATA",
+            help="Also look whether a column of this table names people repeatedly.",
         ),
     ] = None,
 ) -> None:
@@ -63,7 +66,7 @@ def check(
             print_lines([*review.lines(), *told, *looked])
 
 
-def _doubts(policy: Policy, table: Path | None) -> tuple[str, ...]:
+def _doubts(policy: Policy, table: Path | str | None) -> tuple[str, ...]:
     """What the table makes one doubt of what the policy says of people. Reads nothing but columns named like people."""
     if table is None:
         return ()

@@ -29,6 +29,7 @@ from dxgeom.cli.terminal.options import (
     data_set_of,
     errors_of,
     spend_of,
+    table_of,
 )
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
 
@@ -42,14 +43,10 @@ def _ledger(text: str) -> str:
     return text if "://" in text else str(Path(text))
 
 
-def _table(text: str) -> Path | str:
-    return text if "://" in text else Path(text)
-
-
 DataFile: TypeAlias = Annotated[
     Any,  # a path, or the URL of a table on a server
     typer.Argument(
-        parser=_table,
+        parser=table_of,
         help="The table: .csv, .tsv (also .gz) or .parquet, a folder of Parquet files, postgresql://…#table or "
         "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",

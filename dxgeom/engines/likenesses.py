@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final, final
 
 import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.embedded import DuckDB, names_of_columns
-from dxgeom.engines.tables.sources import engine_of, opened
+from dxgeom.engines.tables.source import Source
+from dxgeom.engines.tables.sources import opened
 from dxgeom.universe.universe import Universe
 
 ROWS_LOOKED_AT: Final = 1_000_000
+ROWS_LOOKED_AT_THERE: Final = 100_000
 # fmt: off
 _WORDS: Final = frozenset((
     "id", "ids", "uid", "uuid", "guid", "user", "users", "userid", "username", "person", "persons", "personid",
@@ -26,29 +29,51 @@ _WORDS: Final = frozenset((
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
+@final
+class _NoneNamedSo(Exception):
+    """No column of a table is named as people are."""
+
+
 def repeated_identifiers(table: Any, universe: Universe) -> tuple[str, ...]:
     """The columns whose names say that they tell who a row is of, that no attribute is made of, and in which two of the
-    first million rows say the same. None where the policy says who people are.
+    first million rows, of the first hundred thousand on a server, say the same. None where the policy says who people
+    are.
 
-    Looked at are words and whole numbers; a reader, which flows by once, and tables on servers are left alone.
-    Raises: DataError for a table that cannot be read.
+    Looked at are words and whole numbers; a reader, which flows by once, is left alone.
+    Raises: DataError for a table that cannot be read; MissingExtra.
     """
-    alone = isinstance(table, pa.RecordBatchReader) or not isinstance(engine_of(table), DuckDB)
-    if universe.reading.people is not None or alone:
+    if universe.reading.people is not None or isinstance(table, pa.RecordBatchReader):
         return ()
-    names = names_of_columns(table)
-    named = [name for name in names if looks_like_people(name) and name not in universe.reading.columns]
-    if not named or len(set(names)) < len(names):
-        return ()
-    with opened(table, tuple(named)) as source, plain_errors(source.described):
-        places = [k for k, kind in enumerate(source.types) if is_text(kind) or pa.types.is_integer(kind)]
-        if not places:
-            return ()
-        first = source.rows.limit(ROWS_LOOKED_AT)
-        counts = {f"n{k}": first[f"k{k}"].count() for k in places} | {f"d{k}": first[f"k{k}"].nunique() for k in places}
-        (found,) = source.fetched(first.agg(**counts))
+    named: list[str] = []
+
+    def chosen(names: Sequence[str]) -> tuple[str, ...]:
+        named[:] = [name for name in names if looks_like_people(name) and name not in universe.reading.columns]
+        if not named or len(set(names)) < len(names):
+            raise _NoneNamedSo
+        return tuple(named)
+
+    with suppress(_NoneNamedSo), opened(table, chosen) as source, plain_errors(source.described):
+        return tuple(named[place] for place in _repeated(source))
+    return ()
+
+
+def _repeated(source: Source) -> list[int]:
+    """Which of a source's columns say the same in two of its first rows, but for those that hold no names of people."""
+    places = [k for k, kind in enumerate(source.types) if is_text(kind) or pa.types.is_integer(kind)]
+    if not places:
+        return []
+    rows = source.rows if source.there is None else source.there.table()
+    first = rows.limit(ROWS_LOOKED_AT if source.there is None else ROWS_LOOKED_AT_THERE)
+    counts = {f"n{k}": first[f"k{k}"].count() for k in places} | {f"d{k}": first[f"k{k}"].nunique() for k in places}
+    wanted = first.agg(**counts)
+    there = source.there
+    if there is None:
+        (found,) = source.fetched(wanted)
+    else:
+        told = source.watch.done(lambda: there.run(wanted).read_all())
+        (found,) = zip(*told.to_pydict().values(), strict=True)
     kinds = found[len(places) :]
-    return tuple(named[k] for k, rows, different in zip(places, found, kinds, strict=False) if different < rows)
+    return [k for k, rows, different in zip(places, found, kinds, strict=False) if different < rows]
 
 
 def looks_like_people(name: str) -> bool:

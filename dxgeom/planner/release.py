@@ -112,11 +112,7 @@ class Release(Pictured, Generic[Answer]):
         return found
 
     def to_arrow(
-        self: Release[ShownAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
     ) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
@@ -131,11 +127,7 @@ class Release(Pictured, Generic[Answer]):
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
     def to_pandas(
-        self: Release[ShownAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
     ) -> Any:
         """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
@@ -143,11 +135,7 @@ class Release(Pictured, Generic[Answer]):
         return data_frame(self.answer.columns(level, query, joint=joint))
 
     def to_polars(
-        self: Release[ShownAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
     ) -> Any:
         """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
         from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
@@ -288,3 +276,6 @@ class Release(Pictured, Generic[Answer]):
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text, as a file of it begins: with its format."""
         return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)
+
+
+"""Releases whose answers make a table."""

@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from reference.rows_of_people import People
-from services.tables import PostgresTables, as_parquet, as_relation, as_spark
+from services.tables import PostgresTables, as_parquet, as_relation, as_spark, as_sqlite
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.likenesses import repeated_identifiers
 from dxgeom.engines.people import columns_of, people_in
 from dxgeom.engines.reading import plan_reading
 from dxgeom.engines.tables.sources import ENGINES, engine_of, opened
@@ -28,7 +29,7 @@ from dxgeom.errors import DataError
 from dxgeom.universe.universe import Universe
 
 Keep = Callable[[pa.Table, Path], Any]
-HERE = ("parquet", "relation")
+HERE = ("parquet", "relation", "SQLite")
 SERVERS = {"PostgreSQL": "postgres", "Spark": "spark"}
 
 
@@ -43,7 +44,7 @@ def keep(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[p
         session = request.getfixturevalue("spark")
         way = lambda table, folder: as_spark(session, table, folder)  # noqa: E731
     else:
-        way = {"parquet": as_parquet, "relation": as_relation}[request.param]
+        way = {"parquet": as_parquet, "relation": as_relation, "SQLite": as_sqlite}[request.param]
     yield lambda table: way(table, tmp_path)
 
 
@@ -287,3 +288,27 @@ def test_a_single_row_of_each_person_counts(keep: Callable[[pa.Table], Any]) -> 
 def test_a_table_is_read_by_the_engine_whose_it_is(keep: Callable[[pa.Table], Any], request: Any) -> None:
     engine = request.node.callspec.params["keep"]
     assert engine_of(keep(pa.table({"w": ["x"]}))).name == ("DuckDB" if engine in HERE else engine)
+
+
+def test_columns_that_look_like_people_are_named_wherever_they_are(keep: Callable[[pa.Table], Any]) -> None:
+    rows = 4
+    table = pa.table(
+        {
+            "user_id": [1, 2, 2, None],
+            "patient": ["a", "b", "c", None],
+            "Email Address": [None, None, "e", "e"],
+            "account": [0.5, 0.5, 0.5, 0.5],
+            "device": ["x"] * rows,
+            "grid": [7] * rows,
+            "w": ["x"] * rows,
+        }
+    )
+    told = (
+        "policy: p\nuniverse: {attributes: {w: [x, y], device: [x, y]}}\nrules: [{change: [w, device], epsilon: 1}]\n"
+    )
+    policy = dx.parse_policy(told)
+    assert repeated_identifiers(keep(table), policy.universe) == ("user_id", "Email Address")
+    assert repeated_identifiers(keep(table.slice(0, 2)), policy.universe) == ()
+    assert repeated_identifiers(keep(table.select(["w", "grid"])), policy.universe) == ()
+    spoken = dx.parse_policy(f"{told}people: {{column: user_id, count: once}}\n")
+    assert repeated_identifiers(keep(table), spoken.universe) == ()

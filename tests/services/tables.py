@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,19 @@ def as_relation(table: pa.Table, folder: Path) -> Any:
     return duckdb.connect().sql(f"SELECT * FROM '{as_parquet(table, folder)}'")
 
 
+def as_sqlite(table: pa.Table, folder: Path) -> Any:
+    import ibis
+
+    name = f"table{next(_NUMBERS)}"
+    columns = ", ".join(f'"{field.name}" {_sqlite_type(field.type)}' for field in table.schema)
+    rows = zip(*(map(_as_sqlite_keeps, column.to_pylist()) for column in table.columns), strict=True)
+    with closing(sqlite3.connect(folder / f"{name}.db")) as connection:
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.num_columns)})", rows)
+        connection.commit()
+    return ibis.sqlite.connect(folder / f"{name}.db").table(name)
+
+
 def as_spark(session: Any, table: pa.Table, folder: Path) -> Any:
     return session.read.parquet(str(as_parquet(table, folder)))
 
@@ -63,6 +80,14 @@ class PostgresTables:
                 for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                     copy.write_row(row)
         return self.url(name)
+
+
+def _sqlite_type(kind: pa.DataType) -> str:
+    return f"decimal({kind.precision}, {kind.scale})" if pa.types.is_decimal(kind) else _POSTGRES[kind]
+
+
+def _as_sqlite_keeps(cell: Any) -> Any:
+    return str(cell) if isinstance(cell, datetime.date | Decimal) else cell
 
 
 def _postgres_type(kind: pa.DataType) -> str:

@@ -64,6 +64,11 @@ def data_set_of(text: str) -> DataSet:
     return DataSet(name, edition or None)
 
 
+def table_of(text: str) -> Path | str:
+    """The path of a table, or its URL on a server."""
+    return text if "://" in text else Path(text)
+
+
 def errors_of(texts: list[str] | None) -> dict[str, str] | None:
     """The wanted errors by query, from words such as 'residents: 50'; a name may have colons of its own.
 

@@ -15,7 +15,7 @@ from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
 from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
 from dxgeom.engines.tables.lakes import of_lake
-from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.naming import Wanted, located
 from dxgeom.engines.tables.parquet_files import common_columns, extent_of, files_of_folder
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
 from dxgeom.engines.tables.watching import Extent, Watch
@@ -51,7 +51,8 @@ class DuckDB(Engine):
             file_of(table)
 
     @contextmanager
-    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
+        wanted = wanted(names_of_columns(table)) if callable(wanted) else wanted
         described = file_of(table) if isinstance(table, str | Path) else "the table"
         with connected() as connection:
             with plain_errors(described):

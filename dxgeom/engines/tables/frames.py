@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
 from dxgeom.engines.tables.later import ibis, is_of_ibis
+from dxgeom.engines.tables.sqlite_rows import rows_of_sqlite
 from dxgeom.errors import DataError
 
 _REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
@@ -97,10 +98,10 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
 
 def _rows_of(expression: ibis.Table) -> pa.RecordBatchReader:
     backend = expression.get_backend()
-    if backend.name != "duckdb":
-        return expression.to_pyarrow_batches()
     if expression.op().find(tuple(getattr(ibis.expr.operations, kind) for kind in _REGISTERED_BY_IBIS)):
         return expression.to_pyarrow().to_reader()
+    if backend.name == "sqlite":
+        return rows_of_sqlite(expression)
     # Ibis' own batches of DuckDB need a method that newer versions of DuckDB lack.
     return pa.RecordBatchReader.from_stream(backend.con.sql(str(ibis.to_sql(expression, dialect="duckdb"))))
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
+
+Wanted: TypeAlias = tuple[str, ...] | Callable[[Sequence[str]], tuple[str, ...]]
+"""The columns that are wanted, or what says so once it knows which there are."""
 
 _SHOWN = 30
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -15,11 +19,12 @@ _DECIMALS = (
 )
 
 
-def located(found: Sequence[str], wanted: Sequence[str], described: str, index: Sequence[str] = ()) -> tuple[int, ...]:
+def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequence[str] = ()) -> tuple[int, ...]:
     """The position in ``found`` of every wanted column, letter for letter; ``index``: names that are no columns.
 
     Raises: DataError when a wanted column is missing, or any name occurs twice.
     """
+    wanted = wanted(found) if callable(wanted) else wanted
     separator = _one_cell(found)
     if separator and wanted and found[0] not in wanted:
         more = _DECIMALS if separator == "semicolons" else ""

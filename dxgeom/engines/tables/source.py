@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dxgeom.engines.tables.delimited import Delimited
 from dxgeom.engines.tables.later import ibis
+from dxgeom.engines.tables.naming import Wanted
 from dxgeom.engines.tables.watching import Extent, Watch
 
 ROWS: Final = "records"
@@ -78,7 +79,7 @@ class Engine(ABC):
         """Raises: DataError for an address at which there can be no table, whatever a table there may hold."""
 
     @abstractmethod
-    def opened(self, table: Any, wanted: tuple[str, ...]) -> AbstractContextManager[Source]:
+    def opened(self, table: Any, wanted: Wanted) -> AbstractContextManager[Source]:
         """A context in which the columns ``wanted`` can be read: a Source.
 
         Raises: DataError, in plain words, when it cannot be read, or lacks a column; MissingExtra.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dxgeom.engines.tables.embedded import DuckDB
+from dxgeom.engines.tables.naming import Wanted
 from dxgeom.engines.tables.servers.postgres import Postgres
 from dxgeom.engines.tables.servers.spark import Spark
 from dxgeom.engines.tables.source import Engine, Source
@@ -16,7 +17,7 @@ ENGINES: Final[tuple[Engine, ...]] = (DuckDB(), Postgres(), Spark())
 
 
 @contextmanager
-def opened(table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+def opened(table: Any, wanted: Wanted) -> Iterator[Source]:
     """Opens a table for reading the columns ``wanted``; closes it afterwards.
 
     Raises: DataError when it is nothing that can be read, or lacks a column; MissingExtra.

@@ -18,7 +18,7 @@ from dxgeom.engines.failures import Unreachable, WrongAddress, plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
 from dxgeom.engines.tables.later import ibis
-from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.naming import Wanted, located
 from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
 from dxgeom.engines.tables.watching import Extent
@@ -64,7 +64,7 @@ class Postgres(Engine):
             address_of(table, _EXAMPLE)
 
     @contextmanager
-    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
         psycopg = optional_library("psycopg", "postgres", "tables on a PostgreSQL server are read")
         if _is_of_ibis(table):
             backend, described = table.get_backend(), "the table"
@@ -100,7 +100,7 @@ def _sentence(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _source(connection: Any, sql: str, described: str, wanted: tuple[str, ...]) -> Iterator[Source]:
+def _source(connection: Any, sql: str, described: str, wanted: Wanted) -> Iterator[Source]:
     """The source of a query, which ends with it."""
     columns = _columns(connection, sql)
     chosen = tuple(columns[place] for place in located([column.name for column in columns], wanted, described))

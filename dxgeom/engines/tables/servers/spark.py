@@ -14,7 +14,7 @@ from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
 from dxgeom.engines.tables.later import ibis
-from dxgeom.engines.tables.naming import located
+from dxgeom.engines.tables.naming import Wanted, located
 from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
 from dxgeom.engines.tables.servers.spark_jobs import Jobs
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
@@ -54,7 +54,7 @@ class Spark(Engine):
             address_of(table, _EXAMPLE)
 
     @contextmanager
-    def opened(self, table: Any, wanted: tuple[str, ...]) -> Iterator[Source]:
+    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
         described = "the table"
         if isinstance(table, str):
             address = address_of(table, _EXAMPLE)
@@ -98,7 +98,7 @@ def _frame_of(table: Any) -> Any:
     return table.get_backend()._session.sql(str(ibis.to_sql(table)))
 
 
-def _source(frame: Any, described: str, wanted: tuple[str, ...]) -> Iterator[Source]:
+def _source(frame: Any, described: str, wanted: Wanted) -> Iterator[Source]:
     """The source of a frame, which ends with it."""
     places = located(frame.columns, wanted, described)
     fields = [frame.schema.fields[place] for place in places]

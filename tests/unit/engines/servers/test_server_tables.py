@@ -14,8 +14,10 @@ import pyarrow as pa
 import pytest
 from services.spark import SparkCluster
 from services.tables import PostgresTables, as_parquet, as_spark
+from typer.testing import CliRunner
 
 import dxgeom as dx
+from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError, MissingExtra
 from dxgeom.universe.attributes import CategoricalAttribute
@@ -53,6 +55,32 @@ def test_a_server_that_does_not_answer_is_told_in_any_case_without_the_password(
             histogram_of_table(address, WORDS, quiet_data=True)
         assert "SECRET" not in str(caught.value)
         assert caught.value.__cause__ is None
+
+
+PATIENTS = pa.table(
+    {"patient_id": [1, 2, 2, None], "user": ["a", "b", "c", None], "email": [None, None, "e", "e"], "w": ["x"] * 4}
+)
+
+
+@pytest.mark.service("postgres")
+def test_check_and_release_warn_of_people_in_tables_on_postgres(postgres: Any, tmp_path: Path) -> None:
+    tables = PostgresTables(postgres)
+    address = tables.keep(PATIENTS, tmp_path)
+    text = "policy: p\nuniverse: {attributes: {w: [x, y]}}\nrules: [{change: w, epsilon: 1}]\n"
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    told = CliRunner().invoke(app, ["check", str(tmp_path / "p.yaml"), "--table", address])
+    assert told.exit_code == 0, told.output
+    assert [name for name in PATIENTS.column_names if f"the column '{name}' looks like people" in told.stdout] == [
+        "patient_id",
+        "email",
+    ]
+    policy = dx.parse_policy(text)
+    plan = dx.plan(policy.compile(), dx.parse_queries("queries: [{count: w == 'x'}]", policy))
+    release = plan.release(address, ledger=":memory:", spend=1)
+    assert release.looks_like_people == ("patient_id", "email")
+    assert plan.release(address, ledger=":memory:", spend=1, quiet_data=True).looks_like_people == ()
+    gone = CliRunner().invoke(app, ["check", str(tmp_path / "p.yaml"), "--table", "postgresql://127.0.0.1:1/d#t"])
+    assert gone.exit_code == 4 and "cannot be reached" in gone.stderr
 
 
 @pytest.mark.service("postgres")
