@@ -54,7 +54,10 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
     if array.shape != (size,):
-        raise DataError(f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}")
+        raise DataError(
+            f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "
+            "give a count for each record type, in their order"
+        )
     if array.dtype.kind not in "iu":
         raise DataError(
             f"a histogram holds whole numbers, but this array holds {array.dtype}; convert it to int64 "
@@ -135,7 +138,7 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
-        raise DataError(f"{source.described} has no rows; there is nothing to count")
+        raise DataError(f"{source.described} has no rows; there is nothing to count: write a row for each record")
     if result.bad_counts and (everybody or outside == "refuse"):
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":

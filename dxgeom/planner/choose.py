@@ -10,7 +10,7 @@ from functools import partial
 from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
@@ -99,6 +99,7 @@ def plan(
     body of another dimension, or one that is flat or not symmetric; UnboundedLoss when no finite noise can honour the
     metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
+    _require_in_order(metric, queries)
     require_verified(metric)
     amount = exact_amount(spend, "spend")
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
@@ -116,6 +117,14 @@ def plan(
     compared = CandidateComparison(shared, _names(shared))
     chosen = compared.mechanism(mechanism) if mechanism != AUTO else compared.best()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+
+
+def _require_in_order(metric: object, queries: object) -> None:
+    """Raises: WrongArgument for queries and a metric in each other's place."""
+    if isinstance(metric, (LinearQueries, QuantileQueries)) and isinstance(queries, VerifiedMetric):
+        raise WrongArgument(
+            "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
+        )
 
 
 def _of_quantiles(

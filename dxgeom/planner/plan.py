@@ -80,6 +80,14 @@ class Plan(Releasable[LinearAnswers], Pictured):
         return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
 
     @property
+    def noise(self) -> Literal["gaussian", "pure"] | None:
+        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
+        law = self.mechanism.law
+        if law is None or not law.concentrated:
+            return "pure"
+        return "gaussian" if law.normal else None
+
+    @property
     def gap(self) -> float:
         """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
         if self.loss == 0:
