@@ -25,6 +25,7 @@ PAGES = [
         "currency",
         "learning",
         "ledger",
+        "many-questions",
         "mechanisms",
         "noise",
         "people",

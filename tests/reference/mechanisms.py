@@ -14,6 +14,7 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
+from dxgeom.engines.table_counts import TableCounts
 from dxgeom.learning.evaluation import ErrorCount, FewestErrors
 from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
 from dxgeom.learning.perturbed.losses import LogisticLoss
@@ -46,8 +47,11 @@ from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
+from dxgeom.planner.choose import plan
 from dxgeom.planner.options import PlanOptions
+from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from reference.perturbed_law import log_density, mean_square
 from reference.selection_law import permute_and_flip_chances
 
@@ -415,6 +419,38 @@ CASES = {
         stated=lambda mechanism, spend: float(mechanism.inner.variances(spend)[0]),
     ),
 }
+
+
+TABLE_POLICY = Policy.from_dict(
+    {
+        "policy": "two values",
+        "universe": {"attributes": {"a": {"values": ["x", "y"]}, "b": {"values": ["x", "y"]}}},
+        "rules": [{"change": "a", "epsilon": "0.75"}, {"change": "b", "epsilon": "0.75"}],
+    }
+)
+
+
+def whole_tables(*counts):
+    return TableCounts(tuple(np.array(one) for one in counts), int(sum(counts[0])))
+
+
+CASES["marginal-laplace"] = Case(
+    make=lambda: (
+        plan(
+            TABLE_POLICY.compile(),
+            MarginalQueries.of(TABLE_POLICY.universe, [["a"], ["b"]]),
+            mechanism="marginal-laplace",
+        ).mechanism
+    ),
+    data=whole_tables([6, 4], [3, 7]),
+    others=((whole_tables([5, 5], [3, 7]), RATE), (whole_tables([5, 5], [4, 6]), 2 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array(
+        [float(one.numerators[0][0] / one.divisors[0]) for one in answers]
+    ),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
+    stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
 
 
 def every_mechanism() -> set[type]:

@@ -95,6 +95,7 @@ CALLED = {
     ("LinearQueries.from_matrix", "matrix"): "weights",
     ("LinearQueries.kronecker", "factors"): "factor",
     ("LinearQueries.marginals", "groups"): "attribute",
+    ("MarginalQueries.of", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
     ("plan", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
@@ -201,6 +202,17 @@ DOORS: dict[str, Door] = {
         dx.LinearQueries.marginals,
         {"universe": universe, "groups": [["grade"]]},
         {"universe": (None, 3, policy, metric), "groups": (3, "grade", ["grade"], [3], [[3]])},
+    ),
+    "MarginalQueries.of": Door(
+        dx.universe.MarginalQueries.of,
+        {"universe": universe, "groups": [["grade"]]},
+        {
+            "universe": (None, 3, policy, metric),
+            "groups": (3, "grade", ["grade"], [3], [[3]]),
+            "importance": (3, "1", [0.5], ["much"], [1, 2]),
+            "errors": (3, "1", [0.5], ["small"], [1, 2]),
+            "records": NOT_A_COUNT,
+        },
     ),
     "LinearQueries.prefixes": Door(
         dx.LinearQueries.prefixes,
