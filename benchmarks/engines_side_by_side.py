@@ -176,7 +176,8 @@ def memory(what: str) -> float:
 
 
 def main(pings: int, turns: int) -> None:
-    found: dict[str, dict[str, Any]] = {title: {} for title in CASES}
+    found: dict[str, set[tuple[str, ...]]] = {title: set() for title in CASES}
+    print("| table | engine | dxgeom | bare `GROUP BY` | ratio | memory | histogram | answers |\n" + "|---" * 8 + "|")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         # In a process of its own: a child's peak memory begins with what its parent held.
@@ -186,19 +187,20 @@ def main(pings: int, turns: int) -> None:
                 print(f"{engine}: {lacking}")
                 continue
             command = [sys.executable, __file__, "measure", engine, folder, str(turns)]
-            for line in subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines():
-                told = json.loads(line)
-                found[told["title"]][engine] = told
-    print("| table | engine | dxgeom | bare `GROUP BY` | ratio | memory | histogram | answers |\n" + "|---" * 8 + "|")
-    for title, engines in found.items():
-        for engine, told in engines.items():
-            print(
-                f"| {title} | {engine} | {told['seconds']:.2f} s | {told['bare']:.2f} s "
-                f"| {told['seconds'] / told['bare']:.2f} | {told['megabytes']:.0f} MB "
-                f"| {', '.join(told['digest'])} | {told['answers']} |"
-            )
-        if len({(*told["digest"], told["answers"]) for told in engines.values()}) > 1:
-            raise SystemExit(f"{title}: the engines differ")
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+                for line in running.stdout or ():
+                    told = json.loads(line)
+                    found[told["title"]].add((*told["digest"], told["answers"]))
+                    print(
+                        f"| {told['title']} | {engine} | {told['seconds']:.2f} s | {told['bare']:.2f} s "
+                        f"| {told['seconds'] / told['bare']:.2f} | {told['megabytes']:.0f} MB "
+                        f"| {', '.join(told['digest'])} | {told['answers']} |",
+                        flush=True,
+                    )
+            if running.returncode:
+                raise SystemExit(f"{engine} failed")
+    if apart := [title for title, told in found.items() if len(told) > 1]:
+        raise SystemExit(f"the engines differ: {', '.join(apart)}")
 
 
 if __name__ == "__main__":
