@@ -142,7 +142,8 @@ def compare(path: Path, number: str, ways: tuple[str, ...], turns: int) -> None:
             ratios = ", ".join(
                 f"{name} {of(ours, name) / of(theirs, name):.2f}" for name in ("seconds", "busy", "peak")
             )
-            told.append(f"ours to theirs: {ratios}")
+            turns_apart = sorted(one.seconds / two.seconds for one, two in zip(ours, theirs, strict=True))
+            told.append(f"ours to theirs: {ratios}; seconds turn by turn {turns_apart[0]:.2f} to {turns_apart[-1]:.2f}")
         print("  " + "; ".join(told), flush=True)
 
 

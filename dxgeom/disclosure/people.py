@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dxgeom.policy.policy import Policy
-from dxgeom.universe.people.people import People
+from dxgeom.universe.people.people import MOVER, People
 from dxgeom.universe.wording import shown
 
 
@@ -34,7 +34,8 @@ def people_in_words(people: People | None, unbounded: Sequence[str], released: S
         )
     said = [
         "Figures are about people all of whose rows change from the one record to the other. What was told of any "
-        "other two is at most the earth mover's distance between their rows, under what was told of records."
+        f"other two is at most {MOVER} between their rows, under what was told of records: where all releases are "
+        "under this policy, the spent multiple of the distance that 'dxgeom explain' shows of the two."
     ]
     counted = [one.universe.reading.people for one in released]
     if any(one is not None and one.count == "rows" for one in counted):

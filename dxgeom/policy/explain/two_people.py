@@ -16,6 +16,7 @@ from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
 from dxgeom.policy.explain.transport import least_transport
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import MOVER
 from dxgeom.universe.universe import Universe
 
 MOST_RECORDS: Final = 40
@@ -59,7 +60,7 @@ class PeopleExplanation:
 
     ``distance``: what it costs to carry the rows of the one to those of the other, *exact* where distances of records
     are, else *rounded up*; infinite where their rows lie in groups of records that no rules join, in unequal fractions.
-    ``moves``: a cheapest plan, empty where there is none. ``counted``: how people count.
+    ``moves``: a cheapest plan, empty where there is none. ``counted``: how people count; ``once``: not row by row.
     """
 
     counted: str
@@ -67,6 +68,7 @@ class PeopleExplanation:
     distance: Fraction | float
     moves: tuple[Move, ...]
     all_told: Telling
+    once: bool = True
 
     def lines(self) -> list[str]:
         """The explanation for a reader."""
@@ -83,7 +85,7 @@ class PeopleExplanation:
             f"distance {_text(Fraction(self.distance))}: all releases within the budget together tell them apart with "
             f"odds {told}",
             "",
-            "a cheapest way from one to the other",
+            f"a cheapest way from one to the other: {MOVER} between their rows" if self.once else "row by row",
             *(f"  {move}" for move in self.moves),
         ]
 
@@ -141,7 +143,8 @@ def explain_people(
         moves = _carried(_spread(first, absent), _spread(second, absent), far)
     if moves is None:
         return PeopleExplanation(counted, numbers, math.inf, (), all_told)
-    return PeopleExplanation(counted, numbers, sum((move.cost for move in moves), Fraction(0)), tuple(moves), all_told)
+    costs_all, by_rows = sum((move.cost for move in moves), Fraction(0)), people is not None and people.count == "rows"
+    return PeopleExplanation(counted, numbers, costs_all, tuple(moves), all_told, not by_rows)
 
 
 def _index(universe: Universe, explain: Callable[[Any, Any], Explanation], record: Any) -> int:

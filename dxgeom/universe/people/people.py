@@ -15,6 +15,9 @@ number up to 16, so that people with so many rows are spread exactly: docs/decis
 
 ONE_ROW: Final = "Assumed: every person has exactly one row of the table. Someone with several is protected less."
 
+MOVER: Final = "the earth mover's distance"
+"""What the distance of two people who count once is called, wherever it is told."""
+
 
 @final
 @dataclass(frozen=True)

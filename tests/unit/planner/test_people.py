@@ -272,6 +272,20 @@ def test_told_is_about_people_and_what_takes_rows_for_people_is_without_bound(tm
     assert "without bound" in json.dumps(told.as_dict()["people"])
 
 
+def test_told_and_explain_speak_of_two_people_in_the_same_words(tmp_path: Path):
+    policy = policy_of(ONCE, "dataset: {name: rooms}\n")
+    plan_of_it = dx.plan(policy.compile(), dx.parse_queries(QUERIES, policy))
+    plan_of_it.release(people_of(1), ledger=str(tmp_path / "l.db"), spend="1/4")
+    (told,) = dx.disclosure.told(dx.ledger.read_ledger(str(tmp_path / "l.db")), policy, [policy]).people
+    here, there = {"room": "a", "hour": "0"}, {"room": "b", "hour": "0"}
+    explained = policy.explain_people([here, here], [here, there])
+    assert "the earth mover's distance between their rows" in told and "'dxgeom explain'" in told
+    assert "a cheapest way from one to the other: the earth mover's distance between their rows" in explained.lines()
+    assert explained.distance == Fraction(1, 5)
+    by_rows = policy_of(ROWS).explain_people([here, here], [here, there])
+    assert "row by row" in by_rows.lines()
+
+
 def test_people_with_rows_in_several_blocks_are_answered_in_parallel():
     policy = dx.parse_policy(
         "policy: halves\nuniverse: {attributes: {half: [l, r], room: [a, b]}}\npeople: {column: who, count: once}\n"
