@@ -146,8 +146,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         require_written_for(self.sensitivity.queries.records, records)
         if self.change is not None and self.change.records != records:
             raise DataError(
-                f"the queries were changed for {self.change.records:,} records, these are {records:,} in the table; the "
-                f"bias grows with that public number: plan with records={records} (--records {records})"
+                f"the queries were changed for {self.change.records:,} records, these are {records:,} in the table; "
+                f"the bias grows with that public number: plan with records={records} (--records {records})"
             )
         if self.law is not None:
             self.law.check_size(self.shares / spend, self._noise_bits)
