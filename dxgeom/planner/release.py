@@ -20,6 +20,7 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
@@ -111,7 +112,7 @@ class Release(Pictured, Generic[Answer]):
         return found
 
     def to_arrow(
-        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
         query: str | None = None,
         *,
         level: float = 0.95,
@@ -130,7 +131,7 @@ class Release(Pictured, Generic[Answer]):
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
     def to_pandas(
-        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
         query: str | None = None,
         *,
         level: float = 0.95,
@@ -238,7 +239,8 @@ class Release(Pictured, Generic[Answer]):
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
         all at once."""
         account = self.mechanism.account
-        queries = self.answer.queries if isinstance(self.answer, (LinearAnswers, QuantileAnswers)) else None
+        known = (LinearAnswers, QuantileAnswers, MarginalAnswers)
+        queries = self.answer.queries if isinstance(self.answer, known) else None
         return {
             **self._answers(level, joint),
             "spent": str(self.spent),
@@ -280,6 +282,8 @@ class Release(Pictured, Generic[Answer]):
                     "warnings": [useless.as_dict() for useless in linear.useless],
                     **({"ratios": ratios} if ratios else {}),
                 }
+            case MarginalAnswers() as tables:
+                return {"tables": tables.as_dicts(level), "level": float(level)}
             case QuantileAnswers() as quantiles:
                 return {"quantiles": quantiles.as_dicts(), "statements": list(quantiles.statements)}
             case _:

@@ -25,6 +25,7 @@ PAGES = [
         "currency",
         "learning",
         "ledger",
+        "many-questions",
         "mechanisms",
         "noise",
         "people",
@@ -230,6 +231,15 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
+
+
+def test_the_document_on_learning_runs(in_a_copy, capsys):
+    exec(compile("\n".join(blocks(GUIDE / "learning.md", "python")), "learning.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "1 remains" in printed
+    assert "ask for that by fits=3 or more" in printed
+    assert Path("study.db").is_file()
+    assert not Path("adult.db").exists()
 
 
 def test_the_document_on_quantiles_runs(in_a_copy, capsys):

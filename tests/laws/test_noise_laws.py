@@ -20,6 +20,7 @@ from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
@@ -58,6 +59,7 @@ LAWS = {
     "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
     "Gaussian": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "one Gaussian number": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
+    "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 2.0])),
     "Gaussian beside Laplace, turned": LinearImageNoise(
         ProductNoise((LaplaceNoise(np.array([9.0])), GaussianNoise(Ellipsoid(np.array([[30.0]]))))),
         np.array([[0.8, -0.6], [0.6, 0.8]]),

@@ -17,6 +17,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
@@ -75,6 +76,8 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
     Raises: CertificateRefused.
     """
     sensitivity, law = mechanism.sensitivity, mechanism.law
+    if isinstance(mechanism.mixing, IntegerMixing):
+        raise CertificateRefused("noise in parts of tables is proved from its scales, where it is made from them")
     carried = (
         mechanism.mixing.coordinates.size if isinstance(mechanism.mixing, DiagonalMixing) else mechanism.mixing.shape[1]
     )

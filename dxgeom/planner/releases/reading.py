@@ -14,6 +14,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
@@ -49,6 +50,8 @@ def read(
     Raises: DataError, UnsupportedCombination.
     """
     require(quiet_data, bool, "quiet_data", "say True or False")
+    if isinstance(mechanism, TableMechanism):
+        return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if not readers:
         if outside != "refuse" or count_column is not None:
@@ -62,6 +65,27 @@ def read(
     if any(reader.absent is not None for reader in readers):
         return Read(histogram.counts, None, None, advised, doubted)
     return Read(histogram.counts, histogram.total, histogram.dropped, advised, doubted)
+
+
+def _tables(
+    mechanism: TableMechanism,
+    data: Any,
+    outside: Literal["refuse", "drop"],
+    count_column: str | None,
+    quiet_data: bool,
+) -> Read:
+    """The counts of the tables that are asked for, and nothing else of the data."""
+    from dxgeom.engines.table_counts import TableCounts, table_counts
+
+    if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
+        found = TableCounts(data.cells, data.total)
+    else:
+        found = table_counts(data, mechanism.queries, outside=outside, count_column=count_column, quiet_data=quiet_data)
+    stated = mechanism.queries.records
+    if stated is not None and stated != found.total:
+        raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")
+    private = mechanism.absent is not None
+    return Read(found, None if private else found.total, None if private else found.dropped)
 
 
 def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) -> tuple[str, ...]:

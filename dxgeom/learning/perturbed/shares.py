@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from dxgeom.learning.features import Features
+from dxgeom.learning.perturbed.features import Features
 from dxgeom.noise.laws.law import NoiseLaw
 
 SHARES: Final = tuple(Fraction(k, 40) for k in range(20, 40))

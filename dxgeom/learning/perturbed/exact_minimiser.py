@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.learning.objective import PerturbedObjective
+from dxgeom.learning.perturbed.objective import PerturbedObjective
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import Evaluation
 from dxgeom.numeric.exact_numbers import value_rounded_up
@@ -56,9 +56,11 @@ def rounded_minimiser(
 def _by_balls(
     objective: PerturbedObjective, theta: NDArray[np.float64], step: Fraction, tilt: LazyTilt, randomness: Randomness
 ) -> list[int]:
-    inverse = np.linalg.inv(objective.hessian(theta)).tolist()
     precision, point = 2 * WORD, [fmpq(*float(x).as_integer_ratio()) for x in theta]
     while True:
+        inverse = np.linalg.inv(
+            objective.hessian(np.array([float(Fraction(int(x.p), int(x.q))) for x in point]))
+        ).tolist()
         with ctx.workprec(precision):
             noise = tilt.balls()
             for _ in range(_STEPS_A_PRECISION):

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.exact_minimiser import LazyTilt, rounded_minimiser
-from dxgeom.learning.features import Change, Features
-from dxgeom.learning.gradient_noise import gradient_noise, least_strength
-from dxgeom.learning.losses import GlmLoss
-from dxgeom.learning.objective import PerturbedObjective, solved
-from dxgeom.learning.shares import best_share
+from dxgeom.learning.perturbed.exact_minimiser import LazyTilt, rounded_minimiser
+from dxgeom.learning.perturbed.features import Change, Features
+from dxgeom.learning.perturbed.gradient_noise import gradient_noise, least_strength
+from dxgeom.learning.perturbed.losses import GlmLoss
+from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
+from dxgeom.learning.perturbed.shares import best_share
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.noise.laws.law import NoiseLaw
@@ -27,6 +27,7 @@ from dxgeom.numeric.rounding import round_up
 
 STEP: Final = Fraction(1, 2**20)
 """Coefficients are released as multiples of this: features are of length 1 or so, and no noise is as small."""
+_LEAST: Final = 2.0**-20
 _TOLERANCE: Final = 1e-12
 
 
@@ -95,9 +96,10 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         return _noise(self.features, self.changes, share)
 
     def strength(self, share: Fraction, spend: Fraction) -> float:
-        """γ: what privacy asks for, or the ridge where that is more; *rounded up*."""
+        """γ: what privacy asks for, *rounded up*, or the ridge, or a millionth of λ, where that is more: however much
+        is spent, data that a line separates have coefficients that float64 can find."""
         asked = least_strength(self.features, self.changes, self.loss.curvature, share, spend)
-        return max(asked, round_up(self.ridge))
+        return max(asked, round_up(self.ridge), float(self.loss.curvature) * self.features.longest_square * _LEAST)
 
     def share_for(self, records: int, spend: Fraction) -> Fraction:
         """q for so many records."""

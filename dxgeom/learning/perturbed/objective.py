@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.learning.losses import GlmLoss
+from dxgeom.learning.perturbed.losses import GlmLoss
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 ROWS: Final = 256
