@@ -12,9 +12,8 @@ from pathlib import Path
 from types import NoneType, TracebackType
 from typing import Any, final
 
-from dxgeom.arguments import described, require
+from dxgeom.arguments import require
 from dxgeom.displayed import Displayed
-from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
 from dxgeom.ledger.book import Book
@@ -23,7 +22,7 @@ from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
 from dxgeom.ledger.history import history_of
 from dxgeom.ledger.lookup import Found, check_same, entry_of
-from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.refusals import made_by_hand, unusable
 from dxgeom.ledger.spending import asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
@@ -47,10 +46,7 @@ class Ledger(Displayed, Uncopied):
 
     def __init__(self, chronicle: Chronicle, account: Account | None = None) -> None:
         if not isinstance(chronicle, Chronicle) or account is None:
-            raise WrongArgument(
-                f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
-                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
-            )
+            raise made_by_hand(chronicle)
         self._chronicle, self._account = chronicle, account
         self._closed = False
         # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.

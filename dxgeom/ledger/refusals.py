@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dxgeom.errors import LedgerBusy, LedgerError
+from dxgeom.arguments import described
+from dxgeom.errors import LedgerBusy, LedgerError, WrongArgument
 
 RESTORE: Final = "restore it from a copy that is not older than the last release"
 """What to do about a ledger that is damaged."""
@@ -23,3 +24,11 @@ def busy(described: str, reason: str) -> LedgerBusy:
 def altered(described: str, what: str) -> LedgerError:
     """The error about a ledger that is not what was written."""
     return unusable(described, f"it was altered: {what}; {RESTORE}")
+
+
+def made_by_hand(found: object) -> WrongArgument:
+    """The error for a ledger that was to be made and not opened."""
+    return WrongArgument(
+        f"a ledger is opened and not made; found {described(found)}: a release opens the one that it is given the name "
+        "of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+    )

@@ -23,6 +23,8 @@ _IN_SCALE = 4.0
 """A body larger than this many times the chosen one is mentioned, not drawn."""
 _MOST_DIFFERENCES = 5000
 _MOST_BARS = 40
+_HELD = ((0.5, ":"), (0.95, "--"))
+"""Shares of the noise that outlines of the body hold, and how they are drawn."""
 
 
 def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: str | os.PathLike[str]) -> Path:
@@ -43,7 +45,6 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     figure, axes = empty_picture(7.2, 7.0)
     noise = _noise(chosen, first, second)
     colour = colour_of(chosen.name)
-    axes.scatter(noise[:, 0], noise[:, 1], s=3, color=colour, alpha=0.22, linewidths=0, label="simulated noise")
     for other in _others(plan):
         _draw_comparison(axes, other, shadow_of_body(other, first, second), reach)
     _draw_polygon(axes, shadow, colour, f"{title_of(chosen.name)} (chosen)", filled=True)
@@ -51,6 +52,7 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     words = "moves by one record, per unit of distance"
     axes.scatter(moved[:, 0], moved[:, 1], s=9, color=INK, linewidths=0, zorder=4, label=words)
     _frame(axes, np.maximum(1.35 * reach, np.quantile(np.abs(noise), 0.985, axis=0)))
+    _draw_noise(axes, noise, shadow, colour)
     axes.set_xlabel(f"change of: {literal(first_query)}", color=INK)
     axes.set_ylabel(f"change of: {literal(second_query)}", color=INK)
     legend(figure)
@@ -62,9 +64,10 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
 
 def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
     """Draw for each query how many times smaller the error is than under ordinary ε-DP, the chosen mechanism beside
-    optimal Laplace.
+    optimal Laplace, as dots from 1, for lengths mean nothing on a logarithmic axis.
 
-    The ratio of root mean squared errors at the same spend. At most 40 queries are drawn.
+    The ratio of root mean squared errors at the same spend; beside it the error itself at spend 1.
+    At most 40 queries are drawn.
     Raises: UnsupportedCombination when ordinary ε-DP adds no noise, or nothing else was built.
     """
     every = improvement_factors(plan)
@@ -73,16 +76,19 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
     places = np.arange(len(names))[::-1]
     thickness = 0.8 / len(factors)
     figure, axes = empty_picture(9.6, 1.9 + 0.62 * len(names))
+    errors = {one.name: np.sqrt(one.per_query) for one in plan.candidates if one.predicted_mse is not None}
     largest = max(float(np.max(each[np.isfinite(each)], initial=1.0)) for each in factors.values())
     for rank, (mechanism, each) in enumerate(factors.items()):
         offset = 0.4 - thickness * (rank + 0.5)
         chosen = " (chosen)" if mechanism == plan.mechanism.name else ""
         lengths = np.where(np.isfinite(each), each, largest)[: len(names)]
         label = f"{title_of(mechanism)}{chosen}"
-        axes.barh(places + offset, lengths, thickness * 0.92, color=colour_of(mechanism), label=label)
-        for place, factor, length in zip(places + offset, each, lengths, strict=False):
-            words = f"  {_short(factor)} times" if math.isfinite(factor) else "  exact answer"
-            axes.text(length, place, words, va="center", fontsize=8, color=INK)
+        colour = colour_of(mechanism)
+        axes.hlines(places + offset, 1, lengths, color=colour, linewidth=1, alpha=0.6)
+        axes.plot(lengths, places + offset, "o", markersize=5, color=colour, label=label)
+        for place, factor, length, error in zip(places + offset, each, lengths, errors[mechanism], strict=False):
+            words = f"{_short(factor)} times, rmse {_short(error)}" if math.isfinite(factor) else "exact answer"
+            axes.text(length, place, f"   {words}", va="center", fontsize=8, color=INK)
     axes.axvline(1, color=GREY, linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(min(0.7, *(float(each.min()) * 0.7 for each in factors.values())), max(10.0, largest) ** 1.24)
@@ -95,7 +101,7 @@ def improvement_picture(plan: Plan, path: str | os.PathLike[str]) -> Path:
     title(
         axes,
         f"How many times smaller the errors are: {literal(plan.metric.title)}",
-        f"against ordinary ε-DP, protecting the two closest records as well{left_out}",
+        f"against ordinary ε-DP, protecting the two closest records as well; rmse at spend 1{left_out}",
     )
     return save(figure, path)
 
@@ -144,6 +150,30 @@ def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:
         limits = np.full(2, max(limits))
     axes.set_xlim(-limits[0], limits[0])
     axes.set_ylim(-limits[1], limits[1])
+
+
+def _draw_noise(axes: Axes, noise: NDArray[np.float64], shadow: NDArray[np.float64], colour: str) -> None:
+    """Simulated noise; what lies beyond the edge as crosses at the edge; outlines that hold half of it, and 95 %."""
+    edge = np.array([axes.get_xlim()[1], axes.get_ylim()[1]])
+    beyond = np.any(np.abs(noise) > edge, axis=1)
+    inside, clipped = noise[~beyond], np.clip(noise[beyond], -edge, edge)
+    axes.scatter(inside[:, 0], inside[:, 1], s=3, color=colour, alpha=0.22, linewidths=0, label="simulated noise")
+    if len(clipped):
+        words = f"{len(clipped)} of {len(noise):,} beyond the edge, drawn at it"
+        axes.scatter(clipped[:, 0], clipped[:, 1], s=14, marker="x", color=colour, clip_on=False, label=words)
+    outline = closed(shadow)
+    for share, style in _HELD:
+        size = np.quantile(_gauge(shadow, noise), share)
+        axes.plot(*(size * outline).T, linestyle=style, linewidth=1, color=INK, label=f"holds {share:.0%} of the noise")
+
+
+def _gauge(polygon: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) how many times as large a convex polygon around 0 has to be to hold each point."""
+    sides = np.roll(polygon, -1, axis=0) - polygon
+    normals = np.column_stack([sides[:, 1], -sides[:, 0]])
+    offsets = np.einsum("ij,ij->i", normals, polygon)
+    flat = np.abs(offsets) > 0
+    return np.asarray(np.max(points @ (normals[flat] / offsets[flat, None]).T, axis=1))
 
 
 def _draw_comparison(

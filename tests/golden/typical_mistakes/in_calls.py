@@ -145,9 +145,9 @@ IN_CALLS = {
             "--records",
             "7",
         ),
-        "a table of 7 records",
-        "this one has 100",
-        "--records",
+        "the bias grows with that public number",
+        "these are 100",
+        "in the table",
         "--records 100",
     ),
     "a level in per cent": Mistake(
