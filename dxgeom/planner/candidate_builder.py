@@ -29,9 +29,10 @@ from dxgeom.mechanisms.linear.marginals.mechanism import (
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment, trace_bound
+from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.planner.changed_queries import with_changed_queries
@@ -46,11 +47,10 @@ _DEFAULT = PlanOptions()
 _ATTENTION = 1e-3
 _SHIFTS = 5
 _LEAST_SHIFT = 1e-2
-_LARGE = 100_000_000
+_LARGE = 2_000_000
 """Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
 _MOST_IN_BLOCKS = 32
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-_FEW_ROUNDS = 5
 _CAUTION = 1 - 1e-6
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
@@ -137,9 +137,8 @@ class CandidateBuilder:
         space = _made(self._space)
         if space is None:
             return 0.0
-        trace = trace_bound(space.points, _FEW_ROUNDS) * space.unit**2
         share = len(self.sensitivity.queries.names) if self.objective.name == "max" else 1
-        return (space.dimension + 1) * trace / share * _CAUTION
+        return (space.dimension + 1) * covariance_bound(space) / share * _CAUTION
 
     @property
     def gaussian(self) -> AdditiveMechanism:

@@ -110,7 +110,7 @@ class WeightTables:
         The histogram is walked once, down to the classes that any query tells apart.
         """
         found: dict[int, int] = {}
-        axes, shared = self._shared
+        axes, shared = self.shared
         grid = counts.reshape(self.shape)
         for axis in range(len(self.shape)):
             grid = summed_by_class(grid, axis, shared[axes.index(axis)] if axis in axes else None)
@@ -122,16 +122,19 @@ class WeightTables:
         return [found[query] for query in range(self.count)]
 
     @cached_property
-    def _shared(self) -> tuple[tuple[int, ...], tuple[NDArray[np.int64], ...]]:
+    def shared(self) -> tuple[tuple[int, ...], tuple[NDArray[np.int64], ...]]:
+        """The attributes that any query looks at, and for each the class of every code, equal where none tells them
+        apart."""
         axes = tuple(sorted({axis for table in self.tables for axis in table.axes}))
         return axes, tuple(shared_classes(self.tables, axis) for axis in axes)
 
-    def _coarser(self, table: WeightTable, axis: int) -> NDArray[np.int64] | None:
-        """The table's class of each shared class of an axis; None where it does not look."""
-        if axis not in table.axes:
-            return None
-        axes, shared = self._shared
+    def class_in(self, table: WeightTable, axis: int) -> NDArray[np.int64]:
+        """The table's class of each shared class of an axis that it looks at."""
+        axes, shared = self.shared
         return class_of_shared(table, axis, shared[axes.index(axis)])
+
+    def _coarser(self, table: WeightTable, axis: int) -> NDArray[np.int64] | None:
+        return self.class_in(table, axis) if axis in table.axes else None
 
     @property
     def digest(self) -> str:

@@ -20,6 +20,7 @@ from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
@@ -31,26 +32,59 @@ _MARGINS = (1e-13, 1e-10, 1e-7)
 _NEAR = 1e-9
 """Relative: loads so near to 1 are told apart in exact numbers."""
 _TOO_NARROW = "it is too narrow for some difference"
+_ALL = slice(None)
 
 
 def hiding(
-    inner: NoiseLaw, image: NDArray[np.float64], differences: NDArray[np.int64], bounds: NDArray[np.float64]
+    inner: NoiseLaw,
+    image: NDArray[np.float64],
+    changes: ListedChanges | PairedChanges,
+    noisy: NDArray[np.bool_] | slice = _ALL,
 ) -> LinearImageNoise:
     """The noise f·image·V, V ~ ``inner``, with the smallest factor f that hides every difference, up to 1e-7.
 
-    Args: ``image`` (m, n) of rank m; ``differences`` (E, m), magnitudes below 2⁵³; ``bounds`` (E,), positive.
+    Args: ``image`` (m, n) of rank m; ``changes`` of K queries, differences below 2⁵³, of which the ``noisy`` (K,) are
+    the coordinates; the others never change.
     Guarantee: the law returned has ‖Δ_e‖ ≤ b_e for all e, established for the very numbers it holds.
     Raises: CertificateRefused when float64 cannot show it.
     """
     for margin in _MARGINS:
-        load = largest_load(LinearImageNoise(inner, image), differences, bounds)
+        load = load_of_changes(LinearImageNoise(inner, image), changes, noisy)
         if not 0 < load < math.inf:
             break
         image = image * (load * (1 + margin))
         law = LinearImageNoise(inner, image)
-        if largest_load(law, differences, bounds) <= 1:
+        if load_of_changes(law, changes, noisy) <= 1:
             return law
     raise CertificateRefused("the shape of this noise is too badly scaled to prove that it hides every difference")
+
+
+def load_of_changes(
+    law: NoiseLaw, changes: ListedChanges | PairedChanges, noisy: NDArray[np.bool_] | slice = _ALL
+) -> float:
+    """max_e ‖Δ_e‖/b_e over all differences, *rounded up*, as :func:`largest_load`."""
+    if isinstance(changes, ListedChanges):
+        return largest_load(law, np.ascontiguousarray(changes.differences[:, noisy]), changes.bounds)
+    return _load_of_pairs(law, changes, noisy)
+
+
+def _load_of_pairs(law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool_] | slice) -> float:
+    """The law's map is taken of each kind of records, with a bound on the error, and subtracted for each pair.
+
+    A subtraction is off by half a unit in the last place, and so is the sum of two errors; the factor makes up for
+    both.
+    """
+    values = np.ascontiguousarray(changes.kinds.columns[:, noisy]).astype(np.float64)
+    errors = np.zeros_like(values)
+    inner = law
+    if isinstance(law, LinearImageNoise):
+        inner, (values, errors) = law.inner, law.preimages(values)
+    largest = 0.0
+    for (steps, bounds), slack in zip(changes.steps(values), changes.sums(errors), strict=True):
+        doubt = slack * (1 + ROUNDING) + np.abs(steps) * ROUNDING if inner is not law else slack
+        gauges = inner.loss_upper_bounds(steps, doubt)
+        largest = float(np.maximum(largest, quotient_round_up(gauges, bounds).max()))
+    return largest
 
 
 def largest_load(
@@ -89,6 +123,9 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         _require(not np.any(noisy & ~mechanism.mixing.noisy), "some answers need noise and get none")
         if law.laplace_scales is not None:
             _require_wide_scales(sensitivity, mechanism.mixing, law.laplace_scales)
+        elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):
+            load = load_of_changes(law, sensitivity.changes, mechanism.mixing.noisy)
+            _require(load <= 1, _TOO_NARROW)
         elif np.any(noisy):
             _require_long(law, sensitivity.differences[:, mechanism.mixing.noisy], sensitivity.bounds)
     elif np.any(noisy):

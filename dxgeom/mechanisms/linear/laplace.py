@@ -25,8 +25,9 @@ def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     """Independent Laplace noise with the scales of least total mean squared error, each answer's times its importance.
 
     Definition: minimise Σ ω_k·2c_k² subject to Σ_k |Δ_e,k|/c_k ≤ b_e on all generating pairs; convex in 1/c.
-    Guarantee: optimal to 1e-9 relative; feasibility re-established with all rounding errors counted against it. Beyond
-    600 queries, queries of one table with the same sensitivity and importance get the same scale.
+    Guarantee: optimal to 1e-9 relative, to 1e-7 where float64 cannot tell a smaller gap; feasibility re-established
+    with all rounding errors counted against it. Beyond 600 queries, queries of one table with the same sensitivity and
+    importance get the same scale.
     Source: Kamalaruban et al. 2020, §3.1; corrected: the problem is convex, so no heuristic is needed.
     """
     noisy = sensitivity.of_each_query > 0

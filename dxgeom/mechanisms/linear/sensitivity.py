@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,18 +11,25 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.active_differences import active_differences
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables
+from dxgeom.metrics.operations.paired_changes import PairedChanges, paired_changes
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
 
-MOST_LISTED_QUERIES = 64
-"""The changes of more queries than this are not listed difference by difference where they come in large tables."""
-_SMALL_MATRIX = 1 << 22
+FEW_QUERIES = 10
+"""The changes of so few are listed, however many they are."""
+MOST_LISTED_ENTRIES = 20_000_000
+"""Differences with more entries than this in all are kept as pairs of kinds of records."""
+MOST_PAIRED_QUERIES = 512
+"""No shape is sought for the tables of more queries than this, and their changes are kept in factors,"""
+SMALL_MATRIX = 1 << 22
+"""but where they have no more weights than this when laid out."""
 
 
 @final
@@ -54,6 +62,17 @@ class Sensitivity:
     def of_each_query(self) -> NDArray[np.float64]:
         """(K,): max_e |Δ_e,k|/b_e in lattice steps, *rounded up*; 0 where a query never changes."""
         return self.changes.of_each_query
+
+    @cached_property
+    def shaping(self) -> ListedChanges:
+        """The differences that shapes are fitted to: all, or those of them that seem to matter. Whatever is found is
+        checked on all. Raises: TooLarge where they are kept in factors."""
+        return active_differences(self.changes) if isinstance(self.changes, PairedChanges) else self._listed
+
+    @property
+    def proved(self) -> ListedChanges | PairedChanges:
+        """All differences, as containment is shown for them. Raises: as ``shaping``."""
+        return self.changes if isinstance(self.changes, PairedChanges) else self._listed
 
     @property
     def _listed(self) -> ListedChanges:
@@ -142,10 +161,18 @@ def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:
 
 
 def _changes(metric: Metric, tables: WeightTables) -> Changes:
-    """Listed where that is possible; in factors for large workloads in tables."""
-    if tables.is_matrix or tables.count <= MOST_LISTED_QUERIES or tables.count * tables.size <= _SMALL_MATRIX:
+    """Listed where they are few; as pairs of kinds of records where these are; in factors for workloads in tables."""
+    if tables.count <= FEW_QUERIES:
         try:
             return ListedChanges(*differences_of_tables(metric, tables))
+        except TooLarge:
+            if tables.is_matrix:
+                raise
+    elif tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX:
+        try:
+            paired = paired_changes(metric, tables)
+            few = paired.count * tables.count <= MOST_LISTED_ENTRIES
+            return paired.listed() if few else paired
         except TooLarge:
             if tables.is_matrix:
                 raise

@@ -83,7 +83,7 @@ class ListedChanges(Changes):
 
     def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
         loads = (self._sizes @ rates) / self.bounds
-        worst = _largest_first(loads, most)
+        worst = largest_first(loads, most)
         return Heaviest(loads[worst], self._sizes[worst] / self.bounds[worst, None])
 
     @cached_property
@@ -147,7 +147,7 @@ class FactoredChanges(Changes):
         found = [_heaviest_of(family, rates, most) for family in self.families]
         loads = np.concatenate([one.loads for one in found] or [np.empty(0)])
         rows = np.concatenate([one.rows for one in found] or [np.empty((0, self.count))])
-        worst = _largest_first(loads, most)
+        worst = largest_first(loads, most)
         return Heaviest(loads[worst], rows[worst])
 
 
@@ -184,7 +184,7 @@ def _heaviest_of(family: _Family, rates: NDArray[np.float64], most: int) -> Heav
         loads[here] = largest.values / family.bounds[here]
         for variable, values in largest.choice.items():
             choice[variable][here] = values
-    worst = _largest_first(loads, most)
+    worst = largest_first(loads, most)
     rows = np.zeros((len(worst), len(rates)))
     for share in family.shares:
         place = worst
@@ -231,7 +231,7 @@ def _sizes(blocks: Sequence[PairClasses], place: int) -> SparseRows:
     return change_sizes(sparse_rows(table.flat.T), pairs)
 
 
-def _largest_first(loads: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+def largest_first(loads: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """The places of the largest loads, the very largest first."""
     if len(loads) > most:
         chosen = np.argpartition(loads, len(loads) - most)[len(loads) - most :]

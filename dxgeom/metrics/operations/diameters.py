@@ -19,8 +19,10 @@ from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
 from dxgeom.metrics.metric import Metric, all_pairs
+from dxgeom.metrics.operations.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.operations.pair_classes import classes_of_records
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.rows import distinct_rows
@@ -61,6 +63,8 @@ def smallest_distance(metric: Metric) -> float:
             return min(smallest_distance(inner), round_down(epsilon))
         case CapMetric(inner=inner, epsilon=epsilon):
             return min(smallest_distance(inner), round_down(epsilon)) if inner.size > 1 else np.inf
+        case PointsMetric() if metric.size >= TREE_FROM and (least := nearest_at_all(metric)) > 0:
+            return least
         case _:
             positive = (pairs.bound[pairs.bound > 0] for pairs in metric.generating_pairs())
             return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)

@@ -42,7 +42,7 @@ def generating_differences(metric: Metric, values: NDArray[np.int64]) -> Differe
     Guarantee: *exact* differences; every generating pair is represented by a row with a bound not above its own.
     Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge beyond the stated limits.
     """
-    _refuse_wide(values)
+    refuse_wide(values)
     return _collected(_of_matrix(metric, values), len(values))
 
 
@@ -82,7 +82,7 @@ def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Iterator[Difference
 def _of_moves(blocks: Iterable[PairClasses], queries: int) -> Iterator[Differences]:
     """Each move in each different surrounding: the classes of the attributes that it leaves alone."""
     for moves in blocks:
-        axes, shape, places = _surroundings(moves)
+        axes, shape, places = surroundings_of(moves)
         refuse_pairs(moves.bounds.size * len(places))
         if moves.bounds.size * len(places) * queries > WORK_LIMIT:
             raise TooLarge("the differences of so many queries are not listed one by one; ask fewer at once")
@@ -94,7 +94,7 @@ def _of_moves(blocks: Iterable[PairClasses], queries: int) -> Iterator[Differenc
             yield rows.reshape(-1, queries), np.repeat(moves.bounds[here], len(places))
 
 
-def _surroundings(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...], NDArray[np.int64]]:
+def surroundings_of(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...], NDArray[np.int64]]:
     """The attributes that moves leave alone and some table looks at, their numbers of classes, and one cell of each
     kind."""
     size = {
@@ -126,7 +126,8 @@ def _rows(
     return rows
 
 
-def _refuse_wide(values: NDArray[np.int64]) -> None:
+def refuse_wide(values: NDArray[np.int64]) -> None:
+    """Raises: TooLarge for integers whose differences float64 may round."""
     if values.size and (values.max() >= 2**52 or values.min() <= -(2**52)):
         raise TooLarge("integer values must stay below 2**52 in magnitude, so that their differences are exact")
 

@@ -19,7 +19,6 @@ from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.distances import EARTH_RADIUS_KM, absolute_error, on_the_unit_sphere
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.points import PointsMetric
@@ -31,16 +30,15 @@ from dxgeom.metrics.kernels.axis_reductions import (
     largest_range,
     largest_steps,
 )
-from dxgeom.metrics.kernels.dual_tree import Separation, steepest_quotient
+from dxgeom.metrics.kernels.dual_tree import steepest_quotient
 from dxgeom.metrics.kernels.star_quotient import steepest_star_quotient
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.near_places import TREE_FROM, separation_of
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import quotient_round_up, round_down
 
 COMPARISON_LIMIT = 100_000_000_000
 """More comparisons than this would take several minutes."""
-TREE_FROM = 3000
-"""Fewer places are compared pair by pair."""
 _INTEGERS_BELOW = 2**52
 _ROUNDING_OF_A_PRODUCT = 2.0**-51
 
@@ -139,12 +137,7 @@ def _by_value(metric: ValueSensitivityMetric, grid: NDArray[Any]) -> float:
 
 
 def _by_tree(metric: PointsMetric, grid: NDArray[Any], tolerance: float) -> float:
-    points, radius = metric.coordinates, 0.0
-    if metric.geometry == "great circle":
-        points, radius = on_the_unit_sphere(points), EARTH_RADIUS_KM
-    error = absolute_error(metric.coordinates, metric.geometry)
-    rate = round_down(metric.rate) * (1 - _ROUNDING_OF_A_PRODUCT)
-    separation = Separation(rate, round_down(metric.floor), error, radius)
+    points, separation = separation_of(metric)
     fibres = grid.transpose(0, 2, 1).reshape(-1, metric.size).astype(np.float64)
     return max(steepest_quotient(points, fibre, separation, tolerance) for fibre in fibres)
 

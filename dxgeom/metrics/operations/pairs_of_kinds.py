@@ -16,8 +16,10 @@ from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.axis_pairs import axis_labels, pairs_within_sets
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric, pairs_of_classes
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
+from dxgeom.metrics.operations.near_places import few_kinds, nearest_of_kinds
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.rows import distinct_rows, least_by_row
 
@@ -62,6 +64,8 @@ def pairs_of_kinds(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlo
             count = _occurring(which).size
             refuse_pairs(count * (count - 1) // 2)
             yield from pairs_of_classes(metric, which)
+        case PointsMetric() if few_kinds(metric, which):
+            yield from nearest_of_kinds(metric, which)
         case _:
             for pairs in metric.generating_pairs():
                 yield PairBlock(which[pairs.first], which[pairs.second], pairs.bound)

@@ -156,6 +156,10 @@ class LinearImageNoise(NoiseLaw):
         below it."""
         return self.inner.loss_upper_bounds(*self._inverse.images(shifts, errors))
 
+    def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(E, n) and (E, n): for each point the u of least squares with map·u = point, and bounds on its errors."""
+        return self._inverse.products(points)
+
     def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.inner.shadow(onto @ self.map)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.shapes.lower_bound import (
         coordinate_bound as coordinate_bound,
         coordinate_bounds as coordinate_bounds,
+        covariance_bound as covariance_bound,
         determinant_bound as determinant_bound,
         rotation_bound as rotation_bound,
         volume_bound as volume_bound,
@@ -52,6 +53,6 @@ if TYPE_CHECKING:
         spread_of as spread_of,
     )
     from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows as determined_rows
-    from dxgeom.mechanisms.linear.shapes.round_shapes import least_trace_ellipsoid as least_trace_ellipsoid
+    from dxgeom.mechanisms.linear.shapes.least_traces import least_trace_ellipsoid as least_trace_ellipsoid
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

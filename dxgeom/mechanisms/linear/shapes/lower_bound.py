@@ -72,6 +72,14 @@ def determinant_bound(space: RoundSpace) -> float:
     return max((_by_blocks(space.points, basis, size) for size in sizes), default=0.0) * _CAUTION * space.unit**2
 
 
+def covariance_bound(space: RoundSpace) -> float:
+    """What the trace of no covariance Σ with x_eᵀΣ⁻¹x_e ≤ 1 is below: for small spends such noise has to have that.
+
+    Any weights of the points give a bound.
+    """
+    return space.least_trace * _CAUTION * space.unit**2
+
+
 def _by_blocks(points: NDArray[np.float64], basis: NDArray[np.float64], size: int) -> float:
     total = 0.0
     for start in range(0, len(basis), size):

@@ -11,7 +11,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.round_spaces import LARGEST_DIMENSION, LARGEST_WORKLOAD
+from dxgeom.mechanisms.linear.shapes.round_spaces import LARGEST_DIMENSION
 from dxgeom.noise.laws.k_norm import k_norm_noise
 
 _PROBES = 64
@@ -29,21 +29,17 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     law that draws, by that law's own upper bounds on its norm. Of a polytope given by halfspaces the error is rounded
     up, of any other body it is exact up to the rounding of float64.
     Raises: WrongArgument for what is no body; NotANormBall for a body
-    of another dimension, or one that is not symmetric; TooLarge beyond 400 queries that need noise, or where no law
+    of another dimension, or one that is not symmetric; TooLarge beyond 512 queries that need noise, or where no law
     draws the body's noise; CertificateRefused when no finite factor, or no envelope, can be proved.
     """
     require_norm_ball(body, len(sensitivity.queries.names))
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
         return without_noise("body", sensitivity)
-    if np.sum(noisy) > LARGEST_DIMENSION or sensitivity.differences.size > LARGEST_WORKLOAD:
-        raise TooLarge(
-            f"a body of one's own shapes the noise of at most {LARGEST_DIMENSION} queries, with differences of at most "
-            f"{LARGEST_WORKLOAD:,} entries in all"
-        )
+    if np.sum(noisy) > LARGEST_DIMENSION:
+        raise TooLarge(f"a body of one's own shapes the noise of at most {LARGEST_DIMENSION} queries")
     in_steps = np.diag(1 / sensitivity.queries.float_steps)[noisy]
-    differences = np.ascontiguousarray(sensitivity.differences[:, noisy])
-    law = hiding(k_norm_noise(body), in_steps, differences, sensitivity.bounds)
+    law = hiding(k_norm_noise(body), in_steps, sensitivity.proved, noisy)
     return AdditiveMechanism("body", sensitivity, law, DiagonalMixing(noisy))
 
 

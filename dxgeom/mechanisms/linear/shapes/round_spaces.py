@@ -14,13 +14,16 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 
-LARGEST_DIMENSION = 400
+LARGEST_DIMENSION = 512
 """Beyond, a search for a shape takes minutes."""
 LARGEST_WORKLOAD = 20_000_000
+_MOST_ROUNDS = 40
+_WORK = 1e10
 _FLAT = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
 _THIN = 1e-6
@@ -53,8 +56,14 @@ class RoundSpace:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """(E, m): differences over bounds in round coordinates, up to the rounding of float64."""
+        """(E, m): what shapes are fitted to: differences over bounds in round coordinates, up to rounding."""
         return np.asarray(self._normalised @ self.back.T)
+
+    @cached_property
+    def least_trace(self) -> float:
+        """What the trace of no Σ with x_eᵀΣ⁻¹x_e ≤ 1 for all points is below, to within a few percent."""
+        rounds = int(min(_MOST_ROUNDS, max(3, _WORK / (2.0 * len(self.points) * self.dimension**2))))
+        return trace_bound(self.points, rounds)
 
     @property
     def query_basis(self) -> NDArray[np.float64] | None:
@@ -82,23 +91,20 @@ class RoundSpace:
             reach = np.abs(self._normalised @ self.left_out).max(axis=0)
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
-        law = hiding(inner, self.scales[:, None] * image, self._differences, self.sensitivity.bounds)
+        law = hiding(inner, self.scales[:, None] * image, self.sensitivity.proved, self.noisy)
         return AdditiveMechanism(name, self.sensitivity, law, DiagonalMixing(self.noisy))
 
     @property
-    def _differences(self) -> NDArray[np.int64]:
-        return np.ascontiguousarray(self.sensitivity.differences[:, self.noisy])
-
-    @property
     def _normalised(self) -> NDArray[np.float64]:
-        return np.asarray(self._differences / self.sensitivity.bounds[:, None] / self.scales)
+        shaping = self.sensitivity.shaping
+        return np.asarray(shaping.differences[:, self.noisy] / shaping.bounds[:, None] / self.scales)
 
 
 def round_space(sensitivity: Sensitivity, weights: NDArray[np.float64] | None = None) -> RoundSpace | None:
     """The round space of a workload, or None when no answer needs noise.
 
     Args: ``weights`` (K,): what a squared error of each answer counts, positive; all 1 when left out.
-    Raises: TooLarge beyond 400 queries that need noise, or differences too many to look at.
+    Raises: TooLarge beyond 512 queries that need noise, or differences too many to look at.
     """
     scales = sensitivity.of_each_query
     noisy = scales > 0
@@ -106,11 +112,12 @@ def round_space(sensitivity: Sensitivity, weights: NDArray[np.float64] | None = 
         return None
     if np.sum(noisy) > LARGEST_DIMENSION:
         raise TooLarge(f"a shape is sought for at most {LARGEST_DIMENSION} queries at once")
-    if sensitivity.differences.size > LARGEST_WORKLOAD:
+    shaping = sensitivity.shaping
+    if shaping.differences.size > LARGEST_WORKLOAD:
         raise TooLarge(f"a shape is sought for differences of at most {LARGEST_WORKLOAD:,} entries in all")
     costs = scales * sensitivity.queries.float_steps * (1.0 if weights is None else np.sqrt(weights))
     scales, costs = scales[noisy], costs[noisy]
-    normalised = sensitivity.differences[:, noisy] / sensitivity.bounds[:, None] / scales
+    normalised = shaping.differences[:, noisy] / shaping.bounds[:, None] / scales
     _, reach, turned = np.linalg.svd(np.asarray(np.linalg.qr(normalised, mode="r")), full_matrices=True)
     rank = int(np.sum(reach > _FLAT * reach[0]))
     # The triangle R has ‖R·z‖ = ‖diag(costs)·turnedᵀ·z‖, so x = R·z makes the error plain length.

@@ -26,6 +26,7 @@ from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import determinant_bound, rotation_bound
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -208,8 +209,7 @@ def test_noise_that_cannot_be_proved_to_hide_is_refused():
         hiding(
             LaplaceNoise(np.ones(2)),
             np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]]) * 2.0**-1000,
-            np.eye(2, dtype=np.int64)[:1],
-            bounds,
+            ListedChanges(np.eye(2, dtype=np.int64)[:1], bounds),
         )
     law = LinearImageNoise(LaplaceNoise(np.ones(2)), np.array([[1.0, 0.5], [0.0, 1.0]]))
     # The inverse maps (0, 3) to (−1.5, 3): the load is 4.5, and it is never said to be less.

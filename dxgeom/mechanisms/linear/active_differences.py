@@ -1,0 +1,68 @@
+"""The differences that decide a shape, of many more: those that reach far. No privacy rests on the choice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.operations.changes import ListedChanges, largest_first
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+
+_ENTRIES: Final = 4_000_000
+"""Of the differences that are kept, at most."""
+_LEAST: Final = 2_000
+_FLAT: Final = 1e-9
+_PER_QUERY: Final = 2
+
+
+def active_differences(changes: PairedChanges) -> ListedChanges:
+    """Of all differences some that reach furthest, in the directions of the queries and as differences spread.
+
+    Among them are enough for their span to be that of all.
+    """
+    queries = changes.kinds.columns.shape[1]
+    scales = np.where(changes.of_each_query > 0, changes.of_each_query, 1.0)
+    count = max(_LEAST, _ENTRIES // queries)
+    whitened = (changes.kinds.columns / scales) @ _whitening(changes, scales)
+    lengths = np.concatenate([np.sqrt((rows**2).sum(axis=1)) / bounds for rows, bounds in changes.steps(whitened)])
+    longest = largest_first(lengths, count)
+    spread = np.linspace(0, changes.count - 1, min(changes.count, count // 8)).astype(np.int64)
+    chosen = np.unique(np.concatenate([longest, spread, _spanning(changes, whitened, lengths)]))
+    return ListedChanges(changes.rows(chosen), changes.bounds[chosen])
+
+
+def with_heavier(listed: ListedChanges, changes: PairedChanges, places: NDArray[np.int64]) -> ListedChanges:
+    """With the differences at these places, too."""
+    rows = np.concatenate([listed.differences, changes.rows(places)])
+    return ListedChanges(rows, np.concatenate([listed.bounds, changes.bounds[places]]))
+
+
+def _whitening(changes: PairedChanges, scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(K, m): takes differences over scales to where they spread alike in all directions of their span."""
+    columns, first, second, bounds = changes.kinds
+    weights = 1 / bounds**2
+    degrees = np.bincount(first, weights, len(columns)) + np.bincount(second, weights, len(columns))
+    centred = columns / scales
+    centred -= centred.mean(axis=0)
+    # The pairs' own second moment would need a row for each; with every kind as often as it is in pairs it is near.
+    values, axes = np.linalg.eigh((centred * degrees[:, None]).T @ centred)
+    kept = values > values[-1] * _FLAT
+    return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
+
+
+def _spanning(changes: PairedChanges, whitened: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each direction the pairs that reach furthest along it."""
+    best = np.zeros((_PER_QUERY, whitened.shape[1]), dtype=np.int64)
+    reach = np.zeros((_PER_QUERY, whitened.shape[1]))
+    start = 0
+    for rows, bounds in changes.steps(whitened):
+        sizes = np.abs(rows) / bounds[:, None]
+        top = sizes.argmax(axis=0)
+        found = sizes[top, np.arange(len(top))]
+        better = found > reach[0]
+        best[1], reach[1] = np.where(better, best[0], best[1]), np.where(better, reach[0], reach[1])
+        best[0], reach[0] = np.where(better, start + top, best[0]), np.where(better, found, reach[0])
+        start += len(bounds)
+    return np.unique(best)

@@ -1,0 +1,285 @@
+"""The differences of very many queries as pairs of kinds of records: never laid out, all of them looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.changes import Changes, Heaviest, ListedChanges, largest_first
+from dxgeom.metrics.operations.differences import SEPARATES_THE_SAME, refuse_wide, surroundings_of
+from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of
+from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds
+from dxgeom.metrics.operations.restriction import without_idle_attributes
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
+from dxgeom.numeric.rows import distinct_rows
+from dxgeom.universe.weight_tables import WeightTables
+
+MOST_PAIRS: Final = 20_000_000
+"""More pairs than this are not kept: half a gigabyte."""
+MOST_ENTRIES: Final = 40_000_000
+"""Of the weights of all kinds of records together."""
+_ENTRIES_PER_BLOCK: Final = 1 << 20
+_POOL: Final = 4_000_000
+"""Entries of the heaviest differences so far, which are looked at before all others."""
+_ABOVE: Final = 1 + 1e-9
+_NEARLY: Final = 1 - 1e-14
+
+
+class Kinds(NamedTuple):
+    """``columns`` (R, K): int64, the weights of a record of each kind; pairs ``first``, ``second`` (E,) of these, with
+    ``bounds`` (E,), rounded down."""
+
+    columns: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PairedChanges(Changes):
+    """Δ_e = columns[first_e] − columns[second_e]: as listed ones, without a row for each.
+
+    A linear image of all differences takes one product for each *kind*, and a subtraction for each pair.
+    """
+
+    kinds: Kinds = field(repr=False)
+    _pool: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
+
+    @property
+    def count(self) -> int:
+        """The number E of differences."""
+        return len(self.kinds.bounds)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """(E,): rounded down."""
+        return self.kinds.bounds
+
+    @cached_property
+    def of_each_query(self) -> NDArray[np.float64]:
+        columns, first, second, bounds = self.kinds
+        largest = np.zeros(columns.shape[1])
+        for query, column in enumerate(np.ascontiguousarray(columns.T)):
+            steps = np.abs(column[first] - column[second]).astype(np.float64)
+            quotients = steps / bounds
+            near = quotients >= quotients.max(initial=0.0) * _NEARLY
+            largest[query] = np.max(quotient_round_up(steps[near], bounds[near]), initial=0.0)
+        return largest
+
+    def scaled(self, factors: NDArray[np.int64]) -> PairedChanges:
+        return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors))
+
+    def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
+        if self._pool:
+            found = self._heaviest_among(self._pool[0], rates, most)
+            if most > 1 and found.loads.max(initial=0.0) > _ABOVE:
+                return found
+        loads = np.concatenate([np.abs(rows) @ rates / bounds for rows, bounds in self.blocks()])
+        self._pool[:] = [largest_first(loads, max(most, _POOL // len(rates)))]
+        return self._heaviest_among(self._pool[0], rates, most)
+
+    def _heaviest_among(self, places: NDArray[np.int64], rates: NDArray[np.float64], most: int) -> Heaviest:
+        sizes, bounds = np.abs(self.rows(places)).astype(np.float64), self.bounds[places]
+        loads = (sizes @ rates) / bounds
+        worst = largest_first(loads, most)
+        return Heaviest(loads[worst], sizes[worst] / bounds[worst, None])
+
+    def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The differences at these places, laid out, (n, K)."""
+        columns, first, second, _ = self.kinds
+        return np.asarray(columns[first[places]] - columns[second[places]])
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """All differences (n, K), as float64, which is exact, and their bounds, some at a time."""
+        exact = self.kinds.columns.astype(np.float64)
+        yield from self.steps(exact)
+
+    def steps(self, values: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """From a value (R, m) of each kind the difference of each pair, and its bound, some at a time."""
+        _, first, second, bounds = self.kinds
+        at_once = max(1, _ENTRIES_PER_BLOCK // values.shape[1])
+        for start in range(0, len(bounds), at_once):
+            here = slice(start, start + at_once)
+            yield values[first[here]] - values[second[here]], bounds[here]
+
+    def sums(self, values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+        """As :meth:`steps`, but what the two kinds of a pair have together."""
+        _, first, second, bounds = self.kinds
+        at_once = max(1, _ENTRIES_PER_BLOCK // values.shape[1])
+        for start in range(0, len(bounds), at_once):
+            here = slice(start, start + at_once)
+            yield values[first[here]] + values[second[here]]
+
+    def listed(self) -> ListedChanges:
+        """The same, laid out."""
+        rows = self.rows(np.arange(self.count))
+        leading = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
+        rows = rows * np.where(leading < 0, -1, 1)[:, None]
+        order = distinct_rows(rows)[1]
+        place = np.argsort(order)
+        return ListedChanges(rows[place], self.bounds[place])
+
+
+def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
+    """The distinct differences of queries along generating pairs.
+
+    Guarantee: every generating pair is represented by a difference equal to its own up to sign, with a bound not above
+    its own. Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
+    """
+    kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
+    refuse_wide(kinds.columns)
+    # Only differences count, and these are numbers nearer to zero.
+    kinds = _distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
+    if np.any(kinds.bounds == 0):
+        raise UnboundedLoss(SEPARATES_THE_SAME)
+    return PairedChanges(kinds)
+
+
+def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Kinds:
+    metric, values = without_idle_attributes(metric, values)
+    columns, which = distinct_rows(values.T)
+    _refuse_entries(columns.shape[0], columns.shape[1])
+    blocks = (least_by_pair(pairs) for pairs in pairs_of_kinds(metric, which))
+    return Kinds(columns, *_gathered((pairs.first, pairs.second, pairs.bound) for pairs in blocks))
+
+
+def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
+    axes, shared = tables.shared
+    shape = tuple(int(own.max()) + 1 for own in shared)
+    if math.prod(shape) >= 2**62:
+        raise TooLarge("the queries tell too many kinds of records apart to number them")
+    triples = _gathered(
+        block
+        for moves in pair_classes_of(metric, tables)
+        for block in _placed(moves, dict(zip(axes, shared, strict=True)), shape)
+    )
+    used, ends = np.unique(np.concatenate(triples[:2]), return_inverse=True)
+    _refuse_entries(len(used), tables.count)
+    codes = dict(zip(axes, np.unravel_index(used, shape) if axes else (), strict=True))
+    columns = np.zeros((len(used), tables.count), dtype=np.int64)
+    for table in tables.tables:
+        if table.axes:
+            own = [tables.class_in(table, axis)[codes[axis]] for axis in table.axes]
+            columns[:, table.queries] = table.flat.T[np.ravel_multi_index(own, table.shape)]
+    ends = ends.reshape(2, -1)
+    return Kinds(columns, ends[0], ends[1], triples[2])
+
+
+_Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def _placed(moves: PairClasses, shared: dict[int, NDArray[np.int64]], shape: tuple[int, ...]) -> Iterator[_Triple]:
+    """Each move in each different surrounding, as pairs of cells of the grid of classes that any query tells apart.
+
+    Where moves and surroundings see coarser classes, any class within will do: all queries that see the move agree.
+    """
+    own = {axis: classes for table in moves.tables for axis, classes in zip(table.axes, table.classes, strict=True)}
+    some = {axis: shared[axis][np.unique(classes, return_index=True)[1]] for axis, classes in own.items()}
+    strides = dict(zip(shared, np.cumprod((1, *shape[:0:-1]))[::-1].tolist(), strict=True))
+    axes, sizes, places = surroundings_of(moves)
+    if moves.bounds.size * len(places) > MOST_PAIRS:
+        _refuse()
+    beside = np.zeros(len(places), dtype=np.int64)
+    for axis, code in zip(axes, np.unravel_index(places, sizes) if axes else (), strict=True):
+        beside += some[axis][code] * strides[axis]
+    ends = []
+    for cells in (moves.first, moves.second):
+        at = np.zeros(len(cells), dtype=np.int64)
+        for axis, code in zip(moves.axes, np.unravel_index(cells, moves.shape), strict=True):
+            at += some[axis][code] * strides[axis]
+        ends.append((at[:, None] + beside).ravel())
+    yield ends[0], ends[1], np.repeat(moves.bounds, len(beside))
+
+
+def _gathered(blocks: Iterable[_Triple]) -> _Triple:
+    found: list[_Triple] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    left = MOST_PAIRS
+    for block in blocks:
+        left -= len(block[2])
+        if left < 0:
+            _refuse()
+        found.append(block)
+    first, second, bounds = zip(*found, strict=True)
+    return np.concatenate(first), np.concatenate(second), np.concatenate(bounds)
+
+
+def _refuse() -> None:
+    raise TooLarge(
+        f"more than {MOST_PAIRS:,} pairs of kinds of records would have to be kept; ask fewer queries at once, or "
+        "coarsen the universe"
+    )
+
+
+def _refuse_entries(kinds: int, queries: int) -> None:
+    if kinds * queries > MOST_ENTRIES:
+        raise TooLarge(
+            f"{queries:,} queries tell {kinds:,} kinds of records apart: more than {MOST_ENTRIES:,} weights are not "
+            "laid out; ask fewer queries at once, or coarsen the universe"
+        )
+
+
+def _distinct(kinds: Kinds) -> Kinds:
+    """One pair for each difference up to sign, that with the least bound, and none without a difference.
+
+    Differences are told apart by a linear hash, of which all pairs of one value are then compared, exactly: where two
+    that differ have the same hash, all of that hash stay.
+    """
+    columns, first, second, bounds = kinds
+    odd = np.random.default_rng(0).integers(1, 2**63, columns.shape[1], dtype=np.uint64) | np.uint64(1)
+    hashes = columns.astype(np.uint64) @ odd
+    signed = (hashes[first] - hashes[second]).view(np.int64)
+    flipped = signed < 0
+    first, second = np.where(flipped, second, first), np.where(flipped, first, second)
+    order = np.lexsort((bounds, np.abs(signed)))
+    first, second, bounds, value = first[order], second[order], bounds[order], np.abs(signed)[order]
+    head = np.flatnonzero(np.diff(value, prepend=-1) != 0)
+    group = np.cumsum(np.diff(value, prepend=-1) != 0) - 1
+    kept = np.zeros(len(bounds), dtype=bool)
+    kept[head] = True
+    kept[_unlike_their_head(columns, first, second, head[group])] = True
+    kept[head[value[head] == 0]] = False
+    moved = _differing(columns, first, second, np.flatnonzero((value == 0) | (value == np.iinfo(np.int64).min)))
+    kept[moved] = True
+    return Kinds(columns, first[kept], second[kept], bounds[kept])
+
+
+def _unlike_their_head(
+    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], heads: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Places whose difference is not that of the place ``heads`` (E,)."""
+    others = np.flatnonzero(heads != np.arange(len(heads)))
+    found = []
+    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
+    for start in range(0, len(others), at_once):
+        here = others[start : start + at_once]
+        there = heads[here]
+        own = columns[first[here]] - columns[second[here]]
+        own -= columns[first[there]]
+        own += columns[second[there]]
+        found.append(here[own.any(axis=1)])
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+
+def _differing(
+    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Of these places those with a difference."""
+    found = [np.empty(0, dtype=np.int64)]
+    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
+    for start in range(0, len(places), at_once):
+        here = places[start : start + at_once]
+        found.append(here[np.any(columns[first[here]] != columns[second[here]], axis=1)])
+    return np.concatenate(found)
+
+
+ROUNDING: Final = 4 * UNIT_ROUNDOFF
+"""Relative: what a subtraction of two values rounds, and a sum of two errors, more than made up for."""
