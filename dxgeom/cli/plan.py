@@ -138,7 +138,7 @@ def _show(
         print_json(
             {
                 **plan.as_dict(),
-                "gap": plan.gap,
+                "gap": plan.gap if plan.comparison.bound_at_hand else None,
                 "least_spend": None if least is None else str(least),
                 "expected": {"spend": str(shown), "level": level, "queries": expected},
                 "warnings": [one.as_dict() for one in useless],
@@ -191,9 +191,9 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
     )
     print_table(
         ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
-        [_candidate_row(candidate, plan) for candidate in plan.candidates],
+        [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
     )
-    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.candidates if candidate.reason]
+    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.told if candidate.reason]
     ratio = plan.epsilon_dp_ratio
     ordinary = (
         [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this {plan.objective.title}"]

@@ -19,8 +19,8 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
-from dxgeom.plan_files.exact_text import rationals_of
 from dxgeom.plan_files.laws import law_data, law_of, scales_data, scales_of
+from dxgeom.plan_files.text.exact_text import rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records

@@ -23,7 +23,7 @@ from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.noise.laws.k_norm import LAWS
 from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.plan_files.exact_text import (
+from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,
     float_text,
@@ -197,7 +197,7 @@ def _form(hint: Any) -> dict[str, Any]:
 
 
 def _arrays() -> Iterator[tuple[str, dict[str, Any]]]:
-    from dxgeom.plan_files.exact_text import FLOAT
+    from dxgeom.plan_files.text.exact_text import FLOAT
 
     floats = {"type": "string", "pattern": f"{FLOAT}|^-?0x0\\.0p\\+0$|^inf$"}
     yield "Float", floats

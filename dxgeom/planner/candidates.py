@@ -13,7 +13,6 @@ from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
-from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls
 from dxgeom.mechanisms.linear.shapes.rotated_axes import rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
 from dxgeom.mechanisms.linear.shapes.strategy import strategy_mechanism
@@ -50,19 +49,29 @@ class Kind(Enum):
 class Candidate:
     """One mechanism for linear queries: its name everywhere, its title in pictures, and how it is built.
 
-    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time.
+    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time. ``floor``: what its
+    objective cannot be below, found much sooner than it is built; None where nothing such is known.
     """
 
     name: str
     title: str
     kind: Kind
     build: Callable[[CandidateBuilder], AdditiveMechanism]
+    floor: Callable[[CandidateBuilder], float] | None = None
 
 
 CANDIDATES: Final[tuple[Candidate, ...]] = (
     Candidate("laplace", "optimal Laplace", Kind.SHAPE, lambda shared: shared.laplace),
-    Candidate("box", "box", Kind.SHAPE, lambda shared: box_mechanism(shared.search_space)),
-    Candidate("ellipsoid", "ellipsoid", Kind.SHAPE, lambda shared: ellipsoid_mechanism(shared.search_space)),
+    Candidate(
+        "box", "box", Kind.SHAPE, lambda shared: box_mechanism(shared.search_space), lambda shared: shared.box_floor
+    ),
+    Candidate(
+        "ellipsoid",
+        "ellipsoid",
+        Kind.SHAPE,
+        lambda shared: ellipsoid_mechanism(shared.search_space),
+        lambda shared: shared.ellipsoid_floor,
+    ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
@@ -71,9 +80,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
-    Candidate(
-        "block-hulls", "hulls of blocks", Kind.SHAPE, lambda shared: block_hulls(shared.search_space, shared.strategy)
-    ),
+    Candidate("block-hulls", "hulls of blocks", Kind.SHAPE, lambda shared: shared.block_hulls),
     Candidate(
         "strategy",
         "strategy of sums",
@@ -134,6 +141,11 @@ def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
     Raises: TooLarge, NotANormBall or CertificateRefused when it cannot be built.
     """
     return next(candidate for candidate in CANDIDATES if candidate.name == name).build(shared)
+
+
+def floor_of(name: str) -> Callable[[CandidateBuilder], float] | None:
+    """What the candidate's objective cannot be below, as a function; None where nothing is known before it is built."""
+    return next(candidate for candidate in CANDIDATES if candidate.name == name).floor
 
 
 @final

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
@@ -20,10 +19,10 @@ from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import CandidateResult, Kind, build, names, require_known
-from dxgeom.planner.changed_queries import WORTH_A_BIAS, public_records, require_something_to_save
+from dxgeom.planner.candidates import Kind, build, names, require_known
+from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
@@ -93,10 +92,12 @@ def plan(
     counts; left out, what the queries state. ``errors``: the root mean squared errors that answers may have, (K,) or by
     name, the others any; left out, a balanced plan takes those that the queries state. The plan then needs the least
     spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
-    and takes the one with the smallest exact error; naming one takes that one, and the others are still listed beside
-    it. ``published``: also build the literature's ways to scale Laplace noise, to be compared with; they are never
-    chosen unless named, the optimal scales are no worse. ``records``: their public number, where the queries do not
-    state it; given it, a plan also considers answering changed queries, with a known bias and less noise, and does so
+    and takes the one with the smallest exact error; naming one builds that one and nothing else: the others, and the
+    lower bound, are found when they are asked for, by ``plan.candidates`` and ``plan.lower_bound``. Units are then
+    balanced against what that mechanism would do for each alone. ``published``: also build the literature's ways to
+    scale Laplace noise, to be compared with; they are never chosen unless named, the optimal scales are no worse.
+    ``records``: their public number, where the queries do not state it; given it, a plan also considers answering
+    changed queries, with a known bias and less noise, and does so
     when that makes the worst loss at spend 1 smaller by more than 1 %. ``hull_limits``: when to give the exact hull up.
     ``coarse_facets``: how many facets the coarsened hull may have; more make its error smaller and its set-up longer.
     ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost. ``body``: a norm
@@ -127,10 +128,9 @@ def plan(
         objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
-    built: dict[str, AdditiveMechanism] = {}
-    results = [_tried(name, shared, built) for name in _names(shared)]
-    chosen = built[mechanism] if mechanism != AUTO else _best(built, results)
-    return Plan(sensitivity.metric, queries, wanted, chosen, tuple(results), shared.lower_bound(), number)
+    compared = CandidateComparison(shared, _names(shared))
+    chosen = compared.mechanism(mechanism) if mechanism != AUTO else compared.best()
+    return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
 
 
 def _of_tables(
@@ -166,44 +166,18 @@ def _of_quantiles(
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:
-    """The total mean squared error, at spend 1, of the best noise for these queries if they were all that is asked."""
+    """The total mean squared error, at spend 1, of the best noise for these queries if they were all that is asked; of
+    the mechanism that was named, or of Laplace noise where that cannot be had for them alone."""
     if options.progress is not None:
         options.progress(f"{queries.names[0]} and its unit alone")
-    shared = CandidateBuilder(
-        sensitivity_of(metric, queries), options=replace(options, mechanism=AUTO, records=None, body=None)
-    )
-    built: dict[str, AdditiveMechanism] = {}
-    kinds = {Kind.SHAPE, *_kinds_of(shared)}
-    results = [_tried(name, shared, built) for name in names(*kinds)]
-    return float(_best(built, results).variances().sum())
-
-
-def _tried(name: str, shared: CandidateBuilder, built: dict[str, AdditiveMechanism]) -> CandidateResult:
-    """What becomes of one candidate; the mechanism goes to ``built``.
-
-    Raises: TooLarge, NotANormBall or CertificateRefused when it was asked for by name.
-    """
-    options = shared.options
-    if options.progress is not None:
-        options.progress(name)
-    try:
-        if name in names(Kind.CHANGED_QUERIES) and options.records is not None and name != options.mechanism:
-            require_something_to_save(shared.sensitivity, options.records)
-        mechanism, seconds = timed(partial(build, name, shared))
-    except BUILD_ERRORS as error:
-        if name == options.mechanism:
-            raise
-        return CandidateResult(name, None, reason=f"not built: {error}")
-    built[name] = mechanism
-    variances = mechanism.variances()
-    return CandidateResult(
-        name,
-        float(variances.sum()),
-        tuple(float(variance) for variance in variances),
-        loss=shared.objective.loss(variances),
-        build_cost=build_cost(mechanism),
-        seconds=seconds,
-    )
+    shared = CandidateBuilder(sensitivity_of(metric, queries), options=replace(options, records=None, body=None))
+    kinds = (Kind.SHAPE, *_kinds_of(shared))
+    if options.mechanism == AUTO:
+        return float(CandidateComparison(shared, names(*kinds)).best(kinds).variances().sum())
+    if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED):
+        with suppress(*BUILD_ERRORS):
+            return float(build(options.mechanism, shared).variances().sum())
+    return float(shared.laplace.variances().sum())
 
 
 def _names(shared: CandidateBuilder) -> tuple[str, ...]:
@@ -227,18 +201,3 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
     if shared.asks_tables:
         kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
     return kinds
-
-
-def _best(built: dict[str, AdditiveMechanism], results: list[CandidateResult]) -> AdditiveMechanism:
-    """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism; one with a bias when
-    it is better by as much as that has to be worth."""
-    if not built:
-        raise TooLarge("no mechanism could be built: " + "; ".join(f"{c.name} {c.reason}" for c in results))
-    losses = {result.name: result.loss for result in results if result.loss is not None}
-    unchosen = (Kind.CHANGED_QUERIES, Kind.PUBLISHED)
-    shapes = [name for name in names(*(kind for kind in Kind if kind not in unchosen)) if name in losses]
-    unbiased = min((losses[name] for name in shapes), default=float("inf"))
-    for name in names(Kind.CHANGED_QUERIES):
-        if name in losses and losses[name] < unbiased * (1 - WORTH_A_BIAS):
-            return built[name]
-    return next(built[name] for name in shapes if losses[name] <= unbiased * (1 + 2 * GAP))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,44 +17,49 @@ from dxgeom.displayed import Pictured
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
-from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
 from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up
-from dxgeom.planner.words import bound_in_words, each_query, reason_of, row_of
-from dxgeom.privacy.currencies import CONCENTRATED, PURE
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.words import bound_in_words, currency_lines, each_query, of_currency, reason_of, row_of
 from dxgeom.universe.queries import LinearQueries
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Pictured):
+class Plan(Releasable[LinearAnswers], Pictured):
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
-    ``records``: their public number, where it was stated.
-    ``lower_bound``: of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the
-    metric for every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1. Answers to changed queries,
-    with a known bias, may have one: their loss is the worst over all data of the stated number of records, each
-    answer's on its own.
+    ``comparison``: what else was considered. ``records``: their public number, where it was stated.
     """
 
     metric: VerifiedMetric = field(repr=False)
     queries: LinearQueries = field(repr=False)
     objective: Objective
     mechanism: AdditiveMechanism
-    candidates: tuple[CandidateResult, ...]
-    lower_bound: float
+    comparison: CandidateComparison
     records: int | None = None
+
+    @property
+    def candidates(self) -> tuple[CandidateResult, ...]:
+        """Every mechanism that was considered; where one was named, the others are built when this is first asked."""
+        return self.comparison.candidates
+
+    @property
+    def lower_bound(self) -> float:
+        """Of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the metric for
+        every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1; 0 where nothing is known.
+
+        Answers to changed queries, with a known bias, may have one: their loss is the worst over all data of the stated
+        number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
+        """
+        return self.comparison.lower_bound
 
     @property
     def predicted_mse(self) -> float:
@@ -144,8 +148,7 @@ class Plan(Pictured):
     def ordinary(self) -> CandidateResult:
         """Ordinary ε-DP, which every plan is compared with; not tried where the plan is from a file."""
         (name,) = names(Kind.ORDINARY)
-        not_tried = CandidateResult(name, None, reason="not tried")
-        return next((candidate for candidate in self.candidates if candidate.name == name), not_tried)
+        return self.comparison.result(name)
 
     @property
     def epsilon_dp_ratio(self) -> float | None:
@@ -177,49 +180,15 @@ class Plan(Pictured):
         values moves an answer for each of a number of records that was not stated."""
         return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[LinearAnswers]:
-        """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
-
-        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
-        :func:`dxgeom.release`.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        order = checked_order(
-            self.mechanism,
-            spend,
-            purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
-            plan_fingerprint=self.fingerprint,
-            id=id,
-            allotment=allotment,
-        )
-        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-        blank = (Fraction(0),) * self.queries.count
-        return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
-
-    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[LinearAnswers]:
-        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
-
-        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
-        Raises: as :meth:`release`, for a spend beyond the whole budget too.
-        """
-        require_records(records)
+    def _releasing(self) -> Releasing[LinearAnswers]:
         change = self.mechanism.change
-        number = records or self.queries.records or (RECORDS if change is None else change.records)
-        released = self.release(made_up(self.mechanism, number), ledger=":memory:", spend=spend)
-        return replace(released, rehearsal=True)
+        return Releasing(
+            self.mechanism,
+            f"{self.queries.count} queries by {self.mechanism.name}",
+            self._said,
+            (Fraction(0),) * self.queries.count,
+            self.queries.records or (None if change is None else change.records),
+        )
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         return LinearAnswers(self.queries, self.mechanism, values, spend, records)
@@ -246,24 +215,16 @@ class Plan(Pictured):
             "reason": self.reason,
             "predicted_mse": self.predicted_mse,
             "loss": self.loss,
-            "lower_bound": self.lower_bound,
+            "lower_bound": self.lower_bound if self.comparison.bound_at_hand else None,
             "epsilon_dp_ratio": self.epsilon_dp_ratio,
-            **self._of_currency,
-            "candidates": [candidate.as_dict() for candidate in self.candidates],
+            **of_currency(self),
+            "candidates": [candidate.as_dict() for candidate in self.comparison.told],
             "queries": each_query(self),
             "records": self.records,
             **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
-
-    @property
-    def _of_currency(self) -> dict[str, Any]:
-        if self.metric.privacy == PURE:
-            return {}
-        compared = None if self.currencies is None else self.currencies.as_dict()
-        gap = self.covariance_gap
-        return {"privacy": CONCENTRATED, "bounds": dict(self.bounds), "covariance_gap": gap, "currencies": compared}
 
     def to_json(self) -> str:
         """The plan as JSON text."""
@@ -272,7 +233,7 @@ class Plan(Pictured):
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.candidates]
+        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.comparison.told]
         foot = [
             self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
@@ -281,7 +242,6 @@ class Plan(Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        if self.currencies is not None:
-            foot[:0] = self.currencies.lines()
+        foot[:0] = currency_lines(self)
         people = [] if self.metric.people is None else [self.metric.people.sentence]
         return [head, *table, *people, *self.biases_in_words, *foot]

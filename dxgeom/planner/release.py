@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, final, overload
+from typing import Any, Generic, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
+
+_Tabular: TypeAlias = "Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers]"
 
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
@@ -111,13 +113,7 @@ class Release(Pictured, Generic[Answer]):
         )
         return found
 
-    def to_arrow(
-        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
-    ) -> Any:
+    def to_arrow(self: _Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
         Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals;
@@ -130,20 +126,17 @@ class Release(Pictured, Generic[Answer]):
 
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
-    def to_pandas(
-        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
-        query: str | None = None,
-        *,
-        level: float = 0.95,
-        joint: bool = False,
-    ) -> Any:
-        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
-
-        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
-        """
+    def to_pandas(self: _Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
 
         return data_frame(self.answer.columns(level, query, joint=joint))
+
+    def to_polars(self: _Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+        """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
+        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
+
+        return polars_frame(self.answer.columns(level, query, joint=joint))
 
     def ratios(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``;

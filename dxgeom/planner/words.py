@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
+from dxgeom.planner.currencies import CurrencyComparison
+from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -13,11 +15,13 @@ if TYPE_CHECKING:
 
 def reason_of(plan: Plan) -> str:
     """Why this mechanism, in one sentence."""
+    if plan.predicted_mse == 0:
+        return f"{plan.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
+    if plan.comparison.named is not None:
+        return f"{plan.mechanism.name}: it was asked for by name, and no other was built"
     # A coarsened hull that may have every facet is the hull again.
     same = ("hull", "coarse-hull") if plan.mechanism.name == "hull" else (plan.mechanism.name,)
     others = [one for one in plan.candidates if one.loss is not None and one.name not in same]
-    if plan.predicted_mse == 0:
-        return f"{plan.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
     if not plan.candidates:
         return f"{plan.mechanism.name}: as its file says; no other was tried here"
     if not others:
@@ -36,7 +40,7 @@ def reason_of(plan: Plan) -> str:
 
 def bound_in_words(plan: Plan) -> str:
     """What the lower bound says about this plan, in one sentence."""
-    if plan.lower_bound == 0 < plan.loss:
+    if not plan.comparison.bound_at_hand or plan.lower_bound == 0 < plan.loss:
         return "how far this plan is from the best noise is not known here: only a search for one tells"
     title, bound = plan.objective.title, plan.lower_bound
     said = f"no additive noise that stretches to every spend has a {title} below {bound:.6g}"
@@ -46,6 +50,29 @@ def bound_in_words(plan: Plan) -> str:
     if plan.mechanism.change is None:
         return f"{said}: this plan is within a factor {plan.gap:.3g} of it"
     return f"{said}: this plan's, for changed queries with a bias, is {plan.gap:.3g} times that"
+
+
+def of_currency(plan: Plan) -> dict[str, Any]:
+    """What is told of a plan for concentrated privacy, ready for JSON: only what is known without another search."""
+    if plan.metric.privacy == PURE:
+        return {}
+    at_hand, compared = plan.comparison.bound_at_hand, _told_currencies(plan)
+    return {
+        "privacy": CONCENTRATED,
+        "bounds": dict(plan.bounds) if at_hand else None,
+        "covariance_gap": plan.covariance_gap if at_hand else None,
+        "currencies": None if compared is None else compared.as_dict(),
+    }
+
+
+def currency_lines(plan: Plan) -> list[str]:
+    """The same comparison for a reader."""
+    compared = _told_currencies(plan)
+    return [] if compared is None else compared.lines()
+
+
+def _told_currencies(plan: Plan) -> CurrencyComparison | None:
+    return plan.currencies if plan.comparison.named is None else None
 
 
 def row_of(plan: Plan, candidate: CandidateResult) -> str:

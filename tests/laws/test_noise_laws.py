@@ -18,8 +18,8 @@ from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
@@ -28,6 +28,7 @@ from dxgeom.noise.laws.k_norm import k_norm_noise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -64,6 +65,14 @@ LAWS = {
         np.array([[0.8, -0.6], [0.6, 0.8]]),
     ),
     "product": ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
+    "Cartesian product": CartesianProductNoise(
+        (
+            LaplaceNoise(np.array([20.0, 20.0, 20.0])),
+            BoxNoise(Box(np.array([30.0, 7.0]))),
+            EllipsoidNoise(Ellipsoid(12 * np.eye(2))),
+            hull([[100, 0], [0, 100], [100, -100]]),
+        )
+    ),
     "rotated Laplace": LinearImageNoise(LaplaceNoise(np.array([90.0, 4.0])), np.array([[0.8, -0.6], [0.6, 0.8]])),
     "Laplace through a wide map": LinearImageNoise(
         LaplaceNoise(np.array([90.0, 4.0, 30.0])), np.array([[0.8, -0.6, 1.0], [0.6, 0.8, -2.0]])

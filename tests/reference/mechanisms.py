@@ -12,8 +12,13 @@ from typing import Any
 
 import numpy as np
 
+import dxgeom.learning
 import dxgeom.mechanisms
-from dxgeom.engines.table_counts import TableCounts
+from dxgeom.engines.marginals.table_counts import TableCounts
+from dxgeom.learning.features import Change, FeatureGroup, Features
+from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
@@ -44,6 +49,7 @@ from dxgeom.planner.options import PlanOptions
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from reference.perturbed_law import log_density, mean_square
 from reference.selection_law import permute_and_flip_chances
 
 SIZE = 4
@@ -55,6 +61,7 @@ LOSSES = [[Fraction(abs(x - w)) for w in range(SIZE)] for x in range(SIZE)]
 ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
 FIRST_AND_LAST = np.array([[1, 0, 0, 0], [0, 0, 0, 1]])
 COUNTS = np.array([3, 1, 4, 2])
+FITTED = [[1, 1], [-1, 0], [0.5, 1]]
 COLUMN = bounded_column("x", 0, 4, 1)
 
 
@@ -267,6 +274,25 @@ CASES = {
         loss=lambda entries: float((entries[0] - 7) ** 2),
         stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
     ),
+    "logistic regression": Case(
+        make=lambda: ObjectivePerturbation(
+            "logistic regression",
+            LogisticLoss(),
+            Features((FeatureGroup(("x",), "box"),)),
+            (Change(Fraction(1), (Fraction(2),)),),
+            Account("test", "test", Fraction(1)),
+        ),
+        data=FITTED,
+        others=(([[-1, 0], *FITTED[1:]], Fraction(1)), ([[1, 0], *FITTED[1:]], Fraction(1))),
+        view=lambda mechanism, answers, here, there: (
+            log_density(mechanism, here, Fraction(1, 2), np.array(answers, dtype=np.float64))
+            - log_density(mechanism, there, Fraction(1, 2), np.array(answers, dtype=np.float64))
+        ),
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [[1, 0.5]], []),
+        loss=lambda coefficients: float(coefficients[0] ** 2),
+        stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
+        draws=1000,
+    ),
     "permute-and-flip": histogram(
         lambda: selection(LINE, queries(FIRST_AND_LAST)),
         itself,
@@ -371,8 +397,9 @@ CASES["marginal-laplace"] = Case(
 
 def every_mechanism() -> set[type]:
     """All concrete subclasses, after every file of the room was read."""
-    for module in pkgutil.walk_packages(dxgeom.mechanisms.__path__, "dxgeom.mechanisms."):
-        importlib.import_module(module.name)
+    for room in (dxgeom.mechanisms, dxgeom.learning):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
     found, left = set(), [Mechanism]
     while left:
         kind = left.pop()

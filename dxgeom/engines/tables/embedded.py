@@ -5,23 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
-from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.frames import arrow_of_frame, flowing, index_of_frame, names_of_frame
 from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
-from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
+from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
 from dxgeom.errors import DataError
+from dxgeom.universe.wording import nearest
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+_MOST_COMPARED = 1000
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 # Rows of people never touch the disk, and nothing is fetched from a network.
@@ -75,14 +77,13 @@ def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Sou
     fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
     connection.register("everything", pa.schema(fields).empty_table())
     schema = _view_of_wanted(connection, tuple(range(len(there.types))))
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(there.described, connection, rows, there.types, None, there.everything, there)
+    return Source(there.described, connection, wanted_rows(schema), there.types, None, there.everything, there)
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
     text = anew = None
     if not isinstance(table, str | Path):
-        places = located(names_of_frame(table), wanted, described)
+        places = located(names_of_frame(table), wanted, described, index_of_frame(table))
         anew = flowing(table, wanted)
         connection.register("everything", anew() if anew else arrow_of_frame(table, wanted, places))
         places = tuple(range(len(wanted)))
@@ -92,8 +93,7 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places = located(_view_text(connection, text), wanted, described)
     schema = _view_of_wanted(connection, places)
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(described, connection, rows, tuple(schema.types), text, anew)
+    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, anew)
 
 
 def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
@@ -131,7 +131,11 @@ def file_of(table: str | Path) -> str:
         if path.is_dir():
             raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
         if not path.exists():
-            raise DataError(f"{described} does not exist")
+            raise DataError(f"{described} does not exist{_looked_in(path)}")
+        if path.suffix.lower() in (".yaml", ".yml"):
+            raise DataError(
+                f"{described} is no table but a file of policies or queries; the order is policy, data, queries"
+            )
         if not path.is_file():
             raise DataError(f"{described} is not an ordinary file")
         if path.stat().st_size == 0:
@@ -143,6 +147,20 @@ def file_of(table: str | Path) -> str:
     if not _ending(path):
         raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
     return described
+
+
+def _looked_in(path: Path) -> str:
+    """In which folder there is no such file, and what it holds that is named alike; nothing of addresses elsewhere."""
+    if path.parts and path.parts[0].endswith(":"):
+        return ""
+    try:
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            return f": there is no folder {folder} to look in"
+        alike = nearest(path.name, [one.name for one in islice(folder.iterdir(), _MOST_COMPARED)])
+    except (OSError, RuntimeError):
+        return ""
+    return f" in the folder {folder}" + (f"; did you mean '{alike}'?" if alike else "")
 
 
 def _ending(path: Path) -> str:

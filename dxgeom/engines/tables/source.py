@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.tables.delimited import Delimited
+from dxgeom.engines.tables.later import ibis
 
 ROWS: Final = "records"
 """What expressions call the wanted columns, k0, k1, …"""
@@ -41,7 +42,12 @@ class Elsewhere(ABC):
     def table(self) -> ibis.Table:
         """What expressions are built on."""
         fields = {f"k{k}": kind for k, kind in enumerate(self.shipped)}
-        return ibis.table(schema=ibis.schema(pa.schema(fields)), name=ROWS)
+        return wanted_rows(pa.schema(fields))()
+
+
+def wanted_rows(schema: pa.Schema) -> Callable[[], ibis.Table]:
+    """Makes what expressions call the wanted columns."""
+    return lambda: ibis.table(schema=ibis.schema(schema), name=ROWS)
 
 
 class Engine(ABC):
@@ -70,18 +76,27 @@ class Engine(ABC):
 class Source:
     """A table that is open.
 
-    ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
+    ``made``: makes ``rows``, the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
     ``text``: the file if it is delimited text, whose cells have no type of their own; ``anew``: for rows that flow by
     once, what makes them flow from the first one; ``there``: the server that they flow from, which groups them first.
     """
 
     described: str
     connection: duckdb.DuckDBPyConnection
-    rows: ibis.Table
+    made: Callable[[], ibis.Table]
     types: tuple[pa.DataType, ...]
     text: Delimited | None
     anew: Callable[[], pa.RecordBatchReader] | None = None
     there: Elsewhere | None = None
+
+    @cached_property
+    def rows(self) -> ibis.Table:
+        """The wanted columns, k0, k1, …"""
+        return self.made()
+
+    def written(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """The result of a statement in the engine's own words, batch by batch."""
+        return iter(pa.RecordBatchReader.from_stream(self.connection.sql(statement)))
 
     def query(self, rows: ibis.Table) -> duckdb.DuckDBPyRelation:
         """The result of an expression over ``rows``, from their first one; the one before must have been read."""

@@ -153,8 +153,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         require_written_for(self.sensitivity.queries.records, records)
         if self.change is not None and self.change.records != records:
             raise DataError(
-                f"the queries were changed for {self.change.records:,} records, these are {records:,}; the bias grows "
-                "with that public number: plan for it"
+                f"the plan is for a table of {self.change.records:,} records, and this one has {records:,}; it answers "
+                f"changed queries, whose bias grows with that number: plan with records={records} (--records {records})"
             )
         if self.law is not None:
             self.law.check_size(self.shares / spend, self._noise_bits)

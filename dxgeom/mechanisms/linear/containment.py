@@ -53,7 +53,9 @@ def hiding(
     raise CertificateRefused("the shape of this noise is too badly scaled to prove that it hides every difference")
 
 
-def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> float:
+def largest_load(
+    law: NoiseLaw, differences: NDArray[np.int64] | NDArray[np.float64], bounds: NDArray[np.float64]
+) -> float:
     """max_e ‖Δ_e‖/b_e in the norm up to which ``law`` hides shifts, *rounded up*, as the law itself bounds it."""
     rows = max(1, _ENTRIES_PER_BLOCK // differences.shape[1])
     largest = 0.0

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,24 +25,19 @@ from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount, require_records
-from dxgeom.planner.answer_once import checked_order, release_as
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 _DIGITS: Final = 6
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalPlan(Displayed):
+class MarginalPlan(Displayed, Releasable[MarginalAnswers]):
     """How whole tables of counts are answered; reusable for many releases, each charged on its own.
 
     ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out; the least is
@@ -90,52 +84,10 @@ class MarginalPlan(Displayed):
         """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of whole tables", self.mechanism.fingerprint)
 
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[MarginalAnswers]:
-        """Charge the ledger, then draw all tables once: :func:`dxgeom.release` of the plan's mechanism.
-
-        Args: those of :func:`dxgeom.release`; ``table`` is read in one pass, and only into the counts asked for.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        order = checked_order(
-            self.mechanism,
-            spend,
-            purpose=purpose or f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}",
-            plan_fingerprint=self.fingerprint,
-            id=id,
-            allotment=allotment,
-        )
-        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
+    def _releasing(self) -> Releasing[MarginalAnswers]:
+        purpose = f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}"
         blank = NoisyTables(tuple(np.zeros(0, dtype=np.int64) for _ in self.queries.asked), self.mechanism.divisors)
-        return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
-
-    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[MarginalAnswers]:
-        """A release of made-up records, of any values alike: everything happens but for a ledger. Reads no data."""
-        require_records(records)
-        return replace(self.release(self._made_up(records or RECORDS), ledger=":memory:", spend=spend), rehearsal=True)
-
-    def _made_up(self, records: int) -> MadeUpTables:
-        generator = np.random.default_rng()
-        codes = [generator.integers(0, size, records) for size in self.queries.sizes]
-        cells = []
-        for one, shape in zip(self.queries.asked, self.queries.shapes, strict=True):
-            flat = np.zeros(records, dtype=np.int64)
-            for place, size in zip(one, shape, strict=True):
-                flat = flat * size + codes[place]
-            cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64))
-        return MadeUpTables(tuple(cells), records)
+        return Releasing(self.mechanism, purpose, self._said, blank, self.queries.records)
 
     def _said(self, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
         return MarginalAnswers(self.mechanism, answer, spend, records)
@@ -164,15 +116,6 @@ class MarginalPlan(Displayed):
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
         return [head, *rows, f"{foot}is within a factor {self.gap:.6g} of it"]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class MadeUpTables:
-    """Counts of made-up records in tables."""
-
-    cells: tuple[NDArray[np.int64], ...] = field(repr=False)
-    total: int
 
 
 def plan_tables(

@@ -44,7 +44,9 @@ def plan(shown: Plan) -> Document:
         blocks.append(Picture(scene, "How many times smaller each error is than under ordinary noise."))
     sections = (
         Section(0, "How exact", tuple(blocks)),
-        Section(0, "Candidates", (_candidates(shown.candidates, shown.loss), Paragraph(f"{shown.bound_in_words}."))),
+        Section(
+            0, "Candidates", (_candidates(shown.comparison.told, shown.loss), Paragraph(f"{shown.bound_in_words}."))
+        ),
     )
     facts: tuple[tuple[str, Words], ...] = (
         ("Questions", f"{shown.queries.count:,}"),

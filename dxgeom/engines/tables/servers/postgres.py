@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
 import pyarrow.csv
 
-from dxgeom.engines.failures import Unreachable, plain_errors
+from dxgeom.engines.failures import Unreachable, WrongAddress, plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
@@ -81,7 +81,7 @@ def _connected(psycopg: Any, server: str) -> Iterator[Any]:
         connection = psycopg.connect(server, client_encoding="UTF8", fallback_application_name="dxgeom")
     except psycopg.ProgrammingError:
         # The message may repeat the URL, and a password with it.
-        raise Unreachable(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
+        raise WrongAddress(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
     except psycopg.Error as error:
         raise Unreachable(f"the PostgreSQL server cannot be reached: {_sentence(error)}") from None
     try:

@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
-import sqlglot
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
@@ -142,6 +141,8 @@ class _View(Elsewhere):
 
 def _in_its_words(rows: ibis.Table) -> str:
     """Spark's SQL for an expression. (Ibis' own needs pandas.)"""
+    import sqlglot  # slow to load
+
     tree = sqlglot.parse_one(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb")
     for window in tree.find_all(sqlglot.exp.Window):
         # The number of a row and the row before know no frame, and Spark lets none be said.

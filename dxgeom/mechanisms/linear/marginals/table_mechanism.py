@@ -31,9 +31,9 @@ from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, r
 from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

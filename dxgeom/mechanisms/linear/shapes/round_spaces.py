@@ -61,6 +61,14 @@ class RoundSpace:
         """(m, m): the queries themselves as rows, None when they are more than the dimensions."""
         return self.axes if self.left_out.shape[1] == 0 else None
 
+    def variances_of(self, image: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(K,): the variance of each answer if noise were ``image``·V in round coordinates, V of unit variance; nothing
+        is proved of such noise."""
+        variances = np.zeros(len(self.noisy))
+        steps = self.sensitivity.queries.float_steps[self.noisy]
+        variances[self.noisy] = np.sum((self.axes @ image) ** 2, axis=1) * (self.scales * steps) ** 2
+        return variances
+
     def mechanism(self, name: str, inner: NoiseLaw, image: NDArray[np.float64]) -> AdditiveMechanism:
         """The answers with noise ``image``·V in round coordinates, V ~ ``inner``, as large as the metric needs.
 

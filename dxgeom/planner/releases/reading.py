@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from dxgeom.universe.people.people import People
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
+
+_TABLES: Final = "data are the path of a table, a data frame, an Arrow table, or an array of counts"
 
 
 class Read(NamedTuple):
@@ -73,7 +75,7 @@ def _tables(
     quiet_data: bool,
 ) -> Read:
     """The counts of the tables that are asked for, and nothing else of the data."""
-    from dxgeom.engines.table_counts import TableCounts, table_counts
+    from dxgeom.engines.marginals.table_counts import TableCounts, table_counts
 
     if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
         found = TableCounts(data.cells, data.total)
@@ -111,6 +113,7 @@ def _histogram(
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(data, MadeUp):
         return Histogram(data.counts, data.people)
+    _refuse_rows(data)
     if isinstance(data, (np.ndarray, list, tuple)):
         _require_plain_counts(readers[0].metric.people, count_column)
         absent = next((reader.absent for reader in readers if reader.absent is not None), None)
@@ -132,6 +135,19 @@ def _histogram(
             "give verify_metric or LinearQueries.from_matrix the universe"
         )
     raise DataError(f"data are the path of a table, a table, or an array of counts; found {described(data)}")
+
+
+def _refuse_rows(data: Any) -> None:
+    """Raises: DataError for rows or columns of Python's own, whose cells have no types to rely on."""
+    rows = isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], (Mapping, list, tuple))
+    if rows and isinstance(data[0], Mapping):
+        raise DataError(f"{_TABLES}; found a list of dictionaries: make a data frame of it, pandas.DataFrame(rows)")
+    if rows and any(isinstance(cell, str) for cell in data[0]):
+        raise DataError(
+            f"{_TABLES}; found a list of rows: make a data frame of it, pandas.DataFrame(rows, columns=[…])"
+        )
+    if isinstance(data, Mapping):
+        raise DataError(f"{_TABLES}; found a dictionary: make a data frame of it, pandas.DataFrame(columns)")
 
 
 def _require_plain_counts(people: People | None, count_column: str | None) -> None:

@@ -17,9 +17,9 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.reading import read
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.paying import Earlier, Order, buy, check_allotment, earlier_release, failing_after_charge
+from dxgeom.planner.releases.reading import read
 from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
 
 New = TypeVar("New")
@@ -102,7 +102,7 @@ def release_as(
 
     Args: ``said``: an answer, at a spend, of so many records or None where that is private, as it is shown. ``blank``:
     an answer that no data were read for; whatever may fail in saying answers fails with it, before the charge.
-    ``reading``: of :func:`dxgeom.planner.reading.read`.
+    ``reading``: of :func:`dxgeom.planner.releases.reading.read`.
     """
     _check_kinds(ledger, insecure_test_seed)
     file = ledger.file if isinstance(ledger, Ledger) else None if str(ledger) == ":memory:" else str(ledger)

@@ -1,0 +1,1 @@
+"""What else a plan could have been: each candidate is built once, when somebody asks. Touches candidates; no data."""
