@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
-from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism, packed
+from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _LISTED: Final = 100_000
-"""Answers of more cells are no columns of words."""
+"""The cells of more are not written out: they are kept in the ledger, and here as arrays."""
 
 
 @final
@@ -89,7 +89,8 @@ class MarginalAnswers:
         }
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Every table ready for JSON: its cells as whole numbers over one divisor, as a list where they are few."""
+        """Every table ready for JSON: its cells as whole numbers over one divisor, None where there are more than
+        100,000 in all, which the ledger keeps."""
         listed = self.queries.count <= _LISTED
         widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
         return [
@@ -97,7 +98,7 @@ class MarginalAnswers:
                 "table": list(self.queries.titles(place)),
                 "shape": list(self.queries.shapes[place]),
                 "divisor": str(divisor),
-                "cells": cells.tolist() if listed else packed(cells),
+                "cells": cells.tolist() if listed else None,
                 "rmse": errors[place],
                 "half_width": widths[place],
             }

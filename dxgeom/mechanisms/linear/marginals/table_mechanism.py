@@ -200,8 +200,9 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         return NoisyTables(tuple(unpacked(one) for one in kept["tables"]), tuple(kept["divisors"]))
 
     def answer_bytes(self, spend: Fraction) -> int:
-        """Eight bytes for each cell, in text of four thirds, kept and shown; and what a table's compression adds."""
-        return 2 * (11 * self.queries.count + 1024 * len(self.queries.asked)) + 4096
+        """Eight bytes for each cell in text of four thirds, once more in digits where these are shown, too; and what a
+        table's compression and words add."""
+        return 33 * self.queries.count + 2048 * len(self.queries.asked) + 4096
 
 
 def packed(numbers: NDArray[np.int64]) -> str:
