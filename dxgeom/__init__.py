@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.releases.answer_once import release as release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
+    from dxgeom.planner.plan_together import plan_together as plan_together
     from dxgeom.planner.release import Release as Release
     from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
     from dxgeom.queries.queries_file import (

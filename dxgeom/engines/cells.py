@@ -90,7 +90,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _holds_nothing(source: Source, position: int) -> bool:
     held = source.rows.agg(held=source.rows[f"k{position}"].count())
-    return bool(source.query(held).fetchall() == [(0,)])
+    return bool(source.fetched(held) == [(0,)])
 
 
 def _of_the_engine(zone: str, instant: Any) -> Any:

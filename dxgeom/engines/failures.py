@@ -17,6 +17,7 @@ from dxgeom.errors import DataError, TryAgain
 from dxgeom.universe.wording import other_encoding
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
+_IN_QUOTES: Final = "; a cell with a separator in it stands in double quotes"
 _FLOWING = re.compile(
     r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
 )
@@ -89,7 +90,8 @@ def _reason(described: str, error: Exception) -> str:
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)
     if columns:
-        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}"
+        more = _IN_QUOTES if int(columns[2]) > int(columns[1]) else ""
+        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}{more}"
     if "unterminated quote" in text:
         return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
     if "utf-8" in text.lower() or "unicode" in text.lower():

@@ -54,7 +54,10 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
     if array.shape != (size,):
-        raise DataError(f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}")
+        raise DataError(
+            f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "
+            "give a count for each record type, in their order"
+        )
     if array.dtype.kind not in "iu":
         raise DataError(
             f"a histogram holds whole numbers, but this array holds {array.dtype}; convert it to int64 "
@@ -101,7 +104,6 @@ def histogram_of_table(
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
-    universe.require_indexable("histograms")
     if isinstance(table, np.ndarray):
         if universe.reading.people is not None:
             raise DataError(
@@ -120,12 +122,15 @@ def histogram_of_table(
         raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table)  # what is wrong with a path is told in any case
+    # How many rows there are is private where people have many or may be absent.
+    secret = quiet_data or people is not None or universe.absent is not None
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        if people is not None and component_of is not None and people.count == "once":
-            found = tally_of_shares(reader, people, component_of)
-        else:
-            found = tally(reader, people)
+        with source.watch.telling(f"reading {source.described}", secret=secret):
+            if people is not None and component_of is not None and people.count == "once":
+                found = tally_of_shares(reader, people, component_of)
+            else:
+                found = tally(reader, people)
         return _checked(found, reader, source, outside, secret=people is not None)
 
 
@@ -133,7 +138,7 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
-        raise DataError(f"{source.described} has no rows; there is nothing to count")
+        raise DataError(f"{source.described} has no rows; there is nothing to count: write a row for each record")
     if result.bad_counts and (everybody or outside == "refuse"):
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
-from dxgeom.learning.features import ROUNDED
+from dxgeom.learning.perturbed.features import ROUNDED
 
 Outside: TypeAlias = Literal["refuse", "clip"]
 

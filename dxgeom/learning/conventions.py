@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.lineage import Lineage
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.policy.policy import Policy
 
 
 class Estimator(ABC):
@@ -224,4 +226,4 @@ def _warn_of_column() -> None:
 
 def _copied(value: Any) -> Any:
     """A copy of a parameter, but of a ledger and of what counts fits."""
-    return value if isinstance(value, (Ledger, Lineage, str, Path)) else copy.deepcopy(value)
+    return value if isinstance(value, (Ledger, Lineage, VerifiedMetric, Policy, str, Path)) else copy.deepcopy(value)

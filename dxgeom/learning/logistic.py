@@ -8,14 +8,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import AlreadyCharged, DxgeomError, UnsupportedCombination, WrongArgument
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.accounts import usable_ledger
+from dxgeom.learning.bounds import Outside
+from dxgeom.learning.charged import charged_fit, refuse_weights
 from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
 from dxgeom.learning.labels import two_classes
-from dxgeom.learning.plain_models import Prepared, prepared_logistic
+from dxgeom.learning.plain_models import prepared_logistic
+from dxgeom.learning.under_policy.fitting import fit_under_policy
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.releases.answer_once import release
+from dxgeom.policy.policy import Policy
 
 
 @final
@@ -29,6 +33,9 @@ class PrivateLogisticRegression(Estimator):
     >>> model.coef_.shape, str(ledger.remaining())
     ((1, 1), '0')
 
+    Under a policy: ``policy``, ``label``, the attribute that is predicted, by all others, and ``spend``, the multiple
+    of the policy's distances that this fit uses. Columns are read and bounded as the policy says. On plain arrays:
+
     Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
     columns, (low, high), public; or ``radius``: no row is longer. ``ledger``: a file, or an open ledger.
     ``outside``: "refuse" rows beyond the bounds, or "clip" them. ``classes``: the two labels; left out, the two that
@@ -38,19 +45,23 @@ class PrivateLogisticRegression(Estimator):
     of this fit; asked for again it is shown at no cost.
 
     Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
-    most e^epsilon, whatever the solver did: see :class:`ObjectivePerturbation`. The number of records is public, and so
-    are columns' names. Everything after is post-processing.
+    most e^epsilon, under a policy record i by j by at most e^(spend·d(i, j)), whatever the solver did: see
+    :class:`ObjectivePerturbation`; where labels alone are protected, :class:`LabelTotals`. The number of
+    records is public, and so are columns' names. Everything after is post-processing.
     Learned: ``coef_`` (1, p), ``intercept_`` (1,), ``classes_``, ``release_`` with what was released and what it cost.
     """
 
     def __init__(
         self,
         *,
+        policy: Policy | VerifiedMetric | None = None,
+        label: str | None = None,
+        spend: Amount | None = None,
         epsilon: Amount | None = None,
         bounds: Any = None,
         radius: float | None = None,
         ledger: str | Path | Ledger | None = None,
-        outside: str = "refuse",
+        outside: Outside = "refuse",
         classes: Any = None,
         fit_intercept: bool = True,
         ridge: Amount | None = None,
@@ -61,6 +72,9 @@ class PrivateLogisticRegression(Estimator):
         id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> None:
+        self.policy = policy
+        self.label = label
+        self.spend = spend
         self.epsilon = epsilon
         self.bounds = bounds
         self.radius = radius
@@ -83,22 +97,30 @@ class PrivateLogisticRegression(Estimator):
         BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
         """
         refuse_weights(weights)
+        if self.policy is not None:
+            fit_under_policy(self, X, y)
+            return self
+        if self.label is not None or self.spend is not None:
+            raise UnsupportedCombination("'label' and 'spend' go with a policy; on plain arrays say epsilon=")
         ledger = usable_ledger(self.ledger)
         column_names(X)
         table = numbers(X)
         labels = one_response_each(y, len(table))
         classes = two_classes(labels, self.classes)
-        prepared = prepared_logistic(self, table, labels == classes[1])
+        prepared, unscaled = prepared_logistic(self, table, labels == classes[1])
         self.release_ = charged_fit(self, prepared, ledger)
         self.classes_ = classes
+        self.__dict__.pop("_model", None)
         self._remember_columns(X, table.shape[1])
-        self.coef_, self.intercept_ = prepared.unscaled(np.array([[float(x) for x in self.release_.answer]]))
+        self.coef_, self.intercept_ = unscaled(np.array([[float(x) for x in self.release_.answer]]))
         self.n_iter_ = 1
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n,): the log-odds of the second class."""
-        return np.asarray((self._numbers_to_predict(X) @ self.coef_.T + self.intercept_)[:, 0])
+        self._require_fitted()
+        rows = self._model.rows(X)[:, 1:] if hasattr(self, "_model") else self._numbers_to_predict(X)
+        return np.asarray((rows @ self.coef_.T + self.intercept_)[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """(n,): the likelier class of each row."""
@@ -128,35 +150,3 @@ class PrivateLogisticRegression(Estimator):
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=False, poor_score=True)
         return tags
-
-
-def refuse_weights(weights: dict[str, Any]) -> None:
-    """Raises: UnsupportedCombination, WrongArgument for any further argument of a fit."""
-    if "sample_weight" in weights:
-        raise UnsupportedCombination(
-            "sample weights are refused: a record of weight w tells w times as much, and the guarantee is for records "
-            "that weigh 1; leave them out, or repeat no row"
-        )
-    if weights:
-        raise WrongArgument(f"fit takes X and y, found also {', '.join(sorted(weights))}")
-
-
-def charged_fit(estimator: Any, prepared: Prepared, ledger: str | Path | Ledger) -> Any:
-    """The release of a prepared fit; counted among those that the estimator and its clones may make."""
-    if isinstance(estimator.fits, bool) or not isinstance(estimator.fits, int) or estimator.fits < 1:
-        raise WrongArgument(f"'fits' is how many fits may be charged, a whole number from 1, found {estimator.fits!r}")
-    estimator.lineage.count(estimator.fits)
-    try:
-        return release(
-            prepared.mechanism,
-            prepared.data,
-            ledger=ledger,
-            spend=prepared.spend,
-            purpose=estimator.purpose,
-            id=estimator.id,
-            insecure_test_seed=estimator.insecure_test_seed,
-        )
-    except DxgeomError as error:
-        if not isinstance(error, AlreadyCharged):
-            estimator.lineage.take_back()
-        raise

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.accounts import plain_account
 from dxgeom.learning.bounds import column_bounds, scaled_to_ball
-from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.losses import LogisticLoss
-from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
+from dxgeom.learning.perturbed.losses import LogisticLoss
+from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -22,20 +22,22 @@ from dxgeom.planner.amounts import exact_amount
 
 Unscaled = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Coefficients (r, p) and intercepts (r,) in raw units."""
+Scaling = Callable[[NDArray[np.float64]], Unscaled]
 INTERCEPT = "intercept"
 
 
 class Prepared(NamedTuple):
-    """All that a fit needs. ``unscaled``: released coefficients (r, m) as they read in raw units."""
+    """What is released, of which data, at which spend."""
 
     mechanism: Mechanism[Any, Any]
     data: Any
     spend: Fraction
-    unscaled: Callable[[NDArray[np.float64]], Unscaled]
 
 
-def prepared_logistic(estimator: Any, table: NDArray[np.float64], second: NDArray[np.bool_]) -> Prepared:
-    """For a classifier, ``second`` (n,): who is of the second class.
+def prepared_logistic(
+    estimator: Any, table: NDArray[np.float64], second: NDArray[np.bool_]
+) -> tuple[Prepared, Scaling]:
+    """For a classifier, ``second`` (n,): who is of the second class; and how released coefficients read in raw units.
 
     Raises: UnsupportedCombination, WrongArgument, ArrayError.
     """
@@ -67,7 +69,7 @@ def prepared_logistic(estimator: Any, table: NDArray[np.float64], second: NDArra
     )
     constant = [np.ones(len(rows))] if estimator.fit_intercept else []
     data = np.column_stack([*constant, rows, second.astype(np.float64)])
-    return Prepared(mechanism, data, spend, lambda found: in_raw_units(found, middle, half, estimator.fit_intercept))
+    return Prepared(mechanism, data, spend), lambda found: in_raw_units(found, middle, half, estimator.fit_intercept)
 
 
 def in_raw_units(

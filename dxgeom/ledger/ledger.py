@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import final
+from typing import Any, final
 
 from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
@@ -20,6 +21,7 @@ from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
 from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
+from dxgeom.ledger.history import history_of
 from dxgeom.ledger.lookup import Found, check_same, entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
@@ -256,6 +258,11 @@ class Ledger(Displayed):
         """Every charge so far, of all the ledger's policies, oldest first."""
         with self._book() as book:
             return tuple(book.entries)
+
+    def told(self, policy: Any, **more: Any) -> Any:
+        """What all releases so far may have told: :func:`dxgeom.disclosure.told`, of this ledger as it is now."""
+        with self._book() as book:
+            return import_module("dxgeom.disclosure.all_releases").told(history_of(book, {}), policy, **more)
 
     def close(self) -> None:
         """Ends the use of this object; the file stays."""

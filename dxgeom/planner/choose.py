@@ -10,7 +10,7 @@ from functools import partial
 from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
@@ -112,6 +112,7 @@ def plan(
     body of another dimension, or one that is flat or not symmetric; UnboundedLoss when no finite noise can honour the
     metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
+    _require_in_order(metric, queries)
     require_verified(metric)
     amount = exact_amount(spend, "spend")
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
@@ -150,6 +151,14 @@ def _of_tables(
     return plan_tables(
         metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
     )
+
+
+def _require_in_order(metric: object, queries: object) -> None:
+    """Raises: WrongArgument for queries and a metric in each other's place."""
+    if isinstance(metric, (LinearQueries, QuantileQueries, MarginalQueries)) and isinstance(queries, VerifiedMetric):
+        raise WrongArgument(
+            "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
+        )
 
 
 def _of_quantiles(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,14 @@ class Plan(Releasable[LinearAnswers], Pictured):
         if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
             return None
         return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+
+    @property
+    def noise(self) -> Literal["gaussian", "pure"] | None:
+        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
+        law = self.mechanism.law
+        if law is None or not law.concentrated:
+            return "pure"
+        return "gaussian" if law.normal else None
 
     @property
     def gap(self) -> float:

@@ -233,6 +233,15 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     assert Path("adult.db").is_file()
 
 
+def test_the_document_on_learning_runs(in_a_copy, capsys):
+    exec(compile("\n".join(blocks(GUIDE / "learning.md", "python")), "learning.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "1 remains" in printed
+    assert "ask for that by fits=3 or more" in printed
+    assert Path("study.db").is_file()
+    assert not Path("adult.db").exists()
+
+
 def test_the_document_on_quantiles_runs(in_a_copy, capsys):
     for code in blocks(GUIDE / "quantiles.md", "python"):
         exec(compile(code, "quantiles.md", "exec"), {"dx": dx})

@@ -15,9 +15,12 @@ import numpy as np
 import dxgeom.learning
 import dxgeom.mechanisms
 from dxgeom.engines.marginals.table_counts import TableCounts
-from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.losses import LogisticLoss
-from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.evaluation import ErrorCount, FewestErrors
+from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
+from dxgeom.learning.perturbed.losses import LogisticLoss
+from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
+from dxgeom.learning.totals.label_totals import LabelTotals
+from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -136,6 +139,14 @@ def additive_view(mechanism, answers, here, there):
 def series_view(mechanism, answers, here, there):
     steps = np.array(answers, dtype=np.float64) / float(mechanism.step)
     return nearer(mechanism.law, steps, here, there)
+
+
+def totals_view(mechanism, answers, here, there):
+    steps = np.array(mechanism.steps, dtype=np.float64)
+    places = [integer_totals(np.rint(np.array(table) * GRID).astype(np.int64)) for table in (here, there)]
+    drawn = np.array(answers, dtype=np.float64) / steps
+    body = mechanism.law.known_body
+    return body.gauge(drawn - np.array(places[1])) - body.gauge(drawn - np.array(places[0]))
 
 
 def statistic_view(mechanism, answers, here, there):
@@ -292,6 +303,53 @@ CASES = {
         loss=lambda coefficients: float(coefficients[0] ** 2),
         stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
         draws=1000,
+    ),
+    "test errors": Case(
+        make=lambda: ErrorCount("test errors", Account("test", "test", Fraction(1))),
+        data=[1, 0, 0],
+        others=(([0, 0, 0], Fraction(1)), ([1, 1, 0], Fraction(1))),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers) - sum(there)) - np.abs(np.array(answers) - sum(here))
+        ),
+        wrong=([[1]], [0.5], [], ["a"]),
+        loss=lambda count: float((count - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2 + 1 / 12,
+        exact=False,
+    ),
+    "fewest errors": Case(
+        make=lambda: FewestErrors("fewest errors", 2, Account("test", "test", Fraction(1))),
+        data=[[1, 0], [1, 0], [0, 1]],
+        others=(([[0, 1], [1, 0], [0, 1]], Fraction(1)),),
+        view=itself,
+        wrong=([1], [[0.5, 1]], [[1, 0, 1]], []),
+        loss=lambda place: float(place == 0),
+        stated=lambda mechanism, spend: math.exp(-float(spend) / 2) / 2,
+    ),
+    "labels": Case(
+        make=lambda: LabelTotals(
+            "labels",
+            Features((FeatureGroup(("x",), "box"),)),
+            (Change(Fraction(1), (Fraction(1),), bends=False),),
+            Account("test", "test", Fraction(1)),
+        ),
+        data=[[1, 1], [0.5, 0]],
+        others=(([[1, 0], [0.5, 0]], Fraction(1)),),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers, dtype=np.float64)[:, 0] - there[0][1])
+            - np.abs(np.array(answers, dtype=np.float64)[:, 0] - here[0][1])
+        ),
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [[1, 0.5]], []),
+        loss=lambda totals: float((totals[0] - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2,
+    ),
+    "linear regression": Case(
+        make=lambda: RegressionTotals("linear regression", ("x",), Account("test", "test", Fraction(1))),
+        data=[[-1, 0.5], [1, 0], [0, 1]],
+        others=(([[1, 0.5], [1, 0], [0, 1]], Fraction(1)), ([[1, -1], [1, 0], [0, 1]], Fraction(1))),
+        view=totals_view,
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [["a", 0.5]], []),
+        loss=lambda totals: float(totals[0] ** 2),
+        stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
     ),
     "permute-and-flip": histogram(
         lambda: selection(LINE, queries(FIRST_AND_LAST)),

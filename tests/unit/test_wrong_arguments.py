@@ -254,6 +254,19 @@ DOORS: dict[str, Door] = {
             "spend": NOT_AN_AMOUNT,
         },
     ),
+    "plan_together": Door(
+        dx.plan_together,
+        {"metric": metric, "workloads": [queries], "spend": HALF},
+        {
+            "metric": NOT_A_METRIC,
+            "workloads": (None, 3, "words", queries, [None], [metric], [], [3]),
+            "errors": (3, "words", [None, None], [[1]], {"a": 1}),
+            "spend": NOT_AN_AMOUNT,
+            "importance": (3, "words", [1, 2], {"a": 1}, [math.nan]),
+            "records": NOT_A_COUNT,
+            "progress": (3, "print"),
+        },
+    ),
     "Plan.release": Door(
         dx.plan(metric, queries).release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}
     ),

@@ -30,7 +30,9 @@ def located(found: Sequence[str], wanted: Sequence[str], described: str, index: 
         )
     twice = [name for name, times in Counter(found).items() if times > 1]
     if twice:
-        raise DataError(f"column names are distinct; {described} has two columns named '{twice[0]}'")
+        raise DataError(
+            f"column names are distinct; {described} has two columns named '{twice[0]}': rename one of them"
+        )
     missing = [name for name in wanted if name not in found]
     if missing:
         there = [name for name in missing if name in index]

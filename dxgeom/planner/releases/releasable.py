@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
-from dxgeom.planner.measurements.opendp_measurement import measurement_of
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.answer_once import checked_order, release_as
+from dxgeom.planner.releases.opendp_measurement import measurement_of
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 
 if TYPE_CHECKING:
@@ -83,9 +83,30 @@ class Releasable(ABC, Generic[Shown]):
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         return release_as(order, made.mechanism, made.said, made.blank, table, ledger, insecure_test_seed, **reading)
 
-    def to_opendp(self, *, ledger: str | Path | Ledger, spend: Amount, **how: Any) -> Any:
-        """This plan at a spend as an OpenDP measurement, charged at each call: see ``measurement_of``."""
-        return measurement_of(self.release, self._releasing().mechanism, ledger=ledger, spend=spend, **how)
+    def to_opendp(
+        self,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        allotment: str | None = None,
+    ) -> Any:
+        """This plan at a spend as an ``opendp.Measurement``, which releases, and charges the ledger, at each call.
+
+        Guarantee, arguments, errors: those of :func:`dxgeom.planner.releases.opendp_measurement.measurement_of`.
+        """
+        return measurement_of(
+            self.release,
+            self._releasing().mechanism,
+            ledger=ledger,
+            spend=spend,
+            purpose=purpose,
+            outside=outside,
+            count_column=count_column,
+            allotment=allotment,
+        )
 
     def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[Shown]:
         """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.

@@ -74,10 +74,10 @@ class Explanation:
             return [f"distance infinite: no chain of rules joins their values of {names}; they may be told apart"]
         if not self.hops:
             return ["distance 0: the records are the same"]
-        told = self.all_told.odds(Fraction(self.distance))
+        told = self.all_told.at_most(Fraction(self.distance))
         return [
-            f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds at "
-            f"most {told}",
+            f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds "
+            f"{told}",
             "",
             "the shortest path between them",
         ]

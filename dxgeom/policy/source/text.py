@@ -105,7 +105,8 @@ def read_bytes(path: Path, limit: int) -> bytes:
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise Unreadable("this is not a regular file")
+            folder = "; it is a folder: name the file in it" if stat.S_ISDIR(facts.st_mode) else ""
+            raise Unreadable(f"this is not a regular file{folder}")
         if facts.st_size > limit:
             raise Unreadable(f"the file has {facts.st_size:,} bytes; at most {limit:,} are read")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:

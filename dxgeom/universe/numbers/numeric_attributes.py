@@ -141,6 +141,18 @@ class RangeAttribute(NumericAttribute):
     def floors(self) -> tuple[Fraction, ...]:
         return self.numbers
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        rest = (self.high - self.low) % self.step
+        if not rest:
+            return ()
+        last, high = plain(self.high - rest), plain(self.high)
+        return (
+            f"the step of {shown(self.name)}, {plain(self.step)}, does not divide its range, {plain(self.low)} to "
+            f"{high}: its last value, {last}, stands for numbers up to {high} only; take "
+            f"a step that divides {plain(self.high - self.low)}",
+        )
+
 
 @final
 @dataclass(frozen=True)

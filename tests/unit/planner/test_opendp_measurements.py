@@ -14,7 +14,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import MissingExtra, WrongArgument
 from dxgeom.ledger.history import read_ledger
-from dxgeom.planner.measurements.opendp_measurement import loss_at
+from dxgeom.planner.releases.opendp_measurement import loss_at
 
 POLICY = """policy: poll
 universe: {attributes: {age: {range: [0, 40], step: 10}, city: [A, B]}}

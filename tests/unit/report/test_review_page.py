@@ -20,7 +20,7 @@ from dxgeom.report.document.blocks import Notice, Picture, ShownTable, plain_wor
 from dxgeom.report.facts.released import read_release
 from dxgeom.report.sections.changes import changes_page
 from dxgeom.report.sections.review_page import review_page
-from dxgeom.report.wording.numbers import band_of, guesses, odds
+from dxgeom.wording.numbers import band_of, guesses, odds
 
 NAMES = sorted({path.name for path in POLICIES.iterdir() if path.is_dir()} - WITHOUT_ODDS)
 HOSTILE = "<script>alert(1)</script>"
