@@ -65,9 +65,9 @@ class DifferencedNormals(NoiseLaw):
     @property
     def map(self) -> NDArray[np.float64]:
         """(m, cells): D ⊗ … ⊗ D."""
-        image = np.ones((1, 1))
+        image: NDArray[np.float64] = np.ones((1, 1))
         for size in self.shape:
-            image = np.kron(image, np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]))
+            image = np.asarray(np.kron(image, np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)])), dtype=np.float64)
         return image
 
     @property
