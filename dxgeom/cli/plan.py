@@ -94,26 +94,31 @@ def plan(
             _refuse_for_several(mechanism, objective, target, diff, published)
             show_several(policy, queries, records, spend, errors_of(error), output)
             return
-        if target is not None:
-            check_new(target)
-        chosen, compiled = planned(
-            policy,
-            queries[0],
-            records,
-            spend=spend,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-            published=published,
-        )
-        from dxgeom.planner.quantile_plan import QuantilePlan
+        said = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        said |= {"errors": errors_of(error), "published": published}
+        _plan_one(policy, queries[0], records, spend, said, level, target, output)
 
-        kept = {} if target is None else _kept(chosen, target, compiled, spend)
-        if isinstance(chosen, QuantilePlan):
-            show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
-        else:
-            _show(chosen, spend, records, level, output, kept)
+
+def _plan_one(
+    policy: Path,
+    queries: Path,
+    records: int | None,
+    spend: Fraction | None,
+    said: dict[str, Any],
+    level: float,
+    target: Path | None,
+    output: Format,
+) -> None:
+    if target is not None:
+        check_new(target)
+    chosen, compiled = planned(policy, queries, records, spend=spend, **said)
+    from dxgeom.planner.quantile_plan import QuantilePlan
+
+    kept = {} if target is None else _kept(chosen, target, compiled, spend)
+    if isinstance(chosen, QuantilePlan):
+        show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+    else:
+        _show(chosen, spend, records, level, output, kept)
 
 
 def _refuse_for_several(

@@ -187,17 +187,13 @@ def told(
     """
     entries = _entries(history, policy.data_set.edition if edition is None else edition)
     spends = _spends(history, entries)
-    known = {one.fingerprint: one for one in (policy, *others)}
-    released = [
-        (_policy_of(history, account, known), spends[account.number])
-        for account in history.accounts
-        if account.number in spends
-    ]
+    released = _released(history, spends, {one.fingerprint: one for one in (policy, *others)})
     squares = history.currency.squares
     found = contributions(policy, released, squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
+    alike = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
     foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
     free = math.fsum(one.within for one in foreign) + without_bound
@@ -221,10 +217,16 @@ def told(
         None if policy.universe.absent is None else _up(found.presence + without_bound),
         history.currency.name,
         people_in_words(people, rows, [one for one, _ in released]),
-        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own))
-        if not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
-        else None,
+        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None,
     )
+
+
+def _released(
+    history: History, spends: Mapping[int, Fraction], known: Mapping[str, Policy]
+) -> list[tuple[Policy, Fraction]]:
+    """The policies that something was spent under, and how much."""
+    accounts = [account for account in history.accounts if account.number in spends]
+    return [(_policy_of(history, account, known), spends[account.number]) for account in accounts]
 
 
 def _policy_of(history: History, account: KeptAccount, known: Mapping[str, Policy]) -> Policy:

@@ -89,9 +89,8 @@ def histogram_of_table(
         table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header), of a folder of
             Parquet files or a pattern that finds some; a pandas or polars DataFrame or LazyFrame; an Arrow table or
             reader; an Arrow dataset, DuckDB relation or Ibis table, of which only the wanted columns flow by; or a
-            NumPy array, see :func:`histogram_of_counts`. It has a column
-            for each attribute of ``universe``, under the same name, or the two in which located regions find their
-            coordinates; further columns are not read.
+            NumPy array, see :func:`histogram_of_counts`. It has a column for each attribute of ``universe``, under the
+            same name, or the two in which located regions find their coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
         count_column: each row stands for as many records as this column says; a row that does not say it is an error,
             or outside where records may be absent and rows outside are dropped.
@@ -106,9 +105,7 @@ def histogram_of_table(
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(table, np.ndarray):
         if universe.reading.people is not None:
-            raise DataError(
-                "an array of counts does not say whose its rows are, and the universe says how people count"
-            )
+            raise DataError("an array of counts does not say whose its rows are, as the universe asks")
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         with muted(quiet_data):

@@ -17,14 +17,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS, require_something_to_sa
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
-COMPARED: Final = (
-    Kind.SHAPE,
-    Kind.CONCENTRATED,
-    Kind.TABLES,
-    Kind.CONCENTRATED_TABLES,
-    Kind.OWN,
-    Kind.ORDINARY,
-)
+COMPARED: Final = (Kind.SHAPE, Kind.CONCENTRATED, Kind.TABLES, Kind.CONCENTRATED_TABLES, Kind.OWN, Kind.ORDINARY)
 """Unbiased noise that a plan may take."""
 
 

@@ -37,7 +37,7 @@ _DIGITS: Final = 6
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalPlan(Displayed, Releasable[MarginalAnswers]):
+class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     """How whole tables of counts are answered; reusable for many releases, each charged on its own.
 
     ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out; the least is

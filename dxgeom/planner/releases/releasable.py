@@ -115,6 +115,8 @@ class Releasable(ABC, Generic[Shown]):
         Raises: as :meth:`release`, for a spend beyond the whole budget too.
         """
         require_records(records)
-        made = self._releasing()
-        rows = made_up(made.mechanism, records or made.records or RECORDS)
+        rows = self._made_up(records or self._releasing().records or RECORDS)
         return replace(self.release(rows, ledger=":memory:", spend=spend), rehearsal=True)
+
+    def _made_up(self, records: int) -> Any:
+        return made_up(self._releasing().mechanism, records)
