@@ -20,7 +20,6 @@ from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
@@ -29,6 +28,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000

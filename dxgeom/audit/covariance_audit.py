@@ -16,10 +16,12 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
+from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
+from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
@@ -63,6 +65,10 @@ def audit_covariance(plan: Plan | QuantilePlan) -> CovarianceAudit:
     if not isinstance(plan, Plan):
         raise CertificateRefused("this audit is of Gaussian noise, and the plan is of quantiles")
     mechanism = plan.mechanism
+    if isinstance(mechanism.mixing, IntegerMixing):
+        found = hidden_in_tables(mechanism)
+        objective = plan.objective
+        return CovarianceAudit(found, found, gap_in_tables(mechanism, objective.factors, objective.name == "max"))
     if not isinstance(mechanism.law, GaussianNoise):
         raise CertificateRefused(f"this audit is of Gaussian noise, and the plan's is by {mechanism.name}")
     shifts = _shifts(mechanism)

@@ -103,7 +103,6 @@ def histogram_of_table(
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
-    universe.require_indexable("histograms")
     if isinstance(table, np.ndarray):
         if universe.reading.people is not None:
             raise DataError("an array of counts does not say whose its rows are, as the universe asks")

@@ -39,8 +39,10 @@ class Tally:
 def tally(reader: RecordReader, people: CountedPeople | None = None) -> Tally:
     """Counts every row once; of people whose rows count, or who have a single one, the rows that count.
 
-    Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people.
+    Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people; TooLarge
+    where there are too many record types to count each.
     """
+    reader.universe.require_indexable("histograms")
     if people is not None:
         return _tally(reader, chosen_rows(reader, people), reader.keys.coded, grouped=True)
     if reader.written is None and reader.grouping is not None:

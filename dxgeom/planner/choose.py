@@ -134,14 +134,6 @@ def plan(
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
 
 
-def _require_in_order(metric: object, queries: object) -> None:
-    """Raises: WrongArgument for queries and a metric in each other's place."""
-    if isinstance(metric, (LinearQueries, QuantileQueries)) and isinstance(queries, VerifiedMetric):
-        raise WrongArgument(
-            "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
-        )
-
-
 def _of_tables(
     metric: VerifiedMetric,
     queries: MarginalQueries,
@@ -159,6 +151,14 @@ def _of_tables(
     return plan_tables(
         metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
     )
+
+
+def _require_in_order(metric: object, queries: object) -> None:
+    """Raises: WrongArgument for queries and a metric in each other's place."""
+    if isinstance(metric, (LinearQueries, QuantileQueries, MarginalQueries)) and isinstance(queries, VerifiedMetric):
+        raise WrongArgument(
+            "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
+        )
 
 
 def _of_quantiles(

@@ -197,6 +197,12 @@ def test_the_document_on_queries_plans_what_it_shows(capsys):
         assert capsys.readouterr().out == next(text for text in texts if text.startswith(begin))
 
 
+def test_the_document_on_many_questions_plans_and_releases_what_it_shows(in_a_copy, capsys):
+    page = ROOT / "docs" / "guide" / "many-questions.md"
+    exec(compile("\n".join(blocks(page, "python")), page.name, "exec"), {})
+    assert capsys.readouterr().out == "".join(blocks(page, "text"))
+
+
 def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy, capsys):
     (code,), (shown, _) = (blocks(GUIDE / "plans.md", kind) for kind in ("python", "text"))
     exec(compile(code, "plans.md", "exec"), {})

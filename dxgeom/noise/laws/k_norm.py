@@ -11,7 +11,6 @@ from dxgeom.arguments import require
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
@@ -19,6 +18,7 @@ from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
-from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism, packed
+from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _LISTED: Final = 100_000
-"""Answers of more cells are no columns of words."""
+"""The cells of more are not written out: they are kept in the ledger, and here as arrays."""
 
 
 @final
@@ -111,7 +111,8 @@ class MarginalAnswers(ShownAnswers):
         return {"tables": self.as_dicts(level), "level": float(level)}
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """Every table ready for JSON: its cells as whole numbers over one divisor, as a list where they are few."""
+        """Every table ready for JSON: its cells as whole numbers over one divisor, None where there are more than
+        100,000 in all, which the ledger keeps."""
         listed = self.queries.count <= _LISTED
         widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
         return [
@@ -119,7 +120,7 @@ class MarginalAnswers(ShownAnswers):
                 "table": list(self.queries.titles(place)),
                 "shape": list(self.queries.shapes[place]),
                 "divisor": str(divisor),
-                "cells": cells.tolist() if listed else packed(cells),
+                "cells": cells.tolist() if listed else None,
                 "rmse": errors[place],
                 "half_width": widths[place],
             }

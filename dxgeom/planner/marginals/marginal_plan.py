@@ -87,18 +87,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     def _releasing(self) -> Releasing[MarginalAnswers]:
         purpose = f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}"
         blank = NoisyTables(tuple(np.zeros(0, dtype=np.int64) for _ in self.queries.asked), self.mechanism.divisors)
-        return Releasing(self.mechanism, purpose, self._said, blank, None)
-
-    def _made_up(self, records: int) -> MadeUpTables:
-        generator = np.random.default_rng()
-        codes = [generator.integers(0, size, records) for size in self.queries.sizes]
-        cells = []
-        for one, shape in zip(self.queries.asked, self.queries.shapes, strict=True):
-            flat = np.zeros(records, dtype=np.int64)
-            for place, size in zip(one, shape, strict=True):
-                flat = flat * size + codes[place]
-            cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64))
-        return MadeUpTables(tuple(cells), records)
+        return Releasing(self.mechanism, purpose, self._said, blank, self.queries.records)
 
     def _said(self, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
         return MarginalAnswers(self.mechanism, answer, spend, records)
@@ -127,15 +116,6 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
         return [head, *rows, f"{foot}is within a factor {self.gap:.6g} of it"]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class MadeUpTables:
-    """Counts of made-up records in tables."""
-
-    cells: tuple[NDArray[np.int64], ...] = field(repr=False)
-    total: int
 
 
 def plan_tables(

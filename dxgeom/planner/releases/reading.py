@@ -75,7 +75,7 @@ def _tables(
     quiet_data: bool,
 ) -> Read:
     """The counts of the tables that are asked for, and nothing else of the data."""
-    from dxgeom.engines.table_counts import TableCounts, table_counts
+    from dxgeom.engines.marginals.table_counts import TableCounts, table_counts
 
     if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
         found = TableCounts(data.cells, data.total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 
 RECORDS: Final = 1000
 """How many are made up where nobody says how many there are."""
@@ -22,10 +24,30 @@ class MadeUp(NamedTuple):
     people: int
 
 
-def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp:
-    """As :func:`made_up_counts`, in shares where people count once."""
+class MadeUpTables(NamedTuple):
+    """Counts of made-up records in tables, as a mechanism takes them; ``total``: how many."""
+
+    cells: tuple[NDArray[np.int64], ...]
+    total: int
+
+
+def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables:
+    """As :func:`made_up_counts`, in shares where people count once; tables of them for what reads these."""
+    if isinstance(mechanism, TableMechanism):
+        return _made_up_tables(mechanism, people)
     counts = made_up_counts(mechanism, people)
     return MadeUp(counts * histogram_readers(mechanism)[0].shares, people)
+
+
+def _made_up_tables(mechanism: TableMechanism, records: int) -> MadeUpTables:
+    queries, generator = mechanism.queries, np.random.default_rng()
+    codes, cells = [generator.integers(0, size, records) for size in queries.sizes], []
+    for one, shape in zip(queries.asked, queries.shapes, strict=True):
+        flat = np.zeros(records, dtype=np.int64)
+        for place, size in zip(one, shape, strict=True):
+            flat = flat * size + codes[place]
+        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64))
+    return MadeUpTables(tuple(cells), records)
 
 
 def made_up_counts(mechanism: Mechanism[Any, Any], records: int) -> NDArray[np.int64]:

@@ -128,7 +128,11 @@ class MarginalQueries:
 
     def titles(self, table: int) -> tuple[str, ...]:
         """The columns that a table is over."""
-        return tuple(self.columns[place].title for place in self.asked[table])
+        return tuple(self._titles[place] for place in self.asked[table])
+
+    @cached_property
+    def _titles(self) -> tuple[str, ...]:
+        return tuple(one.title for one in self.columns)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.table_counts import table_counts
+from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 
@@ -209,3 +209,14 @@ def test_wrong_tables_are_refused():
         dx.plan(
             policy(privacy="pure").compile(), MarginalQueries.of(own.universe, [["a0"]]), mechanism="marginal-gaussian"
         )
+
+
+def test_cells_by_the_hundred_thousand_are_kept_and_not_written_out():
+    own = policy((50,) * 20)
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2), mechanism="marginal-gaussian")
+    released = plan.rehearse(spend=1)
+    assert all(one["cells"] is None for one in released.as_dict()["tables"])
+    mechanism = plan.mechanism
+    again = mechanism.recalled(json.loads(json.dumps(mechanism.kept(released.answer.exact))))
+    each = zip(again.numerators, released.answer.exact.numerators, strict=True)
+    assert all(np.array_equal(one, other) for one, other in each)

@@ -32,8 +32,8 @@ from dxgeom.mechanisms.linear.marginals.recognised import CountTables, count_tab
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 
 NORMAL: Final = "marginal-gaussian"
 LAPLACE: Final = "marginal-laplace"

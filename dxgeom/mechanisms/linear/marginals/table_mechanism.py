@@ -31,9 +31,9 @@ from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, r
 from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -200,8 +200,9 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         return NoisyTables(tuple(unpacked(one) for one in kept["tables"]), tuple(kept["divisors"]))
 
     def answer_bytes(self, spend: Fraction) -> int:
-        """Eight bytes for each cell, in text of four thirds, kept and shown; and what a table's compression adds."""
-        return 2 * (11 * self.queries.count + 1024 * len(self.queries.asked)) + 4096
+        """Eight bytes for each cell in text of four thirds, once more in digits where these are shown, too; and what a
+        table's compression and words add."""
+        return 33 * self.queries.count + 2048 * len(self.queries.asked) + 4096
 
 
 def packed(numbers: NDArray[np.int64]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.normals import exact_normals, normals, words_for
 from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
@@ -57,6 +58,19 @@ class DifferencedNormals(NoiseLaw):
         return
 
     @property
+    def inner(self) -> GaussianNoise:
+        """The normal numbers in the cells, of which V is the image under ``map``."""
+        return GaussianNoise(Ellipsoid(self.scale * np.eye(math.prod(self.shape))))
+
+    @property
+    def map(self) -> NDArray[np.float64]:
+        """(m, cells): D ⊗ … ⊗ D."""
+        image: NDArray[np.float64] = np.ones((1, 1))
+        for size in self.shape:
+            image = np.asarray(np.kron(image, np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)])), dtype=np.float64)
+        return image
+
+    @property
     def concentrated(self) -> bool:
         return True
 
@@ -95,7 +109,7 @@ class DifferencedNormals(NoiseLaw):
         return np.asarray((lengths + slack + np.linalg.norm(errors, axis=1)) / self.scale * (1 + 2.0**-50))
 
     def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return Ellipsoid(np.asarray(np.linalg.cholesky(self.second_moment), dtype=np.float64)).shadow(onto)
+        return self.inner.shadow(onto @ self.map)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, *self.shape))

@@ -21,7 +21,7 @@ from dxgeom.numeric.exact_sums import LARGEST, exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
-_ROWS_AT_ONCE = 1 << 17
+_ROWS_AT_ONCE = 1 << 15
 
 
 @final

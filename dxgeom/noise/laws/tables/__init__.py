@@ -1,0 +1,1 @@
+"""Noise in the cells of a table, of which only a part is kept."""
