@@ -61,7 +61,7 @@ test-wheel: wheel
 	checks/try_wheel.sh .venv-wheel/bin/dxgeom
 
 # All comparisons with other libraries, or those named: make bench BENCHMARKS=benchmarks/checker.py
-BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py,$(wildcard benchmarks/*.py))
+BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py %/learning_peers.py,$(wildcard benchmarks/*.py))
 bench: .venv-peers/ready
 	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; .venv-peers/bin/python $$benchmark || exit 1; done
 

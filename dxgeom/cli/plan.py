@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 import typer
 
-from dxgeom.cli.planning import planned
-from dxgeom.cli.quantile_plans import show_quantile_plan
-from dxgeom.cli.several_plans import show_several
+from dxgeom.cli.plans.planning import planned
+from dxgeom.cli.plans.quantile_plans import show_quantile_plan
+from dxgeom.cli.plans.several_plans import show_several
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -94,7 +94,7 @@ def plan(
             _refuse_for_several(mechanism, objective, target, diff, published)
             show_several(policy, queries, records, spend, errors_of(error), output)
             return
-        said = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
         said |= {"errors": errors_of(error), "published": published}
         _plan_one(policy, queries[0], records, spend, said, level, target, output)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
-from dxgeom.cli.planning import plan_to_release
+from dxgeom.cli.plans.planning import plan_to_release
 from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file

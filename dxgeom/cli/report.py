@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from dxgeom.cli.planning import planned
+from dxgeom.cli.plans.planning import planned
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of

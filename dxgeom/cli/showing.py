@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dxgeom.cli.agreeing import Bars, print_agreeing
+from dxgeom.cli.answers import print_answers
 from dxgeom.cli.terminal.outcomes import Outcome
-from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import print_csv, print_error, print_lines
 from dxgeom.errors import AlreadyCharged, DxgeomError
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
@@ -24,9 +25,6 @@ from dxgeom.universe.people.people import ONE_ROW
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
-    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
-    from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.release import Release
 
 REHEARSAL = "REHEARSAL"
@@ -89,78 +87,31 @@ def print_release(released: Release[Any], bars: Bars, agreeing: ConsistentAnswer
 
 def print_answer_table(released: Release[Any], bars: Bars) -> None:
     """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
-
     columns = released.answer.columns(bars.level, joint=bars.joint)
     marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
     table = {**marked, **columns}
     print_csv(tuple(table), zip(*table.values(), strict=True))
-    for useless in released.answer.useless if isinstance(released.answer, LinearAnswers) else ():
-        print_error(f"warning: {useless.in_words}")
+    for warning in released.answer.warnings:
+        print_error(f"warning: {warning}")
 
 
 def _print(released: Release[Any], bars: Bars) -> None:
-    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
-
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     records = "records" if released.people is None else released.people.records_are
     counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"
     made_up = " that are made up" if released.rehearsal else ""
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
-    if isinstance(released.answer, QuantileAnswers):
-        _print_quantiles(released)
-    else:
-        _print_linear(released, bars)
-
-
-def _print_quantiles(released: Release[QuantileAnswers]) -> None:
-    rows = [
-        (one.name, one.label, "private" if one.rank is None else f"{one.rank:,}") for one in released.answer.released
-    ]
-    print_table(("quantile", "value", "rank"), rows)
-    said = zip(released.answer.queries.names, released.answer.statements, strict=True)
+    said = print_answers(released.answer, bars)
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
-            *(f"error      '{name}': {statement}" for name, statement in said),
-            *_account(released),
-        ]
-    )
-
-
-def _print_linear(released: Release[LinearAnswers], bars: Bars) -> None:
-    at_once, level = " at once" if bars.joint else "", f"{bars.level * 100:g} %"
-    widths = released.half_widths(bars.level, joint=bars.joint)
-    rows = [
-        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
-        for name, value, width, error in zip(released.names, released.values, widths, released.rmse, strict=True)
-    ]
-    print_table(("query", "answer", f"± at {level}{at_once}", "rmse"), rows)
-    if released.answer.queries.ratios:
-        print_lines([""])
-        ratios = released.ratios(bars.level, joint=bars.joint)
-        print_table(("ratio", "value", f"within, at {level}{at_once}"), [*map(_ratio_row, ratios)])
-    changed = released.answer.mechanism.biases
-    worst = int(changed.argmax())
-    bias = f"bias       at most {brief(changed[worst])} ('{released.names[worst]}'), within the error bars"
-    print_lines(
-        [
-            "",
-            f"mechanism  {released.mechanism.name}",
-            *([] if released.answer.mechanism.change is None else [bias]),
-            *(f"bias       {said}" for said in released.answer.bars.in_words()),
+            *said,
             f"people     {ONE_ROW if released.people is None else released.people.sentence}",
             *_account(released),
-            *(f"warning    {useless.in_words}" for useless in released.answer.useless),
+            *(f"warning    {warning}" for warning in released.answer.warnings),
         ]
     )
-
-
-def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
-    low, high = ratio.interval
-    parts = " or ".join(f"{rounded(low, high - low)} to {rounded(high, high - low)}" for low, high in ratio.parts)
-    return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts
 
 
 def _account(released: Release[Any]) -> list[str]:

@@ -186,17 +186,14 @@ def told(
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
     entries = _entries(history, policy.data_set.edition if edition is None else edition)
-    spends = _spends(history, entries)
-    released = _released(history, spends, {one.fingerprint: one for one in (policy, *others)})
-    squares = history.currency.squares
-    found = contributions(policy, released, squares)
+    released = _released(history, _spends(history, entries), {one.fingerprint: one for one in (policy, *others)})
+    found = contributions(policy, released, history.currency.squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
     alike = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
-    foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
-    free = math.fsum(one.within for one in foreign) + without_bound
+    free = math.fsum(spread(one).within for one in found.foreign) + without_bound
     within = {name: one.within for name, one in own.items()}
     attributes = [
         _of_attribute(
@@ -206,18 +203,19 @@ def told(
         if one.worst is not None
     ]
     widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
+    curve = curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None
     return Told(
         policy.name,
         tuple((one.name, spend) for one, spend in released),
         # Roots of sums of squares do not add up over attributes, unless all metrics are one.
-        found.exact and (not squares or len(released) < 2),
+        found.exact and (not history.currency.squares or len(released) < 2),
         tuple(attributes),
         _up(free + math.fsum(within.values())),
         _up(widest),
         None if policy.universe.absent is None else _up(found.presence + without_bound),
         history.currency.name,
         people_in_words(people, rows, [one for one, _ in released]),
-        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None,
+        curve,
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dxgeom.errors import AlreadyCharged, DxgeomError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.plain_models import Prepared
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.planner.releases.answer_once import release
+
+_LITTLE: Final = 0.05
 
 
 def refuse_weights(weights: dict[str, Any]) -> None:
@@ -26,6 +29,7 @@ def charged_fit(estimator: Any, prepared: Prepared, ledger: str | Path | Ledger)
     """The release of a prepared fit; counted among those that the estimator and its clones may make."""
     if isinstance(estimator.fits, bool) or not isinstance(estimator.fits, int) or estimator.fits < 1:
         raise WrongArgument(f"'fits' is how many fits may be charged, a whole number from 1, found {estimator.fits!r}")
+    _warn_of_little(prepared)
     estimator.lineage.count(estimator.fits)
     try:
         return release(
@@ -41,3 +45,15 @@ def charged_fit(estimator: Any, prepared: Prepared, ledger: str | Path | Ledger)
         if not isinstance(error, AlreadyCharged):
             estimator.lineage.take_back()
         raise
+
+
+def _warn_of_little(prepared: Prepared) -> None:
+    """Before anything is charged, from public figures: the records' number, the features, the spend."""
+    kept = prepared.mechanism.signal_kept(len(prepared.data), prepared.spend)
+    if kept < _LITTLE:
+        warnings.warn(
+            f"{len(prepared.data):,} records at a spend of {float(prepared.spend):g} tell next to nothing of "
+            f"{len(prepared.mechanism.columns) - 1} features: about {kept:.0%} of a coefficient can be expected to be "
+            "left of noise and ridge; spend more, or ask for fewer features",
+            stacklevel=4,
+        )

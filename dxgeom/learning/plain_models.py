@@ -17,7 +17,6 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import exact_amount
 
 Unscaled = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -29,7 +28,7 @@ INTERCEPT = "intercept"
 class Prepared(NamedTuple):
     """What is released, of which data, at which spend."""
 
-    mechanism: Mechanism[Any, Any]
+    mechanism: Any  # of the family, with what it says of the signal that is kept
     data: Any
     spend: Fraction
 

@@ -10,13 +10,13 @@ from typing import Final, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import Chronicle
+from dxgeom.ledger.chronicle import Chronicle, Page
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
 from dxgeom.ledger.stores.store import Session
-from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, digest_of
+from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, Field, Table, digest_of
 
 INSIDE_BYTES: Final = 2**16
 """Longer answers go into a file of their own, compressed."""
@@ -40,6 +40,23 @@ class Receipt:
     seal: str
     file: Path | None
     waiting: str | None = None
+
+
+def append_with_room(
+    page: Page, files: AnswerFiles | None, charge: tuple[Table, tuple[Field, ...]], reserve: int
+) -> Entry:
+    """Write a charge down, with so many bytes of room for its answer made before; all of it or nothing."""
+    number = len(page.book.entries) + 1
+    try:
+        if files is not None and reserve:
+            files.reserve(number, reserve)
+        page.append(*charge)
+        page.commit()
+    except BaseException:
+        if files is not None and reserve:
+            files.drop(number)
+        raise
+    return page.book.entries[-1]
 
 
 def keep_answer(chronicle: Chronicle, entry: Entry, content: bytes) -> Receipt:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import final
+from typing import Self, final
 
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.stores.store import LedgerStore, Session
 from dxgeom.ledger.tables import TABLES, Field, Table
+
+
+class Uncopied(ABC):  # noqa: B024 - it says only that it is one thing
+    """What is one thing however often it is copied: no copy of an account is a budget of its own."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 @final

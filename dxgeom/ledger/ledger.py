@@ -15,16 +15,16 @@ from typing import Any, final
 from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
 from dxgeom.errors import WrongArgument
-from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
+from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
 from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import Chronicle, Page
+from dxgeom.ledger.chronicle import Chronicle, Uncopied
 from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
 from dxgeom.ledger.history import history_of
 from dxgeom.ledger.lookup import Found, check_same, entry_of
 from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
+from dxgeom.ledger.spending import asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
 from dxgeom.ledger.tables import Record
@@ -33,7 +33,7 @@ from dxgeom.privacy.currencies import PURE, Privacy
 
 
 @final
-class Ledger(Displayed):
+class Ledger(Displayed, Uncopied):
     """An append-only account of spends and answers, exact to the last fraction; made by :meth:`open`.
 
     A release goes: :meth:`find` the key before any data are read; :meth:`charge`, with room for the answer; draw;
@@ -107,13 +107,6 @@ class Ledger(Displayed):
             book_waiting(ledger._chronicle)
         return ledger
 
-    def __copy__(self) -> Ledger:
-        """The ledger itself: no copy of an account is a budget of its own."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Ledger:
-        return self
-
     @property
     def account(self) -> Account:
         """Whose budget this is: the policy's name, its fingerprint, its budget, and the data set."""
@@ -153,7 +146,8 @@ class Ledger(Displayed):
             self._begin(records)
         with self._chronicle.writing() as page:
             open_account(page, self._account)
-            return self._charge(page, wanted)
+            row = charge_row(page.book, self._account, wanted, page.now())
+            return append_with_room(page, self._chronicle.store.files, row, wanted.reserve)
 
     def open_account(self) -> None:
         """Begins the ledger and writes down this policy and its budget, as far as that is still to be done.
@@ -291,17 +285,3 @@ class Ledger(Displayed):
         if self._new and not self._chronicle.store.exists():
             self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
-
-    def _charge(self, page: Page, wanted: Asked) -> Entry:
-        files, number = self._chronicle.store.files, len(page.book.entries) + 1
-        table, fields = charge_row(page.book, self._account, wanted, page.now())
-        try:
-            if files is not None and wanted.reserve:
-                files.reserve(number, wanted.reserve)
-            page.append(table, fields)
-            page.commit()
-        except BaseException:
-            if files is not None and wanted.reserve:
-                files.drop(number)
-            raise
-        return page.book.entries[-1]

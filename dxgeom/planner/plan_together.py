@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import NoneType
 from typing import Any, Final, TypeAlias, final
+
+import numpy as np
 
 from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
@@ -74,8 +76,10 @@ class PlansTogether:
                 f"  {plain(part.spend)} for {part.plan.queries.count} queries by {part.plan.mechanism.name}, errors "
                 f"from {errors.min():.4g} to {errors.max():.4g}: {why}"
             )
-        left = "" if self.left is None or self.limit is None else f" of {plain(self.limit)}, {plain(self.left)} left"
-        return [*said, f"together {plain(self.total)}{left}"]
+        total = plain(_short(self.total, math.ceil))
+        if self.limit is None or self.left is None:
+            return [*said, f"together {total}"]
+        return [*said, f"together {total} of {plain(_short(self.limit))}, {plain(_short(self.left))} left"]
 
     def as_dict(self) -> dict[str, Any]:
         """The spends ready for JSON."""
@@ -149,6 +153,8 @@ def _require(workloads: object, errors: object, importance: object) -> None:
         raise UnsupportedCombination("'workloads' is an empty list: give at least one")
     for one in listed:
         require(one, LinearQueries, "workloads", "each is queries of counts and sums, such as dx.load_queries returns")
+    for own in errors if isinstance(errors, (list, tuple)) else ():
+        require(own, (Sequence, Mapping, np.ndarray, NoneType), "errors", "give a list of them, or by name, or None")
     for given, what in ((errors, "errors"), (importance, "importance")):
         require(given, (list, tuple, NoneType), what, "give a list with one for each workload")
         several: Any = given
@@ -184,7 +190,9 @@ def _shares(
     ]
 
 
-def _short(spend: Fraction) -> Fraction:
-    """To six digits, rounded down."""
+def _short(spend: Fraction, rounded: Callable[[Fraction], int] = math.floor) -> Fraction:
+    """To six digits, rounded down unless another way is said."""
+    if spend == 0:
+        return spend
     unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS)
-    return math.floor(spend / unit) * unit
+    return rounded(spend / unit) * unit

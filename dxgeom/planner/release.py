@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, TypeAlias, final, overload
+from typing import Any, Generic, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.booking import Booking
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.privacy.currencies import PURE
@@ -111,7 +111,9 @@ class Release(Pictured, Generic[Answer]):
         )
         return found
 
-    def to_arrow(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+    def to_arrow(
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
+    ) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
         Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals;
@@ -124,13 +126,17 @@ class Release(Pictured, Generic[Answer]):
 
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
-    def to_pandas(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+    def to_pandas(
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
+    ) -> Any:
         """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
         from dxgeom.engines.results.answer_frames import data_frame  # slow to load
 
         return data_frame(self.answer.columns(level, query, joint=joint))
 
-    def to_polars(self: Tabular, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+    def to_polars(
+        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
+    ) -> Any:
         """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
         from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
 
@@ -221,8 +227,7 @@ class Release(Pictured, Generic[Answer]):
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
         all at once."""
         account = self.mechanism.account
-        known = (LinearAnswers, QuantileAnswers, MarginalAnswers)
-        queries = self.answer.queries if isinstance(self.answer, known) else None
+        asked = self.answer.asked_fingerprint if isinstance(self.answer, ShownAnswers) else None
         return {
             **self._answers(level, joint),
             "spent": str(self.spent),
@@ -234,7 +239,7 @@ class Release(Pictured, Generic[Answer]):
             "secure_randomness": self.secure,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
             **({} if account.currency == PURE else {"privacy": account.currency}),
-            **({} if queries is None else {"queries_fingerprint": queries.fingerprint}),
+            **({} if asked is None else {"queries_fingerprint": asked}),
             "plan_fingerprint": self.plan_fingerprint,
             **({} if self.booking is None else {"ledger": self.booking.as_dict()}),
             **({"repeated": True} if self.repeated else {}),
@@ -254,22 +259,9 @@ class Release(Pictured, Generic[Answer]):
         return {**dropped, "records_are": people.records_are, "people": people.sentence}
 
     def _answers(self, level: float, joint: bool) -> dict[str, Any]:
-        match self.answer:
-            case LinearAnswers() as linear:
-                ratios = [one.as_dict() for one in linear.ratios(level, joint=joint)]
-                return {
-                    "answers": linear.as_dicts(level, joint),
-                    "level": float(level),
-                    **({"joint": True} if joint else {}),
-                    "warnings": [useless.as_dict() for useless in linear.useless],
-                    **({"ratios": ratios} if ratios else {}),
-                }
-            case MarginalAnswers() as tables:
-                return {"tables": tables.as_dicts(level), "level": float(level)}
-            case QuantileAnswers() as quantiles:
-                return {"quantiles": quantiles.as_dicts(), "statements": list(quantiles.statements)}
-            case _:
-                return {"answer": plain_answer(self.answer)}
+        if isinstance(self.answer, ShownAnswers):
+            return self.answer.as_dict(level, joint=joint)
+        return {"answer": plain_answer(self.answer)}
 
     def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """The same without what only the curator may see: dropped rows, the time, and where the ledger is.
@@ -284,7 +276,3 @@ class Release(Pictured, Generic[Answer]):
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text, as a file of it begins: with its format."""
         return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)
-
-
-Tabular: TypeAlias = Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers]
-"""Releases whose answers make a table."""

@@ -18,7 +18,6 @@ from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
@@ -29,6 +28,7 @@ from dxgeom.noise.laws.k_norm import k_norm_noise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long

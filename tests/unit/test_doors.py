@@ -14,7 +14,7 @@ from reference.project import ROOT
 
 import dxgeom as dx
 
-MOST_FLAT_NAMES = 42
+MOST_FLAT_NAMES = 43
 PACKAGE = ROOT / "dxgeom"
 
 

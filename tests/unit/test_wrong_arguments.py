@@ -98,6 +98,7 @@ CALLED = {
     ("MarginalQueries.of", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
     ("plan", "errors"): "wanted error",
+    ("plan_together", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
     ("release", "data"): "count",
     ("compile_and_release", "table"): "count",

@@ -16,7 +16,7 @@ from dxgeom.learning.perturbed.features import Change, Features
 from dxgeom.learning.perturbed.gradient_noise import gradient_noise, least_strength
 from dxgeom.learning.perturbed.losses import GlmLoss
 from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
-from dxgeom.learning.perturbed.shares import best_share
+from dxgeom.learning.perturbed.shares import best_share, usual_curvature
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.noise.laws.law import NoiseLaw
@@ -108,6 +108,13 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         return best_share(
             self.features, records, spend, self.loss.curvature, self.noise, lambda q: self.strength(q, spend)
         )
+
+    def signal_kept(self, records: int, spend: Fraction) -> float:
+        """The part of a coefficient that a fit can be expected to keep, against ridge and noise: rough, and public."""
+        share = self.share_for(records, spend)
+        curved = usual_curvature(self.features, records, self.loss.curvature)
+        noise = np.sqrt(np.diag(self.noise(share).second_moment)) / float(spend)
+        return float(np.mean(curved / (curved + self.strength(share, spend) + noise)))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         if not (isinstance(spend, Fraction) and spend > 0):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.learning.perturbed.features import Features
 from dxgeom.noise.laws.law import NoiseLaw
@@ -16,6 +17,12 @@ SHARES: Final = tuple(Fraction(k, 40) for k in range(20, 40))
 """What q is chosen from: a half to 39/40."""
 _USUAL_COEFFICIENT: Final = 0.5
 _USUAL_BEND: Final = 0.5
+
+
+def usual_curvature(features: Features, records: int, curvature: Fraction) -> NDArray[np.float64]:
+    """(m,): how much so many records may bend a loss in each coordinate, for plans: no guarantee rests on it."""
+    usual = np.concatenate([np.full(group.size, group.usual_square) for group in features.groups])
+    return np.asarray(records * _USUAL_BEND * float(curvature) * usual)
 
 
 def best_share(
@@ -32,8 +39,7 @@ def best_share(
     square of a feature); noise V moves it by V/(η + γ) and the ridge pulls a coefficient of about 1 by γ/(η + γ).
     Args: ``records``: how many there are, which is public here.
     """
-    usual = np.concatenate([np.full(group.size, group.usual_square) for group in features.groups])
-    curved = records * _USUAL_BEND * float(curvature) * usual
+    curved = usual_curvature(features, records, curvature)
 
     def loss(share: Fraction) -> float:
         strength = strength_of(share)

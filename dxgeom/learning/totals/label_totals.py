@@ -15,6 +15,7 @@ from dxgeom.learning.perturbed.features import Change, Features
 from dxgeom.learning.perturbed.gradient_noise import gradient_noise
 from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
+from dxgeom.learning.perturbed.shares import usual_curvature
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
@@ -64,6 +65,12 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     def law(self) -> NoiseLaw:
         """The noise at spend 1, in the features' own unit."""
         return gradient_noise(self.features, self.changes, Fraction(1))
+
+    def signal_kept(self, records: int, spend: Fraction) -> float:
+        """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
+        curved = usual_curvature(self.features, records, LogisticLoss().curvature)
+        noise = np.sqrt(np.diag(self.law.second_moment)) / float(spend)
+        return float(np.mean(curved / (curved + 2 * noise)))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         if not (isinstance(spend, Fraction) and spend > 0):

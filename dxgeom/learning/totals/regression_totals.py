@@ -21,9 +21,9 @@ from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 
@@ -80,6 +80,11 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         single, square = Fraction(1, GRID), Fraction(1, GRID**2)
         numbers = len(self.predictors) + 1
         return (single, square) * numbers + (square,) * len(product_pairs(numbers))
+
+    def signal_kept(self, records: int, spend: Fraction) -> float:
+        """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
+        told = records / 10
+        return told / (told + float(np.sqrt(self.covariance(spend)[-1, -1])))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         if not (isinstance(spend, Fraction) and spend > 0):

@@ -15,6 +15,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.planner.answers.answer_table import Columns, ReleasedAnswer, answer_columns, answers_by_name
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -22,7 +23,7 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearAnswers:
+class LinearAnswers(ShownAnswers):
     """What a mechanism answered to queries at a spend.
 
     ``exact_values`` (K,): the released numbers as exact rationals. ``records``: their public number, None where it is
@@ -34,6 +35,10 @@ class LinearAnswers:
     exact_values: tuple[Fraction, ...] = field(repr=False)
     spent: Fraction
     records: int | None
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.queries.fingerprint
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,6 +100,20 @@ class LinearAnswers:
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
         return answer_columns(self, level, query, joint=joint)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(one.in_words for one in self.useless)
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        ratios = [one.as_dict() for one in self.ratios(level, joint=joint)]
+        return {
+            "answers": self.as_dicts(level, joint),
+            "level": float(level),
+            **({"joint": True} if joint else {}),
+            "warnings": [useless.as_dict() for useless in self.useless],
+            **({"ratios": ratios} if ratios else {}),
+        }
 
     def as_dicts(self, level: float = 0.95, joint: bool = False) -> list[dict[str, Any]]:
         """Every answer ready for JSON."""

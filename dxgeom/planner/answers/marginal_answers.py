@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +15,9 @@ from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
 from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism, packed
+from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _LISTED: Final = 100_000
@@ -23,7 +26,7 @@ _LISTED: Final = 100_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class MarginalAnswers:
+class MarginalAnswers(ShownAnswers):
     """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
 
     mechanism: TableMechanism
@@ -40,6 +43,20 @@ class MarginalAnswers:
     def names(self) -> tuple[str, ...]:
         """What each table is called: the columns that it is over."""
         return self.queries.names
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.queries.fingerprint
+
+    @property
+    def by_name(self) -> Mapping[str, NDArray[np.float64]]:
+        """Every table by its name, as :meth:`table` has it."""
+        return {name: self.table(name) for name in self.names}
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        """What each table is about: itself."""
+        return tuple(map(AnswerOrigin, self.names))
 
     def table(self, name: str | Sequence[str]) -> NDArray[np.float64]:
         """The private counts of a table, by its name or its columns; an axis for each, in the order of the policy.
@@ -68,7 +85,7 @@ class MarginalAnswers:
         widest = 2.0 ** max((len(one) for one in self.queries.asked), default=0)
         return np.where(noisy, self.rmse * factor + step * widest, 0.0)
 
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> dict[str, Any]:
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each cell of one table: its columns' values, the count and its interval.
 
         Raises: UnsupportedCombination for an unknown table, or none where there are several.
@@ -87,6 +104,11 @@ class MarginalAnswers:
             "high": (values + width).tolist(),
             "rmse": [float(self.rmse[place])] * len(values),
         }
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """Args: ``joint``: of no use here: intervals are each cell's own."""
+        del joint
+        return {"tables": self.as_dicts(level), "level": float(level)}
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every table ready for JSON: its cells as whole numbers over one divisor, as a list where they are few."""

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.planner.answers.answer_table import Columns, titled
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.wording import did_you_mean, shown
@@ -60,7 +61,7 @@ class ReleasedQuantile:
 
 @final
 @dataclass(frozen=True, eq=False)
-class QuantileAnswers:
+class QuantileAnswers(ShownAnswers):
     """What a plan of quantiles answered.
 
     ``answers``: of each query, or, of one by group, of each of its ``groups``, by increasing label; a group without
@@ -73,6 +74,10 @@ class QuantileAnswers:
     spent: Fraction
     records: int | None
     statements: tuple[str, ...] = ()
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.queries.fingerprint
 
     @cached_property
     def released(self) -> tuple[ReleasedQuantile, ...]:
@@ -131,6 +136,11 @@ class QuantileAnswers:
             "rank": [one.rank for one in rows],
             "of": [one.attribute for one in rows],
         }
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """Args: ``level``, ``joint``: of no use here: what holds of errors is said at 95 %."""
+        del level, joint
+        return {"quantiles": self.as_dicts(), "statements": list(self.statements)}
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Every quantile ready for JSON."""

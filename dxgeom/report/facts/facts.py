@@ -11,7 +11,7 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.review import Review
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.report.facts.comparisons import Extremes, PairDistances, comparisons, extremes
 from dxgeom.report.facts.released import Released
 
@@ -53,7 +53,8 @@ class Facts:
     def told(self) -> Fraction | None:
         """How much of the budget was spent so far."""
         if self.history is not None:
-            return sum((entry.spend for entry in entries_of(self)), Fraction(0))
+            currency = currency_of(self.policy.privacy)
+            return currency.spend_above(sum((currency.counted(entry.spend) for entry in entries_of(self)), Fraction(0)))
         left = [one.remaining for one in self.releases if one.remaining is not None]
         return self.policy.budget - min(left) if left else None
 
@@ -72,8 +73,8 @@ def require_odds(policy: Policy) -> None:
     """Raises: UnsupportedCombination for a policy under which no odds are promised, which a page is made of."""
     if policy.privacy != PURE:
         raise UnsupportedCombination(
-            f"pages and pictures tell odds, and policy '{policy.name}' counts {policy.privacy} privacy, which promises "
-            "none that always hold: read its curves with 'dxgeom check', and what was told with 'dxgeom ledger told'"
+            f"pictures and comparisons tell odds, and policy '{policy.name}' counts {policy.privacy} privacy, which "
+            "promises none that always hold: read its curves with 'dxgeom check' and 'dxgeom report'"
         )
 
 

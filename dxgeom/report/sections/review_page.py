@@ -10,12 +10,14 @@ from dxgeom.arguments import require
 from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
+from dxgeom.privacy.currencies import PURE
 from dxgeom.report.document.document import Document
-from dxgeom.report.facts.facts import Facts, entries_of, facts_of, require_odds
+from dxgeom.report.facts.facts import Facts, entries_of, facts_of
 from dxgeom.report.facts.released import Released, release_of
 from dxgeom.report.sections.account import account
 from dxgeom.report.sections.asked import asked
 from dxgeom.report.sections.combined import together
+from dxgeom.report.sections.curves import curves_page
 from dxgeom.report.sections.evidence import evidence, words_and_signature
 from dxgeom.report.sections.not_hidden import not_hidden
 from dxgeom.report.sections.opening import head, in_short
@@ -42,10 +44,10 @@ def review_page(
     whole budget. ``ledger``: what was told so far is read from it, and not changed. ``releases``: answers from files
     (``read_release``), beside those in the ledger. ``plan_digest``: of the plan's file.
     Guarantee: odds and errors are *rounded up*; nothing on it comes from data but released answers and what is public.
-    Raises: LedgerError; UnsupportedCombination for a plan under another policy, or a policy that promises no odds.
+    A policy that counts concentrated privacy has curves over distance, and no odds that always hold.
+    Raises: LedgerError; UnsupportedCombination for a plan under another policy.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
-    require_odds(policy)
     history = None if ledger is None else read_ledger(ledger)
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
     facts = facts_of(policy, plan, amount, plan_digest, history)
@@ -67,6 +69,8 @@ def review_page(
 
 def document_of(facts: Facts) -> Document:
     """The page of these facts."""
+    if facts.policy.privacy != PURE:
+        return curves_page(facts)
     notices = warnings(facts)
     decisions = sum(one.severity == "decide" for one in notices)
     sections = (

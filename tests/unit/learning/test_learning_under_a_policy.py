@@ -131,6 +131,7 @@ def test_labels_alone_are_hidden_in_one_sum(tmp_path):
     assert np.abs(np.array(model.release_.answer, dtype=float) - exact).max() < 100
 
 
+@pytest.mark.filterwarnings("ignore:.*tell next to nothing")
 def test_labels_of_one_class_have_a_finite_answer(tmp_path):
     policy = policy_of({"change": "label", "epsilon": 0.1}, unconnected="allow")
     data = people(40).assign(label="no")

@@ -116,6 +116,7 @@ def test_without_an_intercept_nought_is_nought(ledger):
     assert np.array_equal(model.intervals()[0], [0, 0])
 
 
+@pytest.mark.filterwarnings("ignore:.*tell next to nothing")
 @pytest.mark.parametrize(
     ("table", "responses"),
     [

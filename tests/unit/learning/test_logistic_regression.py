@@ -114,12 +114,22 @@ def test_nothing_is_spent_on_a_refusal(changed, data, refusal, ledger):
     assert ledger.spent() == 0
 
 
+def test_so_little_that_it_is_useless_is_said_before_anything_is_charged(ledger):
+    with pytest.warns(UserWarning, match="3,000 records at a spend of 0.001 tell next to nothing of 3 features"):
+        model_of(ledger, epsilon="1/1000").fit(X, Y)
+    with warnings.catch_warnings(), pytest.raises(UserWarning, match="next to nothing"):
+        warnings.simplefilter("error")
+        model_of(ledger, epsilon="1/1000").fit(X, Y)
+    assert ledger.spent() * 1000 == 1
+
+
 def test_sample_weights_are_refused_with_the_reason(ledger):
     with pytest.raises(UnsupportedCombination, match="tells w times as much"):
         model_of(ledger).fit(X, Y, sample_weight=np.ones(len(X)))
     assert ledger.spent() == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*tell next to nothing")
 @pytest.mark.parametrize(
     ("table", "labels"),
     [

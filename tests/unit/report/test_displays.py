@@ -49,7 +49,11 @@ def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hol
         said = " ".join("\n".join(document_for(one).lines()).split())
         assert "(but one time in a million)" in said and "right of 1,000 guesses" not in said
     assert document_for(plan).lines() and repr(release).endswith("spent 0.6, 0.8 left>")
-    for refused in (policy.plot, lambda: review_page(policy), lambda: changes_page(policy, policy)):
+    page = "\n".join(review_page(policy, plan, spend="0.6", ledger=tmp_path / "a.db").lines())
+    said = " ".join(page.split())
+    assert "There is no ceiling on the odds" in said and "What all releases so far tell together" in said
+    assert "0.6 told, 1 release" in said and "0.8 left of 1 (squares add up)" in said
+    for refused in (policy.plot, lambda: changes_page(policy, policy)):
         with pytest.raises(UnsupportedCombination, match="counts concentrated privacy, which promises none"):
             refused()
 

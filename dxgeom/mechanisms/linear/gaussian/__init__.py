@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.gaussian.design import (
+        Design as Design,
+        Problem as Problem,
+        first_design as first_design,
+        multiplied as multiplied,
+    )
     from dxgeom.mechanisms.linear.gaussian.exact_span import (
         ExactSpan as ExactSpan,
         exact_span_of as exact_span_of,
     )
     from dxgeom.mechanisms.linear.gaussian.fidelity import (
+        Curvature as Curvature,
         Fidelity as Fidelity,
         fidelity_at as fidelity_at,
+    )
+    from dxgeom.mechanisms.linear.gaussian.interior_point import (
+        Centre as Centre,
+        on_central_path as on_central_path,
     )
     from dxgeom.mechanisms.linear.gaussian.mechanism import (
         BestGaussian as BestGaussian,
@@ -30,6 +41,9 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.gaussian.program import (
         Covariance as Covariance,
         best_covariance as best_covariance,
+    )
+    from dxgeom.mechanisms.linear.gaussian.scaled_points import (
+        ScaledPoints as ScaledPoints,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

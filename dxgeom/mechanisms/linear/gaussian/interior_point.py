@@ -45,7 +45,7 @@ class _Move(NamedTuple):
     back: float
 
 
-def centred(problem: Problem, design: Design, aim: float) -> tuple[Centre, Fidelity, NDArray[np.float64]]:
+def on_central_path(problem: Problem, design: Design, aim: float) -> tuple[Centre, Fidelity, NDArray[np.float64]]:
     """Newton steps on the working set until its own gap is at most ``aim``; Φ there, and what takes points to places.
 
     Source: Mehrotra 1992; Nocedal & Wright 2006, ch. 19.

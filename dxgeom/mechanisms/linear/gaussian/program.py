@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.gaussian.design import Design, Problem, first_design, multiplied
 from dxgeom.mechanisms.linear.gaussian.fidelity import Fidelity
-from dxgeom.mechanisms.linear.gaussian.interior_point import Centre, centred
+from dxgeom.mechanisms.linear.gaussian.interior_point import Centre, on_central_path
 from dxgeom.mechanisms.linear.gaussian.scaled_points import ScaledPoints
 
 GAP: Final = 1e-9
@@ -138,7 +138,7 @@ class _Search:
         points, aim, work = self.problem.points, _COARSE, 0.0
         pool, seen_all = _highest(loads, _POOL * points.width), False
         for _ in range(_ROUNDS):
-            centre, found, onto = centred(self.problem, design, aim)
+            centre, found, onto = on_central_path(self.problem, design, aim)
             work += centre.work
             scaled = onto / np.sqrt(found.roots)
             own = float(found.loads.max())

@@ -1,0 +1,62 @@
+"""Answers on the command line, each kind as a table of its own with what holds of its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dxgeom.cli.agreeing import Bars
+from dxgeom.cli.terminal.printing import brief, print_lines, print_table, rounded
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+    from dxgeom.planner.answers.ratios import RatioAnswer
+    from dxgeom.planner.answers.shown_answers import ShownAnswers
+
+
+def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
+    """Print the answers; the lines that are to follow about their errors."""
+    return _printers()[type(answers)](answers, bars)
+
+
+def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+
+    return {LinearAnswers: _print_linear, QuantileAnswers: _print_quantiles}
+
+
+def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:
+    del bars  # what holds of their errors is said at 95 %
+    rows = [(one.name, one.label, "private" if one.rank is None else f"{one.rank:,}") for one in answers.released]
+    print_table(("quantile", "value", "rank"), rows)
+    said = zip(answers.queries.names, answers.statements, strict=True)
+    return [f"error      '{name}': {statement}" for name, statement in said]
+
+
+def _print_linear(answers: LinearAnswers, bars: Bars) -> list[str]:
+    at_once, level = " at once" if bars.joint else "", f"{bars.level * 100:g} %"
+    widths = answers.half_widths(bars.level, joint=bars.joint)
+    rows = [
+        (name, rounded(float(value), float(width)), brief(float(width)), brief(float(error)))
+        for name, value, width, error in zip(answers.names, answers.values, widths, answers.rmse, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {level}{at_once}", "rmse"), rows)
+    if answers.queries.ratios:
+        print_lines([""])
+        ratios = answers.ratios(bars.level, joint=bars.joint)
+        print_table(("ratio", "value", f"within, at {level}{at_once}"), [*map(_ratio_row, ratios)])
+    changed = answers.mechanism.biases
+    worst = int(changed.argmax())
+    bias = f"bias       at most {brief(changed[worst])} ('{answers.names[worst]}'), within the error bars"
+    return [
+        *([] if answers.mechanism.change is None else [bias]),
+        *(f"bias       {said}" for said in answers.bars.in_words()),
+    ]
+
+
+def _ratio_row(ratio: RatioAnswer) -> tuple[str, str, str]:
+    low, high = ratio.interval
+    parts = " or ".join(f"{rounded(low, high - low)} to {rounded(high, high - low)}" for low, high in ratio.parts)
+    return ratio.name, "-" if ratio.value is None else rounded(ratio.value, (high - low) / 2), parts

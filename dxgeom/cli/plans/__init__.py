@@ -1,0 +1,1 @@
+"""From files to plans, and plans as they are shown. Touches ``cli/terminal``."""

@@ -1,0 +1,4 @@
+"""Noise of products of bodies, made of the noise of each.
+
+Touches ``laws``.
+"""

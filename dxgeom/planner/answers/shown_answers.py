@@ -1,0 +1,42 @@
+"""What the answers of every plan can say of themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.universe.workloads.groups import AnswerOrigin
+
+
+class ShownAnswers(ABC):
+    """What a plan answered: by name, as a table, and as the part of a release's JSON that is about answers."""
+
+    @property
+    @abstractmethod
+    def asked_fingerprint(self) -> str:
+        """SHA-256 of what was asked."""
+
+    @property
+    @abstractmethod
+    def by_name(self) -> Mapping[str, Any]:
+        """Every answer by its name."""
+
+    @property
+    @abstractmethod
+    def all_origins(self) -> Sequence[AnswerOrigin]:
+        """What each answer is about."""
+
+    @abstractmethod
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
+
+    @abstractmethod
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """The answers ready for JSON, with what holds of their errors."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What whoever reads the answers has to know first, in sentences."""
+        return ()
