@@ -276,6 +276,3 @@ class Release(Pictured, Generic[Answer]):
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text, as a file of it begins: with its format."""
         return json.dumps({"format": FORMAT, **self.as_dict(level)}, indent=2, ensure_ascii=False)
-
-
-"""Releases whose answers make a table."""
