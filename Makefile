@@ -28,7 +28,7 @@ format: .venv/ready
 
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
-	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg .venv-peers/bin/python -m pytest -m "needs and not long"
+	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn .venv-peers/bin/python -m pytest -m "needs and not long"
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.
@@ -70,7 +70,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
   --no-annotate -q
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
-	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --extra opendp --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
 	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --group docs -o requirements-docs.lock
 

@@ -1,7 +1,8 @@
 """Counting ten million rows: dxgeom's engine against a bare GROUP BY of DuckDB, and against pandas.
 
-Each in a process of its own, libraries loaded beforehand, the best of three.
-Run with: python benchmarks/engine.py [rows]
+Each count in a process of its own, libraries loaded beforehand, one after the other by turns, the file in the disk's
+cache; medians of time and of the processor's time, which other work on a machine changes less.
+Run with: python benchmarks/engine.py [rows [turns]]
 The aims: whole numbers at most 1.3 times, decimals at most 2.5 times the bare GROUP BY, below 400 MB.
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,47 +101,70 @@ def measure(way: str, path: Path, number: str) -> None:
         import pandas  # noqa: F401
     else:
         import dxgeom.engines.histogram  # noqa: F401
-    before, seconds = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
-    for _ in range(1 if way == "pandas" else 3):
-        start = time.perf_counter()
-        counts = count(path, number)
-        seconds.append(time.perf_counter() - start)
+    before, busy, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time(), time.perf_counter()
+    counts = count(path, number)
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(min(seconds), peak, hash(counts.astype(np.int64).tobytes()))
+    print(seconds, busy, peak, hash(counts.astype(np.int64).tobytes()))
 
 
-def run(way: str, path: Path, number: str) -> tuple[float, float, str]:
-    command = [sys.executable, __file__, way, str(path), number]
+@dataclass(frozen=True)
+class Counted:
+    """What one count took: seconds, the processor's seconds, megabytes at most beyond what was loaded; its digest."""
+
+    seconds: float
+    busy: float
+    peak: float
+    digest: str
+
+
+def run(way: str, path: Path, number: str) -> Counted:
+    command = [sys.executable, __file__, "count", way, str(path), number]
     # A fixed seed makes the hashes of two processes comparable.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    seconds, peak, digest = output.split()
-    return float(seconds), float(peak), digest
+    seconds, busy, peak, digest = output.split()
+    return Counted(float(seconds), float(busy), float(peak), digest)
 
 
-def main(rows: int) -> None:
+def compare(path: Path, number: str, ways: tuple[str, ...], turns: int) -> None:
+    # The first turn fills the disk's cache and is not looked at.
+    taken = [[run(way, path, number) for way in ways] for _ in range(turns + 1)][1:]
+    if len({one.digest for turn in taken for one in turn}) != 1:
+        raise SystemExit(f"{number}: the histograms differ")
+    ours = [turn[0] for turn in taken]
+    for place, way in enumerate(ways):
+        theirs = [turn[place] for turn in taken]
+        told = [
+            f"{way}: {of(theirs, 'seconds'):.2f} s, processor {of(theirs, 'busy'):.2f} s, {of(theirs, 'peak'):.0f} MB"
+        ]
+        if place:
+            ratios = ", ".join(
+                f"{name} {of(ours, name) / of(theirs, name):.2f}" for name in ("seconds", "busy", "peak")
+            )
+            told.append(f"ours to theirs: {ratios}")
+        print("  " + "; ".join(told), flush=True)
+
+
+def of(counted: list[Counted], name: str) -> float:
+    return statistics.median(getattr(one, name) for one in counted)
+
+
+def main(rows: int, turns: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.parquet"
         # In a process of its own: a child's peak memory begins with what its parent held.
         subprocess.run([sys.executable, __file__, "make", str(path), str(rows)], check=True)
-        ways = ("duckdb", "pandas") if rows <= 10**7 else ("duckdb",)
+        ways = ("engine", "duckdb", "pandas") if rows <= 10**7 else ("engine", "duckdb")
         for number, kind in (("age", "whole numbers"), ("pay", "decimals")):
-            ours = run("engine", path, number)
-            print(f"{rows} rows, {kind}: engine {ours[0]:.2f} s and {ours[1]:.0f} MB")
-            for way in ways:
-                theirs = run(way, path, number)
-                if ours[2] != theirs[2]:
-                    raise SystemExit(f"{kind}: the two histograms differ")
-                print(
-                    f"  {way} {theirs[0]:.2f} s and {theirs[1]:.0f} MB; time ratio {ours[0] / theirs[0]:.2f}, "
-                    f"memory ratio {ours[1] / theirs[1]:.2f}"
-                )
+            print(f"{rows} rows, {kind}, medians of {turns}")
+            compare(path, number, ways, turns)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["make"]:
         make(Path(sys.argv[2]), int(sys.argv[3]))
-    elif len(sys.argv) == 4:
-        measure(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1:2] == ["count"]:
+        measure(sys.argv[2], Path(sys.argv[3]), sys.argv[4])
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 10**7)
+        main(*map(int, [*sys.argv[1:3], *("10000000", "5")[len(sys.argv) - 1 :]]))

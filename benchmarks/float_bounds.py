@@ -20,6 +20,7 @@ from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
@@ -46,6 +47,7 @@ SAMPLERS: dict[str, NoiseLaw] = {
     "ellipsoid, m = 2": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3], [90, 1]]))),
     "ellipsoid, m = 3": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "Gaussian, m = 1": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
+    "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 4.0])),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "facet cones, m = 3": hull(3),
     "facet cones, m = 6": hull(6),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         disclosure as disclosure,
         errors as errors,
         geometry as geometry,
+        learning as learning,
         ledger as ledger,
         mechanisms as mechanisms,
         metrics as metrics,
@@ -55,9 +56,10 @@ if TYPE_CHECKING:
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan
-    from dxgeom.planner.answer_once import release as release
+    from dxgeom.planner.releases.answer_once import release as release
     from dxgeom.planner.choose import plan as plan
     from dxgeom.planner.plan import Plan as Plan
+    from dxgeom.planner.plan_together import plan_together as plan_together
     from dxgeom.planner.release import Release as Release
     from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
     from dxgeom.queries.queries_file import (

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from dxgeom.cli.main import run
+import sys
+
+_INTERRUPTED = 130
+
+
+def run() -> None:
+    """The console script; whoever stops it while it is still being loaded reads a sentence, too."""
+    try:
+        from dxgeom.cli.main import run as run_command
+
+        run_command()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was read, spent or written\n")
+        sys.exit(_INTERRUPTED)
+
 
 if __name__ == "__main__":
     run()

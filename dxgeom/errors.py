@@ -131,6 +131,10 @@ class DataError(DxgeomError):
     """The data table cannot be read, or holds rows outside the policy's universe."""
 
 
+class ArrayError(DataError, ValueError):
+    """An array is no table of numbers that an estimator takes: the ValueError that its users expect of one."""
+
+
 class LedgerError(DxgeomError):
     """The ledger file cannot be used: damaged, locked too long, or opened for another policy."""
 
@@ -139,18 +143,27 @@ class BudgetExceeded(LedgerError):
     """The release would spend more than the policy's budget; nothing was spent."""
 
 
-class LedgerUnreachable(LedgerError):
+class TryAgain(DxgeomError):
+    """Something was away or busy; the same may be done in a while. Nothing was drawn, and no more is spent by another
+    try than once, where a release has a name of its own."""
+
+
+class LedgerUnreachable(LedgerError, TryAgain):
     """The server that keeps the ledger cannot be reached, or has not said what became of a commit."""
+
+
+class LedgerBusy(LedgerError, TryAgain):
+    """Others kept the ledger locked for too long; nothing was spent."""
 
 
 class AlreadyCharged(LedgerError):
     """Something failed after the charge, which counts as spent; the message says where the answer is, if it is stored.
 
-    ``entry``: the ledger's entry. Drawing again would need a charge of its own.
+    ``entry``: the ledger's entry; ``stored``: whether it has its answer. Drawing again would need a charge of its own.
     """
 
-    def __init__(self, message: str, entry: int) -> None:
-        self.entry = entry
+    def __init__(self, message: str, entry: int, *, stored: bool = False) -> None:
+        self.entry, self.stored = entry, stored
         super().__init__(message)
 
 

@@ -69,7 +69,10 @@ def claimed_pairs(shape: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def pairs_of_universe(universe: Universe) -> list[tuple[int, int]]:
-    """The same for the records of a universe; some records are paired with the absent one."""
+    """The same for the records of a universe; some records are paired with the absent one. None of universes whose
+    records are not numbered."""
+    if not universe.indexable:
+        return []
     shape = universe.layout
     if universe.absent is None or universe.size <= _ALL_PAIRS_UP_TO:
         return claimed_pairs(shape if universe.absent is None else (universe.size,))

@@ -61,7 +61,10 @@ def record_of(text: str) -> int | str | dict[str, Any]:
             pieces[-1] += f",{piece}"
     pairs = [(name.strip(), sign, value.strip()) for name, sign, value in (one.partition("=") for one in pieces)]
     if not all(sign and name for name, sign, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
-        raise typer.BadParameter(f"a record is a number, a JSON object, 'absent', or like sex=F,age=40; found {text!r}")
+        order = "; the policy is named first, then the two records" if written.endswith((".yaml", ".yml")) else ""
+        raise typer.BadParameter(
+            f"a record is a number, a JSON object, 'absent', or like sex=F,age=40; found {text!r}{order}"
+        )
     return {name: value for name, _, value in pairs}
 
 

@@ -7,6 +7,7 @@ import typer
 from dxgeom.cli.ledgers.allot import allot
 from dxgeom.cli.ledgers.init import init
 from dxgeom.cli.ledgers.migrate import migrate
+from dxgeom.cli.ledgers.move import move
 from dxgeom.cli.ledgers.show import show
 from dxgeom.cli.ledgers.told import told
 from dxgeom.cli.ledgers.verify import verify
@@ -29,3 +30,4 @@ ledger.command()(verify)
 ledger.command()(told)
 ledger.command()(allot)
 ledger.command()(migrate)
+ledger.command()(move)

@@ -10,12 +10,16 @@ from typing import Annotated, Final
 
 import typer
 
+from dxgeom.cli.terminal.understanding import Command
+
 HELP = """Private answers where not everything is equally sensitive.
 
 A policy file says which differences between records stay hidden, and how strongly. Write one, check it, plan your
 queries, release the answers.
 
-Exit codes: 0 fine; 1 the policy, the data or the budget says no; 2 the command was not understood.
+Exit codes: 0 fine; 1 the policy, the queries, the data or the ledger says no; 2 the command was not understood;
+3 the budget does not allow it; 4 a server is away or the ledger is busy, try again; 5 charged and answered, but not
+shown; 6 charged and not answered; 130 interrupted.
 """
 
 COMMANDS: Final = {
@@ -51,7 +55,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command(name)(command)
+            made.command(name, cls=Command)(command)
     return made
 
 

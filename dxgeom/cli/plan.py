@@ -11,6 +11,7 @@ import typer
 
 from dxgeom.cli.planning import planned
 from dxgeom.cli.quantile_plans import show_quantile_plan
+from dxgeom.cli.several_plans import show_several
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -23,12 +24,13 @@ from dxgeom.cli.terminal.options import (
     ObjectiveChoice,
     ObjectiveOption,
     PolicyFile,
-    QueriesFile,
+    QueriesFiles,
     RecordsOption,
     errors_of,
     spend_of,
 )
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ DiffOption: TypeAlias = Annotated[
 
 def plan(
     policy: PolicyFile,
-    queries: QueriesFile,
+    queries: QueriesFiles,
     records: RecordsOption = None,
     spend: ShownSpendOption = None,
     mechanism: MechanismOption = "auto",
@@ -76,7 +78,8 @@ def plan(
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
 
     Prints every mechanism that was considered with its predicted error, the one chosen and why, what to expect of each
-    answer, and how far from the best possible this is.
+    answer, and how far from the best possible this is. Of several queries files it says what each has to spend, so that
+    all wanted errors are met at the least cost; --spend is then for all together.
 
     \b
     Example:
@@ -84,29 +87,53 @@ def plan(
       dxgeom plan --diff plan.json newer.json
     """
     with refusals(output):
-        if diff:
-            _print_differences(policy, queries, output)
+        if diff and len(queries) == 1:
+            _print_differences(policy, queries[0], output)
             return
-        if target is not None:
-            check_new(target)
-        chosen, compiled = planned(
-            policy,
-            queries,
-            records,
-            spend=spend,
-            mechanism=mechanism,
-            objective=objective.value,
-            errors=errors_of(error),
-            coarse_facets=coarse_facets,
-            published=published,
-        )
-        from dxgeom.planner.quantile_plan import QuantilePlan
+        if len(queries) > 1:
+            _refuse_for_several(mechanism, objective, target, diff, published)
+            show_several(policy, queries, records, spend, errors_of(error), output)
+            return
+        said = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
+        said |= {"errors": errors_of(error), "published": published}
+        _plan_one(policy, queries[0], records, spend, said, level, target, output)
 
-        kept = {} if target is None else _kept(chosen, target, compiled, spend)
-        if isinstance(chosen, QuantilePlan):
-            show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
-        else:
-            _show(chosen, spend, records, level, output, kept)
+
+def _plan_one(
+    policy: Path,
+    queries: Path,
+    records: int | None,
+    spend: Fraction | None,
+    said: dict[str, Any],
+    level: float,
+    target: Path | None,
+    output: Format,
+) -> None:
+    if target is not None:
+        check_new(target)
+    chosen, compiled = planned(policy, queries, records, spend=spend, **said)
+    from dxgeom.planner.quantile_plan import QuantilePlan
+
+    kept = {} if target is None else _kept(chosen, target, compiled, spend)
+    if isinstance(chosen, QuantilePlan):
+        show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+    else:
+        _show(chosen, spend, records, level, output, kept)
+
+
+def _refuse_for_several(
+    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool
+) -> None:
+    """Raises: UnsupportedCombination for what is said of one plan."""
+    said = {
+        "mechanism": mechanism != "auto",
+        "objective": objective is not ObjectiveChoice.balanced,
+        "output": target is not None,
+        "diff": diff,
+        "published": published,
+    }
+    for option in (name for name, given in said.items() if given):
+        raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")
 
 
 def _kept(plan: Plan | QuantilePlan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:

@@ -118,7 +118,7 @@ def _told() -> Iterator[Callable[[str], None] | None]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        from dxgeom.report.showing.progress import ProgressLine
+        from dxgeom.progress_line import ProgressLine
 
         yield ProgressLine("planning")
         return

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dxgeom.cli.agreeing import Bars, print_agreeing
-from dxgeom.cli.terminal.failures import REFUSED
+from dxgeom.cli.terminal.outcomes import Outcome
 from dxgeom.cli.terminal.printing import brief, print_csv, print_error, print_lines, print_table, rounded
+from dxgeom.errors import AlreadyCharged, DxgeomError
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW
 
 if TYPE_CHECKING:
-    from dxgeom.errors import DxgeomError
     from dxgeom.planner.answers.consistency import ConsistentAnswers
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -37,7 +37,8 @@ REHEARSAL = "REHEARSAL"
 def kept_safe(released: Release[Any]) -> Iterator[None]:
     """Whatever fails while the release is shown, says where its answers are, on standard error.
 
-    A full disk, a closed pipe or a lost terminal ends with exit code 1; anything else goes on to who can name it.
+    A full disk, a closed pipe or a lost terminal ends with the exit code of stored answers; anything else goes on to
+    who can name it.
     """
     booking = released.booking
     where = f"the answers are safe in entry {booking.entry}: {booking.command}" if booking else "nothing was spent"
@@ -48,7 +49,11 @@ def kept_safe(released: Release[Any]) -> Iterator[None]:
         _drop_output()
         with contextlib.suppress(OSError):
             print_error(f"error: the release could not be shown: {error.strerror or error}; {where}")
-        raise typer.Exit(REFUSED) from error
+        raise typer.Exit(Outcome.STORED if booking else Outcome.REFUSED) from error
+    except DxgeomError as error:
+        if booking is None:
+            raise
+        raise AlreadyCharged(f"{error}; {where}", booking.entry, stored=True) from error
     except BaseException:
         with contextlib.suppress(OSError):
             print_error(where)

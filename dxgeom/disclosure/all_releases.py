@@ -17,9 +17,11 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
+from dxgeom.disclosure.curves import Noise, ToldCurve, curve_of_entries
 from dxgeom.disclosure.people import people_in_words, unbounded_in
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
+from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
@@ -60,7 +62,8 @@ class Told:
     ``hidden``: what is in them because a record of the policy stands for many raw rows, which others tell apart.
     ``of_any``: about any two records. ``of_presence``: about whether somebody has a record; None where the policy does
     not hide that. ``privacy``: what the ledger counts, and these figures are distances of. ``people``: what it means
-    for people with many rows, in sentences; empty where none is said to have.
+    for people with many rows, in sentences; empty where none is said to have. ``curve``: over the policy's distances,
+    where all releases were under it; a sum of ε says little of very many.
     """
 
     policy: str
@@ -72,6 +75,7 @@ class Told:
     of_presence: float | None
     privacy: Privacy = PURE
     people: tuple[str, ...] = ()
+    curve: ToldCurve | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -97,6 +101,7 @@ class Told:
                 if self.of_presence is None
                 else ["", "whether somebody has a record", f"  {self._odds(self.of_presence)}"]
             ),
+            *([] if self._shown is None else ["", *self._shown.lines()]),
             "",
             *([] if self.exact else [_ROWS]),
             *self.people,
@@ -124,7 +129,13 @@ class Told:
             "presence": self.of_presence,
             **({} if self.privacy == PURE else {"privacy": self.privacy}),
             **({"people": list(self.people)} if self.people else {}),
+            **({} if self._shown is None else {"curve": self._shown.as_dict()}),
         }
+
+    @property
+    def _shown(self) -> ToldCurve | None:
+        """The curve, unless the odds that are never exceeded say as much."""
+        return self.curve if self.curve is not None and self.curve.worth_telling else None
 
     def _words(self, one: ToldOfAttribute) -> str:
         if one.pair is None:
@@ -139,7 +150,7 @@ class Told:
             return "may have been told exactly"
         if amount == 0:
             return "nothing"
-        return f"{amount:g}, odds at most {Telling(self.privacy, Fraction(1)).odds(Fraction(amount))}"
+        return f"{amount:g}, odds {Telling(self.privacy, Fraction(1)).at_most(Fraction(amount))}"
 
     def _nearer(self) -> list[str]:
         """What was told of records that are nearer to each other: it is less than in proportion."""
@@ -155,29 +166,34 @@ _ROWS: Final = (
 _HIDDEN: Final = "included is what was told of rows that this policy does not tell apart: {}"
 
 
-def told(history: History, policy: Policy, others: Iterable[Policy] = (), edition: str | None = None) -> Told:
+def told(
+    history: History,
+    policy: Policy,
+    others: Iterable[Policy] = (),
+    edition: str | None = None,
+    noises: Mapping[str, Noise] | None = None,
+) -> Told:
     """What the ledger's releases may have told about the policy's pairs of records.
 
     Args: ``others``: policies of the ledger's further accounts, where the ledger does not keep them. ``edition``: of
     the data, where the ledger counts editions as having different people; left out, the one that the policy names.
+    ``noises``: of a ledger that counts concentrated privacy, which noise plans have, by their fingerprints, such as
+    ``{plan.fingerprint: plan.noise}``: of releases by others no more is known than the promise.
     Guarantee: *rounded up* to four digits, but for a relative 1e-9 by which compiled distances may be rounded down;
     nothing in it depends on data. Each person has one record; or, where the policy says who people are, all of a
     person's rows change alike, and what was released under policies that say otherwise of people counts as ∞.
     Raises: UnsupportedCombination when an account's policy is not given, lists its records in a table of its own, or
     reads a column of the policy in a way that cannot be compared; or when an edition is asked for.
     """
-    spends = _spends(history, policy.data_set.edition if edition is None else edition)
-    known = {one.fingerprint: one for one in (policy, *others)}
-    released = [
-        (_policy_of(history, account, known), spends[account.number])
-        for account in history.accounts
-        if account.number in spends
-    ]
+    entries = _entries(history, policy.data_set.edition if edition is None else edition)
+    spends = _spends(history, entries)
+    released = _released(history, spends, {one.fingerprint: one for one in (policy, *others)})
     squares = history.currency.squares
     found = contributions(policy, released, squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
+    alike = not rows and all(one.fingerprint == policy.fingerprint for one, _ in released)
     foreign = [spread(contribution) for contribution in found.foreign]
     own = {name: spread(contribution) for name, contribution in found.own.items()}
     free = math.fsum(one.within for one in foreign) + without_bound
@@ -201,7 +217,16 @@ def told(history: History, policy: Policy, others: Iterable[Policy] = (), editio
         None if policy.universe.absent is None else _up(found.presence + without_bound),
         history.currency.name,
         people_in_words(people, rows, [one for one, _ in released]),
+        curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None,
     )
+
+
+def _released(
+    history: History, spends: Mapping[int, Fraction], known: Mapping[str, Policy]
+) -> list[tuple[Policy, Fraction]]:
+    """The policies that something was spent under, and how much."""
+    accounts = [account for account in history.accounts if account.number in spends]
+    return [(_policy_of(history, account, known), spends[account.number]) for account in accounts]
 
 
 def _policy_of(history: History, account: KeptAccount, known: Mapping[str, Policy]) -> Policy:
@@ -218,17 +243,33 @@ def _policy_of(history: History, account: KeptAccount, known: Mapping[str, Polic
     return policy
 
 
-def _spends(history: History, edition: str | None) -> dict[int, Fraction]:
-    """What was spent on the edition under each account, where anything was."""
+def _entries(history: History, edition: str | None) -> list[Entry]:
+    """Those about the edition."""
     if history.disjoint and edition is None:
         raise UnsupportedCombination(
             "this ledger's editions have different people: say which edition is asked about, --edition"
         )
+    return [entry for entry in history.entries if not history.disjoint or entry.edition in (None, edition)]
+
+
+def _spends(history: History, entries: Iterable[Entry]) -> dict[int, Fraction]:
+    """What was spent under each account, where anything was."""
     currency, spends = history.currency, dict[int, Fraction]()
-    for entry in history.entries:
-        if not history.disjoint or entry.edition in (None, edition):
-            spends[entry.account] = spends.get(entry.account, Fraction(0)) + currency.counted(entry.spend)
+    for entry in entries:
+        spends[entry.account] = spends.get(entry.account, Fraction(0)) + currency.counted(entry.spend)
     return {account: currency.spend_above(counted) for account, counted in spends.items()}
+
+
+def _nearest(policy: Policy, own: Mapping[str, Spread]) -> float:
+    """The smallest distance of the pairs that are named, one for each attribute."""
+    found = [math.inf]
+    for name, one in own.items():
+        if one.pair is not None and policy.universe.listed is None:
+            labels = policy.universe.attribute(name).labels
+            found.append(float(policy.explain(*({name: labels[code]} for code in one.pair)).distance))
+        elif one.pair is not None:
+            found.append(float(policy.explain(*one.pair).distance))
+    return min((distance for distance in found if distance > 0), default=math.inf)
 
 
 def _of_attribute(policy: Policy, name: str, found: Spread, more: float, privacy: Privacy) -> ToldOfAttribute:

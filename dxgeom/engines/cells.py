@@ -6,19 +6,19 @@ A missing cell is null (or NaN among numbers); one that is there but is no numbe
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Final
 
-import ibis
-import ibis.expr.datatypes as dt
 import pyarrow as pa
 
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.source import Source
 from dxgeom.errors import DataError
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK: Final = "[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
 _OFFSET: Final = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
-_INSTANT: Final = dt.Timestamp(timezone="UTC")
+_INSTANT: Final = "timestamp('UTC')"
 
 
 def number_cell(source: Source, position: int, name: str) -> Any:
@@ -90,28 +90,29 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _holds_nothing(source: Source, position: int) -> bool:
     held = source.rows.agg(held=source.rows[f"k{position}"].count())
-    return bool(source.query(held).fetchall() == [(0,)])
+    return bool(source.fetched(held) == [(0,)])
 
 
 def _of_the_engine(zone: str, instant: Any) -> Any:
     """Named only; the engine has the function."""
 
 
-_clocks: Final[Any] = ibis.udf.scalar.builtin(name="timezone", signature=((dt.string, _INSTANT), dt.timestamp))(
-    _of_the_engine
-)
+@cache
+def _clocks() -> Any:
+    signature = ((ibis.dtype("string"), ibis.dtype(_INSTANT)), ibis.dtype("timestamp"))
+    return ibis.udf.scalar.builtin(name="timezone", signature=signature)(_of_the_engine)
 
 
 def at_clocks(zone: str | None, instant: Any) -> Any:
     """What clocks in a zone show at an instant."""
-    return _clocks(ibis.literal(zone), instant)
+    return _clocks()(ibis.literal(zone), instant)
 
 
 def moments_of_text(column: Any, *, with_hours: bool) -> Any:
     """The moments that texts such as 2024-02-29 or 2024-02-29 13:45 name; null for any other, and for those that name
     a zone, which would be left unheard."""
     named = column.re_search(f"^{_DAY}{_CLOCK}$" if with_hours else f"^{_DAY}({_CLOCK})?$")
-    return ibis.ifelse(named, column, ibis.null("string")).try_cast(dt.timestamp)
+    return ibis.ifelse(named, column, ibis.null("string")).try_cast("timestamp")
 
 
 def instants_of_text(column: Any) -> Any:

@@ -12,8 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final, final
 
-import ibis
-
+from dxgeom.engines.tables.later import ibis
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.reading import CellReading

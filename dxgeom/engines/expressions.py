@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-import ibis
-import ibis.expr.datatypes as dt
 import pyarrow as pa
 
 from dxgeom.engines.cells import (
@@ -20,6 +18,7 @@ from dxgeom.engines.cells import (
     word_cell,
     wrong_type,
 )
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.source import Source
 from dxgeom.universe.reading.expressions import (
     Arithmetic,
@@ -73,7 +72,7 @@ def _moment_part(source: Source, expression: MomentPart, place: int) -> Any:
     elif knows_zone and expression.zone is not None:
         moment = at_clocks(expression.zone, column)
     elif shows_clocks and not knows_zone and expression.zone is None:
-        moment = column.cast(dt.timestamp)
+        moment = column.cast("timestamp")
     else:
         raise _no_moments(source, expression, kind, knows_zone)
     part = _PARTS[expression.part](moment).cast("float64")

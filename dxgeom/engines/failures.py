@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from typing import Final, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, TryAgain
+from dxgeom.universe.wording import other_encoding
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
+_IN_QUOTES: Final = "; a cell with a separator in it stands in double quotes"
 _FLOWING = re.compile(
     r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
 )
@@ -30,8 +31,13 @@ QUIET: Final = (
 
 
 @final
-class Unreachable(DataError):
+class Unreachable(DataError, TryAgain):
     """A server cannot be reached, or lets nobody in; told in any case, since it depends on no data."""
+
+
+@final
+class WrongAddress(DataError):
+    """The URL of a server is none; told in any case, too."""
 
 
 @contextmanager
@@ -40,7 +46,8 @@ def plain_errors(described: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DataError(f"{described} is not text in UTF-8; save it as UTF-8") from error
+        looks = other_encoding(error.object, error.start)
+        raise DataError(f"{described} is not text in UTF-8; {looks}") from error
     except csv.Error as error:
         raise DataError(f"the header of {described} cannot be read as comma- or tab-separated text") from error
     except (EOFError, zlib.error) as error:
@@ -51,13 +58,18 @@ def plain_errors(described: str) -> Iterator[None]:
         # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
         reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
         raise DataError(reason) from error
-    except (duckdb.Error, ibis.IbisError, pa.ArrowException, *_of_servers()) as error:
+    except (duckdb.Error, pa.ArrowException, *_of_libraries()) as error:
         raise DataError(_reason(described, error)) from error
 
 
-def _of_servers() -> tuple[type[Exception], ...]:
-    """What clients of servers raise, of those that are loaded."""
-    places = (("psycopg", "Error"), ("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError"))
+def _of_libraries() -> tuple[type[Exception], ...]:
+    """What Ibis and the clients of servers raise, of those that are loaded."""
+    places = (
+        ("ibis.common.exceptions", "IbisError"),
+        ("psycopg", "Error"),
+        ("pyspark.errors", "PySparkException"),
+        ("py4j.protocol", "Py4JError"),
+    )
     return tuple(getattr(sys.modules[module], name) for module, name in places if module in sys.modules)
 
 
@@ -67,7 +79,7 @@ def muted(quiet: bool) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if not quiet or isinstance(error, Unreachable):
+        if not quiet or isinstance(error, Unreachable | WrongAddress):
             raise
         raise DataError(QUIET) from None
 
@@ -78,11 +90,15 @@ def _reason(described: str, error: Exception) -> str:
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)
     if columns:
-        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}"
+        more = _IN_QUOTES if int(columns[2]) > int(columns[1]) else ""
+        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}{more}"
     if "unterminated quote" in text:
         return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
     if "utf-8" in text.lower() or "unicode" in text.lower():
-        return f"{where}: not text in UTF-8; save the file as UTF-8"
+        return (
+            f"{where}: not text in UTF-8; save the file as UTF-8, such as, where it is Latin-1, by "
+            "iconv -f WINDOWS-1252 -t UTF-8"
+        )
     if "Out of Memory" in text:
         return f"{described} needs more memory to read than is allowed; shorten its longest cells"
     if "state machine" in text:

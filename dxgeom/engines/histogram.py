@@ -54,7 +54,10 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
     if array.shape != (size,):
-        raise DataError(f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}")
+        raise DataError(
+            f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "
+            "give a count for each record type, in their order"
+        )
     if array.dtype.kind not in "iu":
         raise DataError(
             f"a histogram holds whole numbers, but this array holds {array.dtype}; convert it to int64 "
@@ -86,9 +89,8 @@ def histogram_of_table(
         table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header), of a folder of
             Parquet files or a pattern that finds some; a pandas or polars DataFrame or LazyFrame; an Arrow table or
             reader; an Arrow dataset, DuckDB relation or Ibis table, of which only the wanted columns flow by; or a
-            NumPy array, see :func:`histogram_of_counts`. It has a column
-            for each attribute of ``universe``, under the same name, or the two in which located regions find their
-            coordinates; further columns are not read.
+            NumPy array, see :func:`histogram_of_counts`. It has a column for each attribute of ``universe``, under the
+            same name, or the two in which located regions find their coordinates; further columns are not read.
         outside: what to do about rows that are no record of the universe (an empty cell is outside too).
         count_column: each row stands for as many records as this column says; a row that does not say it is an error,
             or outside where records may be absent and rows outside are dropped.
@@ -101,11 +103,10 @@ def histogram_of_table(
     """
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
+    universe.require_indexable("histograms")
     if isinstance(table, np.ndarray):
         if universe.reading.people is not None:
-            raise DataError(
-                "an array of counts does not say whose its rows are, and the universe says how people count"
-            )
+            raise DataError("an array of counts does not say whose its rows are, as the universe asks")
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         with muted(quiet_data):
@@ -119,12 +120,15 @@ def histogram_of_table(
         raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table)  # what is wrong with a path is told in any case
+    # How many rows there are is private where people have many or may be absent.
+    secret = quiet_data or people is not None or universe.absent is not None
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        if people is not None and component_of is not None and people.count == "once":
-            found = tally_of_shares(reader, people, component_of)
-        else:
-            found = tally(reader, people)
+        with source.watch.telling(f"reading {source.described}", secret=secret):
+            if people is not None and component_of is not None and people.count == "once":
+                found = tally_of_shares(reader, people, component_of)
+            else:
+                found = tally(reader, people)
         return _checked(found, reader, source, outside, secret=people is not None)
 
 
@@ -132,7 +136,7 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
-        raise DataError(f"{source.described} has no rows; there is nothing to count")
+        raise DataError(f"{source.described} has no rows; there is nothing to count: write a row for each record")
     if result.bad_counts and (everybody or outside == "refuse"):
         raise bad_counts_error(result, reader, source)
     if result.outside_rows and outside == "refuse":

@@ -46,7 +46,7 @@ def repeated_identifiers(table: Any, universe: Universe) -> tuple[str, ...]:
             return ()
         first = source.rows.limit(ROWS_LOOKED_AT)
         counts = {f"n{k}": first[f"k{k}"].count() for k in places} | {f"d{k}": first[f"k{k}"].nunique() for k in places}
-        found = source.query(first.agg(**counts)).fetchall()[0]
+        (found,) = source.fetched(first.agg(**counts))
     kinds = found[len(places) :]
     return tuple(named[k] for k, rows, different in zip(places, found, kinds, strict=False) if different < rows)
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, final
 
 import duckdb
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.cells import is_text, wrong_type
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.source import Source
 from dxgeom.errors import DataError
 

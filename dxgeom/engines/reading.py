@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.cells import day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.coding import coded_by, codes_of
 from dxgeom.engines.expressions import carried_out
+from dxgeom.engines.plain_rows import statement
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.source import Source
 from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
@@ -47,7 +49,7 @@ class Grouping:
             if f"c{own[0]}" in self.keys:
                 cells += [rows[f"c{cell}"] for cell in own]
             else:
-                cells += _cells(replace(self.source, rows=rows), one, places)
+                cells += _cells(replace(self.source, made=lambda: rows), one, places)
         return {f"k{place}": cell for place, cell in enumerate(cells)}
 
 
@@ -56,17 +58,37 @@ class Grouping:
 class RecordReader:
     """How a table is read.
 
-    ``cells``: k0, k1, …, what each attribute in order is handed of a row, text or float64, followed, if rows are
-    counted by a column, by RECORDS (null where it is no whole number); ``shown``: the columns that were read, as text,
-    for messages, named s0, s1, …; ``grouping``: None where hardly two rows are equal.
+    ``count_column``: says how many records a row stands for; ``written``: a statement that gives ``cells`` without
+    Ibis, None where there is none.
     """
 
     source: Source
     universe: Universe
-    cells: ibis.Table
-    shown: ibis.Table
-    weighted: bool
-    grouping: Grouping | None
+    count_column: str | None
+    written: str | None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows are counted by a column."""
+        return self.count_column is not None
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """k0, k1, …, what each attribute in order is handed of a row, text or float64, followed, if rows are counted by
+        a column, by RECORDS (null where it is no whole number)."""
+        reading = self.universe.reading
+        each = zip(reading.attributes, reading.places, strict=True)
+        cells = [cell for one, places in each for cell in _cells(self.source, one, places)]
+        columns = {f"k{place}": cell for place, cell in enumerate(cells)}
+        if self.count_column is not None:
+            columns[RECORDS] = _records(self.source, len(reading.columns), self.count_column)
+        return columns
+
+    @cached_property
+    def grouping(self) -> Grouping | None:
+        """None where hardly two rows are equal."""
+        cells = [cell for name, cell in self.columns.items() if name != RECORDS]
+        return _grouping(self.source, self.universe, cells) if self.count_column is None else None
 
     @property
     def keys(self) -> Grouping:
@@ -78,7 +100,9 @@ class RecordReader:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The cells of all rows, in the table's order."""
-        return self.source.batches(self.cells)
+        if self.written is not None:
+            return self.source.written(self.written)
+        return self.source.batches(self.source.rows.select(**self.columns))
 
     def groups(self, grouping: Grouping) -> Iterator[pa.RecordBatch]:
         """The cells of distinct rows, some of them codes, and RECORDS, how many rows are so."""
@@ -102,8 +126,9 @@ class RecordReader:
         )
 
     def batches_with_text(self) -> Iterator[pa.RecordBatch]:
-        """All rows in the table's order: the cells, then the same as they stand in the table."""
-        return self.source.batches(self.shown)
+        """All rows in the table's order: the cells, then s0, s1, …, the columns as they stand in the table, as text."""
+        shown = {f"s{k}": self.source.rows[f"k{k}"].cast("string") for k in range(len(self.source.types))}
+        return self.source.batches(self.source.rows.select(**self.columns, **shown))
 
 
 def plan_reading(source: Source, universe: Universe, count_column: str | None) -> RecordReader:
@@ -111,16 +136,11 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
 
     Raises: DataError when a column's type does not fit its attribute.
     """
-    reading = universe.reading
-    each = list(zip(reading.attributes, reading.places, strict=True))
-    cells = [cell for one, places in each for cell in _cells(source, one, places)]
-    columns = {f"k{place}": cell for place, cell in enumerate(cells)}
-    if count_column is not None:
-        columns[RECORDS] = _records(source, len(reading.columns), count_column)
-    shown = {f"s{k}": source.rows[f"k{k}"].cast("string") for k in range(len(source.types))}
-    rows, with_text = source.rows.select(**columns), source.rows.select(**columns, **shown)
-    grouping = _grouping(source, universe, cells) if count_column is None else None
-    return RecordReader(source, universe, rows, with_text, count_column is not None, grouping)
+    written = statement(source, universe, None if count_column is None else RECORDS)
+    reader = RecordReader(source, universe, count_column, written)
+    if written is None:
+        _ = reader.columns  # whose types are looked at
+    return reader
 
 
 def _grouping(source: Source, universe: Universe, cells: list[Any]) -> Grouping | None:

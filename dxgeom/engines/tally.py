@@ -43,7 +43,7 @@ def tally(reader: RecordReader, people: CountedPeople | None = None) -> Tally:
     """
     if people is not None:
         return _tally(reader, chosen_rows(reader, people), reader.keys.coded, grouped=True)
-    if reader.grouping is not None:
+    if reader.written is None and reader.grouping is not None:
         try:
             return _tally(reader, reader.groups(reader.grouping), reader.grouping.coded, grouped=True)
         except duckdb.OutOfMemoryException:

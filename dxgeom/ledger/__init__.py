@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.ledger.lookup import Found as Found
+    from dxgeom.ledger.moves.to_server import move_ledger as move_ledger
     from dxgeom.ledger.sums import Allotment as Allotment
     from dxgeom.metrics.checking.data_set import DataSet as DataSet
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dxgeom.ledger.book import Book, KeptAccount
+from dxgeom.ledger.chronicle import Page
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Record, Table
@@ -72,6 +73,12 @@ def missing_rows(book: Book, account: Account) -> Iterator[tuple[Table, tuple[Fi
         document = account.policy if isinstance(account.policy, str) else account.policy()
         if document is not None:
             yield POLICIES, (number, storable(document, "policy's text"))
+
+
+def open_account(page: Page, account: Account) -> None:
+    """Write down what is missing about the account. Raises: as :func:`missing_rows`."""
+    for table, fields in missing_rows(page.book, account):
+        page.append(table, fields)
 
 
 def new_book(account: Account) -> tuple[Book, list[Record]]:

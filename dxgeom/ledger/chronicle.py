@@ -52,6 +52,10 @@ class Page:
         """When this returns, the rows are on the disk."""
         self._session.commit()
 
+    def retire(self, place: str) -> None:
+        """In place of a commit: the ledger is elsewhere now. Raises: LedgerError."""
+        self._session.retire(place)
+
 
 @final
 class Chronicle:

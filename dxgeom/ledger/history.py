@@ -64,7 +64,7 @@ def read_ledger(path: str | Path) -> History:
     Raises: LedgerError when there is none, or it was altered.
     """
     with _chronicle(path).reading(whole=True) as (book, session):
-        return _history(book, _waiting(path, book, session))
+        return history_of(book, _waiting(path, book, session))
 
 
 def read_answer(path: str | Path, entry: int) -> bytes | None:
@@ -92,7 +92,7 @@ def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> H
             _check_seal(book, *seal)
         for number in book.answers:
             answer_in(chronicle.store.files, book, session, book.entries[number - 1])
-        return _history(book, _waiting(path, book, session))
+        return history_of(book, _waiting(path, book, session))
 
 
 def migrate_ledger(path: str | Path) -> History:
@@ -113,7 +113,8 @@ def _chronicle(path: str | Path) -> Chronicle:
     return chronicle
 
 
-def _history(book: Book, waiting: dict[int, int]) -> History:
+def history_of(book: Book, waiting: dict[int, int]) -> History:
+    """What a book that was read holds; ``waiting``: as the history has it."""
     return History(
         book.described,
         book.data_set,

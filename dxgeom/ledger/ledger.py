@@ -7,18 +7,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import final
+from typing import Any, final
 
-from dxgeom.arguments import require
+from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
+from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, book_waiting, keep_answer
-from dxgeom.ledger.belonging import checked, kept_account, missing_rows, new_book
+from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle, Page
 from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
 from dxgeom.ledger.entry import Account, Entry, storable
+from dxgeom.ledger.history import history_of
 from dxgeom.ledger.lookup import Found, check_same, entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.spending import Asked, asked, charge_row, remaining_of
@@ -42,7 +45,12 @@ class Ledger(Displayed):
     keep it where only releases write, and compare with the seals that releases print.
     """
 
-    def __init__(self, chronicle: Chronicle, account: Account) -> None:
+    def __init__(self, chronicle: Chronicle, account: Account | None = None) -> None:
+        if not isinstance(chronicle, Chronicle) or account is None:
+            raise WrongArgument(
+                f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
+                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+            )
         self._chronicle, self._account = chronicle, account
         self._closed = False
         # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.
@@ -99,6 +107,13 @@ class Ledger(Displayed):
             book_waiting(ledger._chronicle)
         return ledger
 
+    def __copy__(self) -> Ledger:
+        """The ledger itself: no copy of an account is a budget of its own."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Ledger:
+        return self
+
     @property
     def account(self) -> Account:
         """Whose budget this is: the policy's name, its fingerprint, its budget, and the data set."""
@@ -137,7 +152,7 @@ class Ledger(Displayed):
             charge_row(book, self._account, wanted, datetime.now(UTC))
             self._begin(records)
         with self._chronicle.writing() as page:
-            self._open_account(page)
+            open_account(page, self._account)
             return self._charge(page, wanted)
 
     def open_account(self) -> None:
@@ -149,7 +164,7 @@ class Ledger(Displayed):
         self._begin()
         with self._chronicle.writing() as page:
             before = page.book.position
-            self._open_account(page)
+            open_account(page, self._account)
             if page.book.position > before:
                 page.commit()
 
@@ -174,7 +189,7 @@ class Ledger(Displayed):
         wanted = checked_parts(parts)
         self._begin()
         with self._chronicle.writing() as page:
-            self._open_account(page)
+            open_account(page, self._account)
             return divide(page, self._account, wanted)
 
     def allotments(self) -> tuple[Allotment, ...]:
@@ -244,6 +259,11 @@ class Ledger(Displayed):
         with self._book() as book:
             return tuple(book.entries)
 
+    def told(self, policy: Any, **more: Any) -> Any:
+        """What all releases so far may have told: :func:`dxgeom.disclosure.told`, of this ledger as it is now."""
+        with self._book() as book:
+            return import_module("dxgeom.disclosure.all_releases").told(history_of(book, {}), policy, **more)
+
     def close(self) -> None:
         """Ends the use of this object; the file stays."""
         self._closed = True
@@ -271,10 +291,6 @@ class Ledger(Displayed):
         if self._new and not self._chronicle.store.exists():
             self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
-
-    def _open_account(self, page: Page) -> None:
-        for table, fields in missing_rows(page.book, self._account):
-            page.append(table, fields)
 
     def _charge(self, page: Page, wanted: Asked) -> Entry:
         files, number = self._chronicle.store.files, len(page.book.entries) + 1

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.plan_files.exact_text import figure_of, keys_of, list_of, rational_of
+from dxgeom.plan_files.text.exact_text import figure_of, keys_of, list_of, rational_of
 from dxgeom.plan_files.wrong import Wrong
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.objectives.objective import Objective

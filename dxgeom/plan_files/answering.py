@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
+from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, marginal_space, proved
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
-from dxgeom.plan_files.exact_text import rationals_of
-from dxgeom.plan_files.laws import law_data, law_of
+from dxgeom.plan_files.laws import law_data, law_of, scales_data, scales_of
+from dxgeom.plan_files.text.exact_text import rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
@@ -31,11 +33,14 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
     Raises: UnsupportedCombination, TooLarge for what no file can hold.
     """
     mixing, change = mechanism.mixing, mechanism.change
-    diagonal = isinstance(mixing, DiagonalMixing)
+    law = None if mechanism.law is None else law_data(mechanism.law)
+    if isinstance(mixing, IntegerMixing):
+        law = scales_data(mixing.scales)
+    diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
         "steps": [*map(str, mechanism.sensitivity.queries.steps)],
-        "law": None if mechanism.law is None else law_data(mechanism.law),
+        "law": law,
         "without_noise": np.flatnonzero(~mixing.noisy).tolist() if isinstance(mixing, DiagonalMixing) else None,
         "mixing": None if diagonal else [[*map(str, row)] for row in mechanism.mixing_matrix.tolist()],
         "change": None if change is None else _change_data(mechanism.sensitivity.queries, change),
@@ -60,14 +65,26 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
-    law = None if part.law is None else law_of(part.law, "mechanism.law")
-    mixing = _mixing(part, queries.count)
-    with refused_as("DX306", "mechanism.law"):
-        mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)
-        require_hiding(mechanism)
+    if part.name in (NORMAL, LAPLACE) and part.law is not None:
+        mechanism = _of_tables(part, sensitivity)
+    else:
+        law = None if part.law is None else law_of(part.law, "mechanism.law")
+        mixing = _mixing(part, queries.count)
+        with refused_as("DX306", "mechanism.law"):
+            mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)
+            require_hiding(mechanism)
     if mechanism.fingerprint != part.fingerprint:
         raise Wrong("DX307", "mechanism.fingerprint", f"this mechanism's fingerprint is {mechanism.fingerprint}")
     return mechanism
+
+
+def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Noise in parts of tables, from its scales; all else follows from the queries, and the proof is made anew."""
+    if part.without_noise is not None or part.mixing is not None or part.change is not None:
+        raise Wrong("DX302", "mechanism", "how tables of counts take their noise follows from the queries")
+    scales = scales_of(part.law, "mechanism.law")
+    with refused_as("DX306", "mechanism.law"):
+        return proved(part.name, marginal_space(sensitivity, None, worst=False), scales)
 
 
 def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.plan_files.document import OriginPart, QueriesPart, TablePart, WeightsPart
-from dxgeom.plan_files.exact_text import figure_of, rationals_of
 from dxgeom.plan_files.sources import require_all_read
+from dxgeom.plan_files.text.exact_text import figure_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written

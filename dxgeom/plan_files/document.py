@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dxgeom.plan_files.exact_text import RATIONAL
+from dxgeom.plan_files.text.exact_text import RATIONAL
 from dxgeom.plan_files.wrong import Wrong
 
 FORMAT: Final = "dxgeom plan 1"

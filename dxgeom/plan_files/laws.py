@@ -23,7 +23,7 @@ from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.facets.fan import Fan, certify_fan
 from dxgeom.noise.laws.k_norm import LAWS
 from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.plan_files.exact_text import (
+from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,
     float_text,
@@ -47,6 +47,8 @@ BODIES: Final[tuple[type[Any], ...]] = (
 )
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES)}
+SCALES: Final = "ScalesInTables"
+"""What stands for the law of noise in tables of counts: the scale of each part, all else follows from the queries."""
 _MOST_NESTED = 20
 _LONGEST_VERTEX = 2**40
 _LARGEST_POWER = 500
@@ -70,6 +72,19 @@ def law_of(data: Any, place: str) -> NoiseLaw:
     """
     law: NoiseLaw = _thing(data, NoiseLaw, place, 0)
     return law
+
+
+def scales_data(scales: NDArray[np.float64]) -> dict[str, Any]:
+    """The scales of noise in the parts of tables of counts, as a file holds them in place of a law."""
+    return {"kind": SCALES, "scales": array_data(scales)}
+
+
+def scales_of(data: Any, place: str) -> NDArray[np.float64]:
+    """The scales again. Raises: Wrong."""
+    if not isinstance(data, dict) or data.get("kind") != SCALES:
+        raise Wrong("DX305", place, f"the 'kind' of this is {SCALES}")
+    keys_of(data, ("kind", "scales"), place)
+    return floats_of(data["scales"], f"{place}.scales")
 
 
 def fields_of(kind: type[Any]) -> dict[str, Any]:
@@ -152,7 +167,9 @@ def _polytope(fan: Fan, units: NDArray[np.float64], inflation: float) -> Symmetr
 
 def laws_schema() -> dict[str, Any]:
     """A JSON Schema for each kind, by its name."""
-    return {name: _schema_of(kind) for name, kind in KINDS.items()} | dict(_arrays())
+    own = {"type": "object", "properties": {"kind": {"const": SCALES}, "scales": _form(NDArray[np.float64])}}
+    scales = {SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False}}
+    return {name: _schema_of(kind) for name, kind in KINDS.items()} | scales | dict(_arrays())
 
 
 def _schema_of(kind: type[Any]) -> dict[str, Any]:
@@ -180,7 +197,7 @@ def _form(hint: Any) -> dict[str, Any]:
 
 
 def _arrays() -> Iterator[tuple[str, dict[str, Any]]]:
-    from dxgeom.plan_files.exact_text import FLOAT
+    from dxgeom.plan_files.text.exact_text import FLOAT
 
     floats = {"type": "string", "pattern": f"{FLOAT}|^-?0x0\\.0p\\+0$|^inf$"}
     yield "Float", floats

@@ -6,31 +6,26 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.plan_files.aims import objective_of, spend_of, the_spend
+from dxgeom.plan_files.aims import objective_of, spend_of
 from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
-from dxgeom.plan_files.json_text import digest_of, document_text, read_document
+from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, loaded_quantiles
 from dxgeom.plan_files.sources import policy_of
+from dxgeom.plan_files.text.json_text import digest_of, read_document
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.release import Release
-from dxgeom.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 _SAME = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
@@ -38,37 +33,18 @@ _SAME = 1e-9
 
 @final
 @dataclass(frozen=True, eq=False)
-class LoadedPlan:
-    """A plan that was read from a file: the law that was planned, proved again.
+class LoadedPlan(LoadedReleasable[LinearAnswers]):
+    """A plan of counts and sums that was read from a file.
 
-    ``plan``: the same mechanism and fingerprint as when it was planned; what else was tried then is not in files, so it
-    lists no candidates, and its lower bound is 0. ``spend``: what the file states, None where it leaves that open.
-    ``digest``: of the whole file; whoever signs a plan signs this.
+    What else was tried when it was planned is not in files, so its plan lists no candidates, and its lower bound is 0.
     """
 
-    policy: Policy
     plan: Plan
-    spend: Fraction | None
-    digest: str
     document: PlanDocument = field(repr=False)
 
     @property
-    def fingerprint(self) -> str:
-        """What ledgers remember its releases by: that of the plan that was written."""
-        return self.plan.fingerprint
-
-    def at_spend(self, spend: Amount | None) -> Fraction:
-        """The spend of a release: that of the file, or, where it states none, the one given, or the least for the
-        errors that were asked for.
-
-        Raises: UnsupportedCombination for none at all, or another than the file's.
-        """
-        amount = the_spend(spend, self.spend)
-        if amount is None and self.plan.objective.wanted is not None:
-            return self.plan.least_spend
-        if amount is None:
-            raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
-        return amount
+    def _least_spend(self) -> Fraction | None:
+        return None if self.plan.objective.wanted is None else self.plan.least_spend
 
     def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer, at its worst where queries were changed."""
@@ -77,42 +53,6 @@ class LoadedPlan:
     def half_widths(self, level: float = 0.95, spend: Amount | None = None) -> NDArray[np.float64]:
         """(K,): each answer's error is at most this with probability *at least* ``level``."""
         return self.plan.half_widths(level, self.at_spend(spend))
-
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount | None = None,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[LinearAnswers]:
-        """Charge the ledger, then answer the queries once, as :meth:`dxgeom.Plan.release` does.
-
-        Args: ``spend``: left out where the file states it. The others are those of :func:`dxgeom.release`.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        return self.plan.release(
-            table,
-            ledger=ledger,
-            spend=self.at_spend(spend),
-            purpose=purpose,
-            outside=outside,
-            count_column=count_column,
-            quiet_data=quiet_data,
-            id=id,
-            allotment=allotment,
-            insecure_test_seed=insecure_test_seed,
-        )
-
-    def to_json(self) -> str:
-        """The text of the file."""
-        return document_text(self.document.model_dump())
 
 
 def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan:

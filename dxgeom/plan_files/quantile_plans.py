@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.plan_files.aims import spend_of, the_spend
+from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import quantile_queries_of, written_queries
 from dxgeom.plan_files.document import FORMAT, Digest, PolicyPart, QueriesPart, Rational, path_text
-from dxgeom.plan_files.exact_text import rational_of
-from dxgeom.plan_files.json_text import digest_of, document_text
+from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.sources import policy_data, policy_of
+from dxgeom.plan_files.text.exact_text import rational_of
+from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
-from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 
 @final
@@ -48,68 +43,11 @@ class QuantilePlanDocument(BaseModel):
 
 @final
 @dataclass(frozen=True, eq=False)
-class LoadedQuantilePlan:
-    """A plan of quantiles that was read from a file: the mechanism that was planned, made anew.
+class LoadedQuantilePlan(LoadedReleasable[QuantileAnswers]):
+    """A plan of quantiles that was read from a file."""
 
-    ``spend``: what the file states, None where it leaves that open. ``digest``: of the whole file.
-    """
-
-    policy: Policy
     plan: QuantilePlan
-    spend: Fraction | None
-    digest: str
     document: QuantilePlanDocument = field(repr=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """What ledgers remember its releases by: that of the plan that was written."""
-        return self.plan.fingerprint
-
-    def at_spend(self, spend: Amount | None) -> Fraction:
-        """The spend of a release: that of the file, or, where it states none, the one given.
-
-        Raises: UnsupportedCombination for none at all, or another than the file's.
-        """
-        amount = the_spend(spend, self.spend)
-        if amount is None:
-            raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
-        return amount
-
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount | None = None,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[QuantileAnswers]:
-        """Charge the ledger, then draw the quantiles once, as :meth:`dxgeom.QuantilePlan.release` does.
-
-        Args: ``spend``: left out where the file states it. The others are those of :func:`dxgeom.release`.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        return self.plan.release(
-            table,
-            ledger=ledger,
-            spend=self.at_spend(spend),
-            purpose=purpose,
-            outside=outside,
-            count_column=count_column,
-            quiet_data=quiet_data,
-            id=id,
-            allotment=allotment,
-            insecure_test_seed=insecure_test_seed,
-        )
-
-    def to_json(self) -> str:
-        """The text of the file."""
-        return document_text(self.document.model_dump())
 
 
 def quantile_plan_text(plan: QuantilePlan, policy: Policy, spend: Amount | None) -> str:

@@ -15,10 +15,10 @@ from dxgeom.plan_files.aims import objective_data
 from dxgeom.plan_files.answering import mechanism_data
 from dxgeom.plan_files.asked import queries_data
 from dxgeom.plan_files.document import FORMAT
-from dxgeom.plan_files.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import policy_data
+from dxgeom.plan_files.text.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.plan import Plan

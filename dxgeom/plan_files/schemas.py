@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from dxgeom.plan_files.document import PlanDocument
-from dxgeom.plan_files.laws import laws_schema
+from dxgeom.plan_files.laws import SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
@@ -139,7 +139,10 @@ def plan_schema() -> dict[str, Any]:
     schema = _schema_of(PlanDocument | QuantilePlanDocument, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
-    law = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise")] + [{"type": "null"}]}
+    law = {
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name == SCALES]
+        + [{"type": "null"}]
+    }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
     return schema
 

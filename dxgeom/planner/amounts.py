@@ -10,7 +10,7 @@ from typing import TypeAlias
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.numeric.exact_sums import LARGEST as MOST_RECORDS
-from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact
+from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact, meant
 
 Amount: TypeAlias = int | float | str | Decimal | Fraction
 
@@ -23,8 +23,9 @@ def exact_amount(amount: Amount, what: str) -> Fraction:
     try:
         value = amount if isinstance(amount, Fraction) else _parsed(str(amount).strip())
     except (NotANumber, ZeroDivisionError) as error:
+        hint = meant(str(amount))
         raise UnsupportedCombination(
-            f"the {what} is a positive number such as 0.25 or 1/4, found {amount!r}"
+            f"the {what} is a positive number such as 0.25 or 1/4, found {amount!r}{'; ' if hint else ''}{hint}"
         ) from error
     if not SMALLEST <= value <= LARGEST:
         raise UnsupportedCombination(f"the {what} is a positive number such as 0.25 or 1/4, found {amount!r}")

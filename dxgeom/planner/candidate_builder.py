@@ -20,6 +20,12 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import (
     gaussian_space,
 )
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.marginals.mechanism import (
+    MarginalSpace,
+    marginal_gaussian,
+    marginal_laplace,
+    marginal_space,
+)
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
@@ -67,12 +73,15 @@ class CandidateBuilder:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
             return self._gaussian_bound()
+        tables = 0.0 if isinstance(self._marginal_space, Exception) else self._marginal_space.bound * CAUTION
         hull = None if isinstance(self._hull, Exception) else self._hull
         space = None if isinstance(self._space, Exception) else self._space
-        return self.objective.lower_bound(self.sensitivity, hull, space)
+        return max(tables, self.objective.lower_bound(self.sensitivity, hull, space))
 
     def _gaussian_bound(self) -> float:
         try:
+            if not isinstance(self._marginal_space, Exception) and self.has_best_covariance:
+                return self._marginal_space.bound * CAUTION
             return self.best_gaussian.bound * CAUTION
         except BUILD_ERRORS:
             return 0.0
@@ -134,7 +143,34 @@ class CandidateBuilder:
     @property
     def gaussian(self) -> AdditiveMechanism:
         """Gaussian noise of the best covariance."""
+        if self.has_best_covariance and self.options.mechanism != "gaussian":
+            raise TooLarge("for whole tables of counts marginal-gaussian has the same covariance, in closed form")
         return self.best_gaussian.mechanism
+
+    @property
+    def marginal_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in what tables of counts have in common, and what each has beyond that."""
+        return marginal_gaussian(_made(self._marginal_space))
+
+    @property
+    def marginal_laplace(self) -> AdditiveMechanism:
+        """Laplace noise in tables of counts and in smaller ones, put together by least squares."""
+        return marginal_laplace(_made(self._marginal_space))
+
+    @property
+    def asks_tables(self) -> bool:
+        """Whether the queries are whole tables of counts under constants for attributes, and worth an eye for that."""
+        return not isinstance(self._marginal_space, Exception) and self._marginal_space.overlaps
+
+    @property
+    def has_best_covariance(self) -> bool:
+        """Whether the best covariance is known in closed form."""
+        return not isinstance(self._marginal_space, Exception) and self.asks_tables and self._marginal_space.optimal
+
+    @cached_property
+    def _marginal_space(self) -> MarginalSpace | Exception:
+        worst = self.objective.name == "max"
+        return _attempt(lambda: marginal_space(self.sensitivity, self.objective.factors, worst))
 
     @cached_property
     def best_gaussian(self) -> BestGaussian:

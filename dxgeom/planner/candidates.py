@@ -30,6 +30,11 @@ class Kind(Enum):
     CONCENTRATED = "concentrated privacy"
     """Built where the policy counts concentrated privacy, or when asked for, which a policy that counts pure privacy
     refuses; then as a shape."""
+    TABLES = "whole tables of counts"
+    """Built where the queries are whole tables of counts over attributes with constants of their own, or when asked
+    for; then as a shape."""
+    CONCENTRATED_TABLES = "whole tables of counts, concentrated privacy"
+    """Built where both hold."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -83,6 +88,13 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         lambda shared: strategy_mechanism(shared.search_space, shared.strategy),
     ),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
+    Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),
+    Candidate(
+        "marginal-gaussian",
+        "Gaussian in tables",
+        Kind.CONCENTRATED_TABLES,
+        lambda shared: shared.marginal_gaussian,
+    ),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),

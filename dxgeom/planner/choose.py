@@ -10,7 +10,7 @@ from functools import partial
 from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
@@ -23,6 +23,7 @@ from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names, require_known
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
@@ -30,6 +31,7 @@ from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 @overload
@@ -51,11 +53,21 @@ def plan(
 ) -> Plan: ...
 @overload
 def plan(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    *,
+    objective: ObjectiveName = "balanced",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None = None,
+    mechanism: str = AUTO,
+) -> MarginalPlan: ...
+@overload
+def plan(
     metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
 ) -> QuantilePlan: ...
 def plan(
     metric: VerifiedMetric,
-    queries: LinearQueries | QuantileQueries,
+    queries: LinearQueries | QuantileQueries | MarginalQueries,
     *,
     objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
@@ -68,9 +80,10 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
-) -> Plan | QuantilePlan:
+) -> Plan | QuantilePlan | MarginalPlan:
     """Choose how to answer a workload under a metric; quantiles by transport cost or with noise, whichever errs less,
-    where all that may be said is ``records`` and ``spend``.
+    where all that may be said is ``records`` and ``spend``; whole tables of counts, as ``MarginalQueries`` have them,
+    in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may be said, by table.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -99,11 +112,14 @@ def plan(
     body of another dimension, or one that is flat or not symmetric; UnboundedLoss when no finite noise can honour the
     metric; TooLarge, NotANormBall or CertificateRefused when the mechanism asked for cannot be built.
     """
+    _require_in_order(metric, queries)
     require_verified(metric)
     amount = exact_amount(spend, "spend")
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
+    if isinstance(queries, MarginalQueries):
+        return _of_tables(metric, queries, options, objective, importance, errors)
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if body is not None:
@@ -116,6 +132,33 @@ def plan(
     compared = CandidateComparison(shared, _names(shared))
     chosen = compared.mechanism(mechanism) if mechanism != AUTO else compared.best()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+
+
+def _require_in_order(metric: object, queries: object) -> None:
+    """Raises: WrongArgument for queries and a metric in each other's place."""
+    if isinstance(metric, (LinearQueries, QuantileQueries)) and isinstance(queries, VerifiedMetric):
+        raise WrongArgument(
+            "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
+        )
+
+
+def _of_tables(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    options: PlanOptions,
+    objective: str,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+) -> MarginalPlan:
+    """Raises: UnsupportedCombination where anything is said that is about other noise."""
+    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress) or isinstance(errors, Mapping):
+        raise UnsupportedCombination(
+            "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
+            "importance or errors, one for each table, are about them; leave the others out"
+        )
+    return plan_tables(
+        metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
+    )
 
 
 def _of_quantiles(
@@ -136,8 +179,8 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
     the mechanism that was named, or of Laplace noise where that cannot be had for them alone."""
     if options.progress is not None:
         options.progress(f"{queries.names[0]} and its unit alone")
-    kinds = (Kind.SHAPE, Kind.CONCENTRATED) if metric.privacy == CONCENTRATED else (Kind.SHAPE,)
     shared = CandidateBuilder(sensitivity_of(metric, queries), options=replace(options, records=None, body=None))
+    kinds = (Kind.SHAPE, *_kinds_of(shared))
     if options.mechanism == AUTO:
         return float(CandidateComparison(shared, names(*kinds)).best(kinds).variances().sum())
     if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED):
@@ -149,9 +192,7 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
 def _names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
-    kinds = {Kind.SHAPE, Kind.ORDINARY}
-    if shared.sensitivity.metric.privacy == CONCENTRATED:
-        kinds.add(Kind.CONCENTRATED)
+    kinds = {Kind.SHAPE, Kind.ORDINARY, *_kinds_of(shared)}
     if options.body is not None:
         kinds.add(Kind.OWN)
     if options.records is not None and shared.objective.wanted is None:
@@ -160,3 +201,12 @@ def _names(shared: CandidateBuilder) -> tuple[str, ...]:
         kinds.add(Kind.PUBLISHED)
     considered = names(*kinds)
     return tuple(name for name in names() if name in considered or name == options.mechanism)
+
+
+def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
+    """What policy and queries add to the shapes that serve all."""
+    concentrated = shared.sensitivity.metric.privacy == CONCENTRATED
+    kinds = {Kind.CONCENTRATED} if concentrated else set()
+    if shared.asks_tables:
+        kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
+    return kinds

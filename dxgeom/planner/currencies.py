@@ -65,9 +65,9 @@ class CurrencyComparison:
 def compared_currencies(candidates: Sequence[CandidateResult]) -> CurrencyComparison | None:
     """The comparison, None unless Gaussian noise and some noise for pure privacy was built, and needed."""
     built = {one.name: one.loss for one in candidates if one.loss}
-    gaussian = [built[name] for name in names(Kind.CONCENTRATED) if name in built]
-    pure = [name for name in names(Kind.SHAPE, Kind.OWN, Kind.ORDINARY) if name in built]
+    gaussian = [built[name] for name in names(Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES) if name in built]
+    pure = [name for name in names(Kind.SHAPE, Kind.TABLES, Kind.OWN, Kind.ORDINARY) if name in built]
     if not gaussian or not pure:
         return None
     best = min(pure, key=lambda name: built[name])
-    return CurrencyComparison(gaussian[0], best, built[best])
+    return CurrencyComparison(min(gaussian), best, built[best])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from dxgeom.displayed import Pictured
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
-from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
@@ -27,18 +25,14 @@ from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
 from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.words import bound_in_words, currency_lines, each_query, of_currency, reason_of, row_of
 from dxgeom.universe.queries import LinearQueries
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Pictured):
+class Plan(Releasable[LinearAnswers], Pictured):
     """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
 
     All figures are at spend 1; at spend s the noise is 1/s as wide, its mean squared error 1/s² as large.
@@ -84,6 +78,14 @@ class Plan(Pictured):
         if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
             return None
         return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+
+    @property
+    def noise(self) -> Literal["gaussian", "pure"] | None:
+        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
+        law = self.mechanism.law
+        if law is None or not law.concentrated:
+            return "pure"
+        return "gaussian" if law.normal else None
 
     @property
     def gap(self) -> float:
@@ -186,49 +188,15 @@ class Plan(Pictured):
         values moves an answer for each of a number of records that was not stated."""
         return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[LinearAnswers]:
-        """Charge the ledger, then answer the queries once: :func:`dxgeom.release` of the plan's mechanism.
-
-        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
-        :func:`dxgeom.release`.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        order = checked_order(
-            self.mechanism,
-            spend,
-            purpose=purpose or f"{self.queries.count} queries by {self.mechanism.name}",
-            plan_fingerprint=self.fingerprint,
-            id=id,
-            allotment=allotment,
-        )
-        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-        blank = (Fraction(0),) * self.queries.count
-        return release_as(order, self.mechanism, self._said, blank, table, ledger, insecure_test_seed, **reading)
-
-    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[LinearAnswers]:
-        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
-
-        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
-        Raises: as :meth:`release`, for a spend beyond the whole budget too.
-        """
-        require_records(records)
+    def _releasing(self) -> Releasing[LinearAnswers]:
         change = self.mechanism.change
-        number = records or self.queries.records or (RECORDS if change is None else change.records)
-        released = self.release(made_up(self.mechanism, number), ledger=":memory:", spend=spend)
-        return replace(released, rehearsal=True)
+        return Releasing(
+            self.mechanism,
+            f"{self.queries.count} queries by {self.mechanism.name}",
+            self._said,
+            (Fraction(0),) * self.queries.count,
+            self.queries.records or (None if change is None else change.records),
+        )
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         return LinearAnswers(self.queries, self.mechanism, values, spend, records)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 
@@ -29,15 +28,11 @@ from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.answer_once import checked_order, release_as
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import statement_of
-from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+from dxgeom.planner.releases.rehearsal import RECORDS
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
-
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
 
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
 
@@ -72,7 +67,7 @@ class PlannedQuantiles:
 
 @final
 @dataclass(frozen=True, eq=False)
-class QuantilePlan:
+class QuantilePlan(Releasable[QuantileAnswers]):
     """How queries for quantiles are answered; reusable for many releases, each charged on its own.
 
     ``records``: their public number, None where it was not stated; ``spend``: at which forms were compared. Each of
@@ -97,45 +92,9 @@ class QuantilePlan:
         """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of quantiles", self.mechanism.fingerprint, self.queries.fingerprint)
 
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[QuantileAnswers]:
-        """Charge the ledger once, then draw all quantiles: :func:`dxgeom.release` of the plan's mechanism.
-
-        Args: those of :func:`dxgeom.release`.
-        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
-        """
-        order = checked_order(
-            self.mechanism,
-            spend,
-            purpose=purpose or f"quantiles: {', '.join(self.queries.names)}",
-            plan_fingerprint=self.fingerprint,
-            id=id,
-            allotment=allotment,
-        )
-        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-        return release_as(
-            order, self.mechanism, self._said, self._blank(), table, ledger, insecure_test_seed, **reading
-        )
-
-    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[QuantileAnswers]:
-        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
-
-        Args: ``records``: how many; left out, as many as the queries state, or else 1,000.
-        """
-        rows = made_up(self.mechanism, records or self.records or RECORDS)
-        return replace(self.release(rows, ledger=":memory:", spend=spend), rehearsal=True)
+    def _releasing(self) -> Releasing[QuantileAnswers]:
+        purpose = f"quantiles: {', '.join(self.queries.names)}"
+        return Releasing(self.mechanism, purpose, self._said, self._blank(), self.records)
 
     def _said(self, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
         answers = (answer,) if len(self.parts) == 1 else tuple(answer)

@@ -20,6 +20,7 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
 from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
 from dxgeom.planner.releases.booking import Booking
@@ -111,7 +112,7 @@ class Release(Pictured, Generic[Answer]):
         return found
 
     def to_arrow(
-        self: Release[LinearAnswers] | Release[QuantileAnswers],
+        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
         query: str | None = None,
         *,
         level: float = 0.95,
@@ -130,19 +131,28 @@ class Release(Pictured, Generic[Answer]):
         return arrow_table(self.answer.columns(level, query, joint=joint))
 
     def to_pandas(
+        self: Release[LinearAnswers] | Release[QuantileAnswers] | Release[MarginalAnswers],
+        query: str | None = None,
+        *,
+        level: float = 0.95,
+        joint: bool = False,
+    ) -> Any:
+        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(self.answer.columns(level, query, joint=joint))
+
+    def to_polars(
         self: Release[LinearAnswers] | Release[QuantileAnswers],
         query: str | None = None,
         *,
         level: float = 0.95,
         joint: bool = False,
     ) -> Any:
-        """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`.
+        """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
+        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
 
-        Raises: UnsupportedCombination for an unknown query; MissingExtra where pandas is not installed.
-        """
-        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
-
-        return data_frame(self.answer.columns(level, query, joint=joint))
+        return polars_frame(self.answer.columns(level, query, joint=joint))
 
     def ratios(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``;
@@ -229,7 +239,8 @@ class Release(Pictured, Generic[Answer]):
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
         all at once."""
         account = self.mechanism.account
-        queries = self.answer.queries if isinstance(self.answer, (LinearAnswers, QuantileAnswers)) else None
+        known = (LinearAnswers, QuantileAnswers, MarginalAnswers)
+        queries = self.answer.queries if isinstance(self.answer, known) else None
         return {
             **self._answers(level, joint),
             "spent": str(self.spent),
@@ -271,6 +282,8 @@ class Release(Pictured, Generic[Answer]):
                     "warnings": [useless.as_dict() for useless in linear.useless],
                     **({"ratios": ratios} if ratios else {}),
                 }
+            case MarginalAnswers() as tables:
+                return {"tables": tables.as_dicts(level), "level": float(level)}
             case QuantileAnswers() as quantiles:
                 return {"quantiles": quantiles.as_dicts(), "statements": list(quantiles.statements)}
             case _:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.privacy.composition import Composition as Composition
     from dxgeom.privacy.concentrated_curves import (
         concentrated_delta as concentrated_delta,
         concentrated_epsilon as concentrated_epsilon,

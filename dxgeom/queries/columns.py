@@ -22,6 +22,7 @@ from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
 
+_COUNTED: Final = "count the records with each word, or make the attribute a range or bins"
 EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
 """Weight 1 for every record."""
 
@@ -83,7 +84,7 @@ class ColumnReader:
             return None
         axis, column = found
         if isinstance(column, TextColumn):
-            self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up")
+            self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up", _COUNTED)
             return None
         try:
             integers, unit = integers_over_unit(column.added_up)

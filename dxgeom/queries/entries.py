@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 from pydantic import ValidationError
 
 from dxgeom.errors import TooLarge
-from dxgeom.policy.source.tree_places import as_data, key_span_at, node_at
+from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
@@ -44,7 +44,8 @@ class QueryReader:
     def asked(self, node: Node) -> AskedQueries | AskedQuantiles | None:
         """The queries of one entry of the list."""
         if not isinstance(node, Mapping):
-            self.columns.note("DX200", node.span, "a query is a mapping such as 'count: age >= 65'")
+            message = f"a query is a mapping such as 'count: age >= 65', found {kind_of(node)}"
+            self.columns.note("DX200", node.span, message, "write a colon and a space behind its kind")
             return None
         kind = self._kind(node)
         empty = self._empty_values(node)

@@ -13,6 +13,7 @@ from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.strangers import is_policy, note_no_mapping
 from dxgeom.policy.source.text import Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
@@ -139,7 +140,9 @@ def _stacked(
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:
     if not isinstance(root, Mapping):
-        mistakes.add("DX108", root.span, "a queries file is a mapping", _BEGIN)
+        note_no_mapping(root, "queries", _BEGIN, mistakes)
+        return ()
+    if is_policy(root, mistakes):
         return ()
     for key, _ in root.entries:
         if key.text not in QueriesSyntax.model_fields:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dxgeom.report.sections.changes import changes_page as changes_page
     from dxgeom.report.facts.released import Released as Released, read_release as read_release
     from dxgeom.report.sections.review_page import review_page as review_page
-    from dxgeom.report.showing.progress import ProgressLine as ProgressLine
+    from dxgeom.progress_line import ProgressLine as ProgressLine
 
 _open, __dir__, __all__ = doors_of(__name__, __file__)
 _WITHOUT_PICTURES = {"Document", "changes_page", "Released", "read_release", "review_page", "ProgressLine"}

@@ -10,10 +10,10 @@ from typing import Final, final
 
 from dxgeom.engines.tables.outlines import OutlinedColumn
 from dxgeom.errors import DataError
-from dxgeom.policy.explain.telling import odds
 from dxgeom.starting.declared import Days, Declared, Numbers, Values, in_yaml, quoted
 from dxgeom.universe.columns import plain
 from dxgeom.universe.wording import did_you_mean
+from dxgeom.wording.numbers import at_most
 
 FILL_IN: Final = "FILL IN"
 _WANTED: Final = {
@@ -92,7 +92,7 @@ def _policy(
             yield f"    {quoted(column.name)}: {in_yaml(said)}"
     yield ""
     yield "# The smaller epsilon, the better hidden: all answers within the budget together tell two such records apart"
-    yield f"# with odds of at most {odds(epsilon)} for an epsilon of {plain(epsilon)}."
+    yield f"# with odds of {at_most(float(epsilon))} for an epsilon of {plain(epsilon)}."
     yield "rules:"
     yield from _rules(known, epsilon)
     yield ""

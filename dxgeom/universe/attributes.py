@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ OUTSIDE = -1
 
 CellType: TypeAlias = Literal["words", "numbers", "days"]
 """What a table's cells are read as: text, float64, or text of days written year-month-day."""
+
+
+NO_WORDS: Final = ("null", "nan", "~")
+"""What elsewhere says that there is no value; here it is a word."""
 
 
 @final
@@ -124,6 +128,11 @@ class Attribute(ABC):
         return ()
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is legal about the values and probably not meant, in words; mostly nothing."""
+        return ()
+
+    @property
     def size(self) -> int:
         """How many values there are."""
         return len(self.labels)
@@ -140,6 +149,15 @@ class CategoricalAttribute(Attribute):
     @property
     def labels(self) -> tuple[str, ...]:
         return self.values
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        return tuple(
+            f"{shown(self.name)} lists the word {shown(word)}, which an empty cell is not: for cells without a value "
+            "the policy says 'missing', with how that counts"
+            for word in self.values
+            if word.lower() in NO_WORDS
+        )
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.universe.columns import plain
 
 LARGEST: Final = Fraction(10**30)
 SMALLEST: Final = Fraction(1, 10**30)
 _LONGEST = 64
+_THOUSANDS: Final = 3
+_OTHERWISE = re.compile(r"([+-]?\d+)(?:[.,](\d+))?\s*(?:(%)|/\s*(\d+))?", re.ASCII)
 _DECIMAL = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,12}))?", re.ASCII)
 
 
@@ -32,7 +35,7 @@ def exact(text: str) -> Fraction:
     if match is None:
         if text.lower().lstrip("+-") in {".inf", "inf", "infinity", ".nan", "nan"}:
             raise NotANumber("numbers are finite")
-        raise NotANumber("this is not a decimal number")
+        raise NotANumber(meant(text) or "this is not a decimal number")
     sign, digits, exponent = match.groups()
     power = int(exponent or 0)
     if abs(power) > 100:
@@ -41,6 +44,35 @@ def exact(text: str) -> Fraction:
     if value and not SMALLEST <= value <= LARGEST:
         raise NotANumber("numbers lie between 1e-30 and 1e30 in magnitude")
     return -value if sign == "-" else value
+
+
+def meant(text: str) -> str:
+    """Which number a text means that writes it in another way; empty for a text that means none.
+
+    >>> meant("0,5"), meant("50 %")
+    ("a decimal has a point: '0,5' is 0.5", "a share is written as a decimal: '50 %' is 0.5")
+    >>> meant("1/2"), meant("1,000"), meant("half")
+    ("a fraction is written as a decimal: '1/2' is 0.5", "a number has no comma: '1,000' is 1000, or 1.000", '')
+    """
+    text = text.strip()
+    found = _OTHERWISE.fullmatch(text) if len(text) <= _LONGEST else None
+    if found is None:
+        return ""
+    number, decimals, sign, below = found.groups()
+    if sign == "%":
+        share = Fraction(f"{number}.{decimals or 0}") / 100
+        return f"a share is written as a decimal: '{text}' is {plain(share)}"
+    if below is not None:
+        if decimals or not int(below):
+            return ""
+        ratio = Fraction(int(number), int(below))
+        said = plain(ratio) if "/" not in plain(ratio) else f"about {float(ratio):.4g}"
+        return f"a fraction is written as a decimal: '{text}' is {said}"
+    if decimals is None:
+        return ""
+    if len(decimals) == _THOUSANDS:
+        return f"a number has no comma: '{text}' is {number}{decimals}, or {number}.{decimals}"
+    return f"a decimal has a point: '{text}' is {number}.{decimals}"
 
 
 def exact_row(row: NDArray[Any]) -> tuple[list[int], Fraction]:

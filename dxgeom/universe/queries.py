@@ -34,7 +34,6 @@ from dxgeom.universe.workloads.stacking import joined, stacked_ratios, stacked_w
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
 _TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
-
 RECORDS = "records"
 """What counts are measured in."""
 
@@ -71,6 +70,8 @@ class LinearQueries:
     origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        if self.universe is not None:
+            self.universe.require_indexable("linear queries")
         if isinstance(self.weights, np.ndarray):
             shape = self.weights.shape
             matrix = len(shape) == 2 and shape[0] > 0 and shape[1] > 0

@@ -17,6 +17,9 @@ from dxgeom.errors import DataError, TooLarge
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.reading.reading import Reading, plain_reading
 
+MOST_ATTRIBUTES: Final = 32
+MOST_RECORD_TYPES: Final = 100_000_000
+"""Of more record types no histogram is made; whole tables of counts are read without one."""
 _COMBINATIONS_BELOW: Final = 2**62
 
 
@@ -64,6 +67,20 @@ class Universe:
     def size(self) -> int:
         """The number of elements: record types, and the absent record where there is one."""
         return self.record_types + self.presence
+
+    @property
+    def indexable(self) -> bool:
+        """Whether there are so few record types that they are numbered, and a histogram can be made of them."""
+        return len(self.attributes) <= MOST_ATTRIBUTES and self.record_types <= MOST_RECORD_TYPES
+
+    def require_indexable(self, what: str) -> None:
+        """Raises: TooLarge, naming what needs a histogram, where there are too many record types for one."""
+        if not self.indexable:
+            raise TooLarge(
+                f"{what} need a count of every record type, and this policy has {len(self.attributes):,} attributes "
+                f"and about 10^{len(str(self.record_types)) - 1} record types: whole tables of counts alone are "
+                "answered without, see dx.universe.MarginalQueries; or take a policy with fewer attributes or values"
+            )
 
     @property
     def absent(self) -> int | None:

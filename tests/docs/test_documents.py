@@ -19,7 +19,20 @@ from dxgeom.queries.queries_file import parse_queries
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
 PAGES = [
-    *("bodies", "checking", "currency", "ledger", "mechanisms", "noise", "people", "plans", "policies", "quantiles"),
+    *(
+        "bodies",
+        "checking",
+        "currency",
+        "learning",
+        "ledger",
+        "many-questions",
+        "mechanisms",
+        "noise",
+        "people",
+        "plans",
+        "policies",
+        "quantiles",
+    ),
     *("queries", "review", "secrets", "selection"),
 ]
 CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
@@ -30,6 +43,7 @@ COMMANDS_RUN_HERE = {
 }
 RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
 """Run by ``test_documents_on_servers.py``."""
+RUN_WITH_EXTRAS = {"docs/guide/opendp.md"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -68,8 +82,19 @@ def commands(document):
 def test_no_document_that_shows_code_or_commands_is_forgotten():
     """Each is run by a test of its own below; the errors' reference has its own module."""
     shown = {path.relative_to(ROOT).as_posix(): path for path in DOCUMENTS}
-    assert {name for name, path in shown.items() if blocks(path, "python")} == CODE_RUN_HERE | RUN_ON_SERVERS
+    assert {
+        name for name, path in shown.items() if blocks(path, "python")
+    } == CODE_RUN_HERE | RUN_ON_SERVERS | RUN_WITH_EXTRAS
     assert {name for name, path in shown.items() if commands(path)} == {*COMMANDS_RUN_HERE, *RUN_ON_SERVERS}
+
+
+@pytest.mark.needs("opendp")
+def test_the_document_on_opendp_composes_what_it_shows(in_a_copy, capsys):
+    (code,) = blocks(GUIDE / "opendp.md", "python")
+    exec(compile(code, "opendp.md", "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert (shown[0].startswith("0.0625 ['1/8', '1/8'] "), shown[1:]) == (True, ["True"])
+    assert len(dx.ledger.read_ledger("clinic.db").entries) == 3
 
 
 def imported(code):
@@ -78,7 +103,7 @@ def imported(code):
     return {ast.unparse(node) for node in nodes}
 
 
-@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE | RUN_ON_SERVERS))
+@pytest.mark.parametrize("document", sorted(CODE_RUN_HERE | RUN_ON_SERVERS | RUN_WITH_EXTRAS))
 def test_a_document_imports_the_package_by_its_front_door_only(document):
     found = {line for code in blocks(ROOT / document, "python") for line in imported(code)}
     assert {line for line in found if "dxgeom" in line} <= {"import dxgeom as dx"}
@@ -206,6 +231,15 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
+
+
+def test_the_document_on_learning_runs(in_a_copy, capsys):
+    exec(compile("\n".join(blocks(GUIDE / "learning.md", "python")), "learning.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "1 remains" in printed
+    assert "ask for that by fits=3 or more" in printed
+    assert Path("study.db").is_file()
+    assert not Path("adult.db").exists()
 
 
 def test_the_document_on_quantiles_runs(in_a_copy, capsys):

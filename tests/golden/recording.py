@@ -55,7 +55,16 @@ SEED = 20
 ROUNDING, NEAR = 1e-12, 1e-3
 """How far figures may be apart, relatively, on a machine other than the recorded one: metrics', and plans'."""
 
-SEARCHED = ("box", "ellipsoid", "rotated-laplace", "coarse-hull", "block-hulls", "strategy", "changed-queries")
+SEARCHED = (
+    "gaussian",
+    "box",
+    "ellipsoid",
+    "rotated-laplace",
+    "coarse-hull",
+    "block-hulls",
+    "strategy",
+    "changed-queries",
+)
 """Mechanisms whose shape a search in float64 finds."""
 
 EVERY_MECHANISM = ("clinic", "payroll", "smart-meters")
@@ -213,7 +222,12 @@ def _released(plan: dx.Plan, name: str, prints: Record, key: str) -> Record:
 def _entries(plan: dx.Plan, path: str) -> tuple[tuple[Entry, ...], Fraction]:
     account = plan.mechanism.account
     with Ledger.open(
-        path, policy_fingerprint=account.policy_fingerprint, policy_name=account.policy_name, budget=account.budget
+        path,
+        policy_fingerprint=account.policy_fingerprint,
+        policy_name=account.policy_name,
+        budget=account.budget,
+        data_set=account.data_set,
+        currency=account.currency,
     ) as ledger:
         return tuple(ledger.entries()), ledger.spent()
 

@@ -18,7 +18,9 @@ from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.laws.cartesian import CartesianProductNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
@@ -57,11 +59,20 @@ LAWS = {
     "ball 6": EllipsoidNoise(Ellipsoid(25 * np.eye(6))),
     "Gaussian": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "one Gaussian number": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
+    "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 2.0])),
     "Gaussian beside Laplace, turned": LinearImageNoise(
         ProductNoise((LaplaceNoise(np.array([9.0])), GaussianNoise(Ellipsoid(np.array([[30.0]]))))),
         np.array([[0.8, -0.6], [0.6, 0.8]]),
     ),
     "product": ProductNoise((LaplaceNoise(np.array([9.0])), BoxNoise(Box(np.array([30.0, 2.0]))))),
+    "Cartesian product": CartesianProductNoise(
+        (
+            LaplaceNoise(np.array([20.0, 20.0, 20.0])),
+            BoxNoise(Box(np.array([30.0, 7.0]))),
+            EllipsoidNoise(Ellipsoid(12 * np.eye(2))),
+            hull([[100, 0], [0, 100], [100, -100]]),
+        )
+    ),
     "rotated Laplace": LinearImageNoise(LaplaceNoise(np.array([90.0, 4.0])), np.array([[0.8, -0.6], [0.6, 0.8]])),
     "Laplace through a wide map": LinearImageNoise(
         LaplaceNoise(np.array([90.0, 4.0, 30.0])), np.array([[0.8, -0.6, 1.0], [0.6, 0.8, -2.0]])

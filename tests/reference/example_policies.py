@@ -10,12 +10,14 @@ TABLES = {
     "admissions": ("admissions.csv", None, 180),
     "adult": ("people.csv", None, 30_162),
     "bike-sharing": ("rides.csv", "riders", None),
+    "births": ("births.csv", None, 260),
     "bus-lines": ("passengers.csv", "passengers", 11_121),
     "census-block": ("people.csv", None, 200),
     "clinic": ("patients.csv", None, 80),
     "diagnoses": ("patients.csv", "patients", None),
     "districts": ("trips.csv", None, 1_062),
     "hospital-stays": ("stays.csv", None, None),
+    "hotline": ("calls.csv", None, 235),
     "library-loans": ("readers.csv", "readers", None),
     "mobility": ("phones.csv", "phones", None),
     "parcels": ("parcels.csv", "parcels", None),
@@ -30,6 +32,9 @@ TABLES = {
     "vaccinations": ("vaccinations.csv", None, 240),
 }
 """Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
+
+WITHOUT_ODDS = {"hotline"}
+"""Policies under concentrated privacy: they promise no odds that always hold, and so have no review page."""
 
 
 def policy_file(name: str) -> Path:

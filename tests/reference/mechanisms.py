@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
+import dxgeom.learning
 import dxgeom.mechanisms
+from dxgeom.engines.table_counts import TableCounts
+from dxgeom.learning.evaluation import ErrorCount, FewestErrors
+from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
+from dxgeom.learning.perturbed.losses import LogisticLoss
+from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
+from dxgeom.learning.totals.label_totals import LabelTotals
+from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
+from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
@@ -38,8 +47,12 @@ from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
+from dxgeom.planner.choose import plan
 from dxgeom.planner.options import PlanOptions
+from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from reference.perturbed_law import log_density, mean_square
 from reference.selection_law import permute_and_flip_chances
 
 SIZE = 4
@@ -51,6 +64,7 @@ LOSSES = [[Fraction(abs(x - w)) for w in range(SIZE)] for x in range(SIZE)]
 ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
 FIRST_AND_LAST = np.array([[1, 0, 0, 0], [0, 0, 0, 1]])
 COUNTS = np.array([3, 1, 4, 2])
+FITTED = [[1, 1], [-1, 0], [0.5, 1]]
 COLUMN = bounded_column("x", 0, 4, 1)
 
 
@@ -125,6 +139,14 @@ def additive_view(mechanism, answers, here, there):
 def series_view(mechanism, answers, here, there):
     steps = np.array(answers, dtype=np.float64) / float(mechanism.step)
     return nearer(mechanism.law, steps, here, there)
+
+
+def totals_view(mechanism, answers, here, there):
+    steps = np.array(mechanism.steps, dtype=np.float64)
+    places = [integer_totals(np.rint(np.array(table) * GRID).astype(np.int64)) for table in (here, there)]
+    drawn = np.array(answers, dtype=np.float64) / steps
+    body = mechanism.law.known_body
+    return body.gauge(drawn - np.array(places[1])) - body.gauge(drawn - np.array(places[0]))
 
 
 def statistic_view(mechanism, answers, here, there):
@@ -263,6 +285,72 @@ CASES = {
         loss=lambda entries: float((entries[0] - 7) ** 2),
         stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
     ),
+    "logistic regression": Case(
+        make=lambda: ObjectivePerturbation(
+            "logistic regression",
+            LogisticLoss(),
+            Features((FeatureGroup(("x",), "box"),)),
+            (Change(Fraction(1), (Fraction(2),)),),
+            Account("test", "test", Fraction(1)),
+        ),
+        data=FITTED,
+        others=(([[-1, 0], *FITTED[1:]], Fraction(1)), ([[1, 0], *FITTED[1:]], Fraction(1))),
+        view=lambda mechanism, answers, here, there: (
+            log_density(mechanism, here, Fraction(1, 2), np.array(answers, dtype=np.float64))
+            - log_density(mechanism, there, Fraction(1, 2), np.array(answers, dtype=np.float64))
+        ),
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [[1, 0.5]], []),
+        loss=lambda coefficients: float(coefficients[0] ** 2),
+        stated=lambda mechanism, spend: mean_square(mechanism, FITTED, spend),
+        draws=1000,
+    ),
+    "test errors": Case(
+        make=lambda: ErrorCount("test errors", Account("test", "test", Fraction(1))),
+        data=[1, 0, 0],
+        others=(([0, 0, 0], Fraction(1)), ([1, 1, 0], Fraction(1))),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers) - sum(there)) - np.abs(np.array(answers) - sum(here))
+        ),
+        wrong=([[1]], [0.5], [], ["a"]),
+        loss=lambda count: float((count - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2 + 1 / 12,
+        exact=False,
+    ),
+    "fewest errors": Case(
+        make=lambda: FewestErrors("fewest errors", 2, Account("test", "test", Fraction(1))),
+        data=[[1, 0], [1, 0], [0, 1]],
+        others=(([[0, 1], [1, 0], [0, 1]], Fraction(1)),),
+        view=itself,
+        wrong=([1], [[0.5, 1]], [[1, 0, 1]], []),
+        loss=lambda place: float(place == 0),
+        stated=lambda mechanism, spend: math.exp(-float(spend) / 2) / 2,
+    ),
+    "labels": Case(
+        make=lambda: LabelTotals(
+            "labels",
+            Features((FeatureGroup(("x",), "box"),)),
+            (Change(Fraction(1), (Fraction(1),), bends=False),),
+            Account("test", "test", Fraction(1)),
+        ),
+        data=[[1, 1], [0.5, 0]],
+        others=(([[1, 0], [0.5, 0]], Fraction(1)),),
+        view=lambda mechanism, answers, here, there: (
+            np.abs(np.array(answers, dtype=np.float64)[:, 0] - there[0][1])
+            - np.abs(np.array(answers, dtype=np.float64)[:, 0] - here[0][1])
+        ),
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [[1, 0.5]], []),
+        loss=lambda totals: float((totals[0] - 1) ** 2),
+        stated=lambda mechanism, spend: 2 / float(spend) ** 2,
+    ),
+    "linear regression": Case(
+        make=lambda: RegressionTotals("linear regression", ("x",), Account("test", "test", Fraction(1))),
+        data=[[-1, 0.5], [1, 0], [0, 1]],
+        others=(([[1, 0.5], [1, 0], [0, 1]], Fraction(1)), ([[1, -1], [1, 0], [0, 1]], Fraction(1))),
+        view=totals_view,
+        wrong=([[math.nan, 1]], [[1, 2, 3]], [[2, 1]], [["a", 0.5]], []),
+        loss=lambda totals: float(totals[0] ** 2),
+        stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
+    ),
     "permute-and-flip": histogram(
         lambda: selection(LINE, queries(FIRST_AND_LAST)),
         itself,
@@ -333,10 +421,43 @@ CASES = {
 }
 
 
+TABLE_POLICY = Policy.from_dict(
+    {
+        "policy": "two values",
+        "universe": {"attributes": {"a": {"values": ["x", "y"]}, "b": {"values": ["x", "y"]}}},
+        "rules": [{"change": "a", "epsilon": "0.75"}, {"change": "b", "epsilon": "0.75"}],
+    }
+)
+
+
+def whole_tables(*counts):
+    return TableCounts(tuple(np.array(one) for one in counts), int(sum(counts[0])))
+
+
+CASES["marginal-laplace"] = Case(
+    make=lambda: (
+        plan(
+            TABLE_POLICY.compile(),
+            MarginalQueries.of(TABLE_POLICY.universe, [["a"], ["b"]]),
+            mechanism="marginal-laplace",
+        ).mechanism
+    ),
+    data=whole_tables([6, 4], [3, 7]),
+    others=((whole_tables([5, 5], [3, 7]), RATE), (whole_tables([5, 5], [4, 6]), 2 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array(
+        [float(one.numerators[0][0] / one.divisors[0]) for one in answers]
+    ),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
+    stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
+
+
 def every_mechanism() -> set[type]:
     """All concrete subclasses, after every file of the room was read."""
-    for module in pkgutil.walk_packages(dxgeom.mechanisms.__path__, "dxgeom.mechanisms."):
-        importlib.import_module(module.name)
+    for room in (dxgeom.mechanisms, dxgeom.learning):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
     found, left = set(), [Mechanism]
     while left:
         kind = left.pop()

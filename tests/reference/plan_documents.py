@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
-from dxgeom.plan_files.json_text import digest_of, document_text
+from dxgeom.plan_files.text.json_text import digest_of, document_text
 
 
 def read(path):

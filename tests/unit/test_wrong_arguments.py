@@ -95,6 +95,7 @@ CALLED = {
     ("LinearQueries.from_matrix", "matrix"): "weights",
     ("LinearQueries.kronecker", "factors"): "factor",
     ("LinearQueries.marginals", "groups"): "attribute",
+    ("MarginalQueries.of", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
     ("plan", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
@@ -202,6 +203,17 @@ DOORS: dict[str, Door] = {
         {"universe": universe, "groups": [["grade"]]},
         {"universe": (None, 3, policy, metric), "groups": (3, "grade", ["grade"], [3], [[3]])},
     ),
+    "MarginalQueries.of": Door(
+        dx.universe.MarginalQueries.of,
+        {"universe": universe, "groups": [["grade"]]},
+        {
+            "universe": (None, 3, policy, metric),
+            "groups": (3, "grade", ["grade"], [3], [[3]]),
+            "importance": (3, "1", [0.5], ["much"], [1, 2]),
+            "errors": (3, "1", [0.5], ["small"], [1, 2]),
+            "records": NOT_A_COUNT,
+        },
+    ),
     "LinearQueries.prefixes": Door(
         dx.LinearQueries.prefixes,
         {"universe": universe, "attribute": "grade"},
@@ -240,6 +252,19 @@ DOORS: dict[str, Door] = {
             "progress": (3, "print"),
             "body": NOT_A_BODY,
             "spend": NOT_AN_AMOUNT,
+        },
+    ),
+    "plan_together": Door(
+        dx.plan_together,
+        {"metric": metric, "workloads": [queries], "spend": HALF},
+        {
+            "metric": NOT_A_METRIC,
+            "workloads": (None, 3, "words", queries, [None], [metric], [], [3]),
+            "errors": (3, "words", [None, None], [[1]], {"a": 1}),
+            "spend": NOT_AN_AMOUNT,
+            "importance": (3, "words", [1, 2], {"a": 1}, [math.nan]),
+            "records": NOT_A_COUNT,
+            "progress": (3, "print"),
         },
     ),
     "Plan.release": Door(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxgeom.cli.terminal.failures import REFUSED, refusals
+from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption
+from dxgeom.cli.terminal.outcomes import Outcome
 from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
 from dxgeom.errors import NotAMetric
 
@@ -75,7 +76,7 @@ def verify(
             write_claims(certificate, claims_of(verdict.metric, claim.kind, verdict.certificate))
         _print(verdict, output)
         if verdict.refused is not None and not verdict.repair:
-            raise typer.Exit(REFUSED) from verdict.refused
+            raise typer.Exit(Outcome.REFUSED) from verdict.refused
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from dxgeom.cli.ledgers.words import LedgerFile
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption
 from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.errors import UnsupportedCombination
+
+if TYPE_CHECKING:
+    from dxgeom.planner.plan import Plan
 
 
 def told(
@@ -23,12 +27,18 @@ def told(
     edition: Annotated[
         str | None, typer.Option("--edition", help="Of the data, where editions have different people.")
     ] = None,
+    plans: Annotated[
+        list[Path] | None,
+        typer.Option("--plan", metavar="PLAN", help="A plan file, by which was released; may be repeated."),
+    ] = None,
     output: FormatOption = Format.text,
 ) -> None:
     """Say what all releases so far, under whatever policies, may have told about a policy's pairs of records.
 
     About a pair, a release at spend s tells at most s times its own policy's distance; these add up. Policies that read
-    the same columns otherwise are compared value by value, and what one of them hides another may have told.
+    the same columns otherwise are compared value by value, and what one of them hides another may have told. Very many
+    releases under one policy are told as a curve, too; where it counts concentrated privacy, plan files say which of
+    them had Gaussian noise.
 
     \b
     Example:
@@ -40,8 +50,20 @@ def told(
         from dxgeom.policy.policy import load_policy
 
         history = read_ledger(ledger)
-        found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition)
+        noises = {plan.fingerprint: plan.noise for plan in map(_linear, plans or ()) if plan.noise is not None}
+        found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
         if output is Format.json:
             print_json({"ledger": ledger, **found.as_dict()})
         else:
             print_lines(found.lines())
+
+
+def _linear(path: Path) -> Plan:
+    """Raises: UnsupportedCombination for a plan of quantiles."""
+    from dxgeom.plan_files.loading import load_plan
+    from dxgeom.planner.plan import Plan
+
+    plan = load_plan(path).plan
+    if not isinstance(plan, Plan):
+        raise UnsupportedCombination(f"{path} is a plan of quantiles, which says no more of its noise than the promise")
+    return plan

@@ -9,16 +9,14 @@ from typing import Any
 import typer
 
 from dxgeom.cli.terminal.options import Format, TableFormat
+from dxgeom.cli.terminal.outcomes import Outcome, outcome_of
 from dxgeom.cli.terminal.printing import print_error, print_json
-from dxgeom.errors import DxgeomError, FileMistakes, NotAMetric
-
-REFUSED = 1
-INTERRUPTED = 130
+from dxgeom.errors import AlreadyCharged, DxgeomError, FileMistakes, NotAMetric
 
 
 @contextmanager
 def refusals(output: Format | TableFormat) -> Iterator[None]:
-    """Turns what a user can mend into a message on standard error and exit code 1.
+    """Turns what ends a command into a message on standard error and the exit code of its outcome.
 
     With JSON the same goes to standard output as ``{"error": …}``. Any other exception is a bug and stays visible.
     """
@@ -27,16 +25,19 @@ def refusals(output: Format | TableFormat) -> Iterator[None]:
     except DxgeomError as error:
         print_error(_message(error))
         if output.value == Format.json.value:
-            print_json({"error": error_dict(error)})
-        raise typer.Exit(REFUSED) from error
+            print_json({"error": {**error_dict(error), "exit_code": int(outcome_of(error))}})
+        raise typer.Exit(outcome_of(error)) from error
     except KeyboardInterrupt as error:
         print_error("; ".join(["interrupted", *getattr(error, "__notes__", ())]))
-        raise typer.Exit(INTERRUPTED) from error
+        raise typer.Exit(Outcome.INTERRUPTED) from error
 
 
 def error_dict(error: DxgeomError) -> dict[str, Any]:
     """An error ready for JSON: its kind, its message, and what its kind carries."""
     document: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
+    if isinstance(error, AlreadyCharged):
+        document["entry"] = error.entry
+        document["stored"] = error.stored
     if isinstance(error, FileMistakes):
         document["mistakes"] = [diagnostic.as_dict() for diagnostic in error.diagnostics]
     if isinstance(error, NotAMetric):

@@ -109,7 +109,9 @@ def level_of(text: str | float) -> float:
 
 
 PolicyFile: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]
-QueriesFile: TypeAlias = Annotated[Path, typer.Argument(help="The queries file (YAML).", metavar="QUERIES")]
+QueriesFiles: TypeAlias = Annotated[
+    list[Path], typer.Argument(help="The queries file (YAML), or several for one account.", metavar="QUERIES...")
+]
 CertificateOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--certificate", metavar="OUT", help="Write the certificate to this new file, for 'dxgeom audit'."),

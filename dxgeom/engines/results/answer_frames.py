@@ -1,4 +1,4 @@
-"""Columns of answers as an Arrow table or a pandas data frame."""
+"""Columns of answers as an Arrow table, or a data frame of pandas or Polars."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
             "data frames are made by pandas, which is not installed: pip install pandas, or take to_arrow()"
         ) from error
     return pandas.DataFrame({name: list(entries) for name, entries in columns.items()})
+
+
+def polars_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A ``polars.DataFrame`` of the same, with the types and nulls of :func:`arrow_table`.
+
+    Raises: MissingExtra.
+    """
+    try:
+        import polars  # optional, and slow to load
+    except ImportError as error:
+        raise MissingExtra(
+            "these data frames are made by polars, which is not installed: pip install polars, or take to_arrow()"
+        ) from error
+    return polars.from_arrow(arrow_table(columns))
 
 
 def _column(entries: Sequence[Any]) -> Any:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
-from dxgeom.engines.tables.frames import arrow_of_frame, flowing, names_of_frame
+from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
 from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import located
-from dxgeom.engines.tables.parquet_files import common_columns, files_of_folder
-from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
+from dxgeom.engines.tables.parquet_files import common_columns, extent_of, files_of_folder
+from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
+from dxgeom.engines.tables.watching import Extent, Watch
 from dxgeom.errors import DataError
+from dxgeom.universe.wording import nearest
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+_MOST_COMPARED = 1000
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 # Rows of people never touch the disk, and nothing is fetched from a network.
@@ -61,9 +63,9 @@ class DuckDB(Engine):
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of its own, in memory."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
-    if sys.stdout.isatty():
-        # What takes longer than two seconds shows how much of it is done; in notebooks DuckDB does so on its own.
-        connection.execute("SET enable_progress_bar = true")
+    # It knows how much is done, and the line that says so is drawn here, for every engine alike.
+    connection.execute("SET enable_progress_bar = true")
+    connection.execute("SET enable_progress_bar_print = false")
     try:
         yield connection
     finally:
@@ -75,25 +77,41 @@ def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Sou
     fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
     connection.register("everything", pa.schema(fields).empty_table())
     schema = _view_of_wanted(connection, tuple(range(len(there.types))))
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(there.described, connection, rows, there.types, None, there.everything, there)
+
+    def stop() -> None:
+        there.stop()
+        connection.interrupt()
+
+    watch = Watch(there.fraction, stop, there.extent, there.aside)
+    return Source(there.described, connection, wanted_rows(schema), there.types, None, watch, there.everything, there)
 
 
 def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
     text = anew = None
+    extent = Extent()
     if not isinstance(table, str | Path):
-        places = located(names_of_frame(table), wanted, described)
+        places = located(names_of_frame(table), wanted, described, index_of_frame(table))
         anew = flowing(table, wanted)
-        connection.register("everything", anew() if anew else arrow_of_frame(table, wanted, places))
+        held = None if anew else arrow_of_frame(table, wanted, places)
+        connection.register("everything", anew() if anew else held)
+        extent = extent if held is None else Extent(held.num_rows, held.nbytes)
         places = tuple(range(len(wanted)))
     elif (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
-        places = located(_view_parquet(connection, files or [Path(table)]), wanted, described)
+        files = files or [Path(table)]
+        places, extent = located(_view_parquet(connection, files), wanted, described), extent_of(files)
     else:
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
-        places = located(_view_text(connection, text), wanted, described)
+        places, extent = located(_view_text(connection, text), wanted, described), Extent(size=text.path.stat().st_size)
     schema = _view_of_wanted(connection, places)
-    rows = ibis.table(schema=ibis.schema(schema), name=ROWS)
-    return Source(described, connection, rows, tuple(schema.types), text, anew)
+    bound = backend_of(table) == "sqlite"
+    watch = Watch(lambda: _fraction(connection), connection.interrupt, extent, bound=bound)
+    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, watch, anew)
+
+
+def _fraction(connection: duckdb.DuckDBPyConnection) -> float | None:
+    """DuckDB says nothing of what flows by, or lies in memory: there it stays at nothing."""
+    percent = connection.query_progress()
+    return percent / 100 if percent > 0 else None
 
 
 def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
@@ -131,7 +149,11 @@ def file_of(table: str | Path) -> str:
         if path.is_dir():
             raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
         if not path.exists():
-            raise DataError(f"{described} does not exist")
+            raise DataError(f"{described} does not exist{_looked_in(path)}")
+        if path.suffix.lower() in (".yaml", ".yml"):
+            raise DataError(
+                f"{described} is no table but a file of policies or queries; the order is policy, data, queries"
+            )
         if not path.is_file():
             raise DataError(f"{described} is not an ordinary file")
         if path.stat().st_size == 0:
@@ -143,6 +165,20 @@ def file_of(table: str | Path) -> str:
     if not _ending(path):
         raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
     return described
+
+
+def _looked_in(path: Path) -> str:
+    """In which folder there is no such file, and what it holds that is named alike; nothing of addresses elsewhere."""
+    if path.parts and path.parts[0].endswith(":"):
+        return ""
+    try:
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            return f": there is no folder {folder} to look in"
+        alike = nearest(path.name, [one.name for one in islice(folder.iterdir(), _MOST_COMPARED)])
+    except (OSError, RuntimeError):
+        return ""
+    return f" in the folder {folder}" + (f"; did you mean '{alike}'?" if alike else "")
 
 
 def _ending(path: Path) -> str:

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import duckdb
-import ibis
-import ibis.expr.operations as operations
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
+from dxgeom.engines.tables.later import ibis, is_of_ibis
 from dxgeom.errors import DataError
 
-_REGISTERED_BY_IBIS = (operations.InMemoryTable, operations.ScalarUDF, operations.AggUDF)
+_REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
 """What DuckDB learns of only when Ibis itself runs an expression."""
 
 
@@ -24,7 +23,7 @@ _READ_FROM: Final = ("duckdb", "sqlite")
 
 def backend_of(table: Any) -> str | None:
     """The name of the backend of an Ibis table; None for any other table, and for one that is bound to none."""
-    if not isinstance(table, ibis.Table):
+    if not is_of_ibis(table):
         return None
     try:
         return str(table.get_backend().name)
@@ -39,7 +38,9 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
     """
     if is_iceberg(table):
         return names_of_iceberg(table)
-    if _is_pandas(table) or isinstance(table, duckdb.DuckDBPyRelation | ibis.Table):
+    if _is_pandas(table):
+        return _names_of_pandas(table)
+    if isinstance(table, duckdb.DuckDBPyRelation) or is_of_ibis(table):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
         return tuple(table.collect_schema().names())
@@ -53,6 +54,22 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
     )
 
 
+def _names_of_pandas(table: Any) -> tuple[str, ...]:
+    """Raises: DataError for names of several levels."""
+    levels = table.columns.nlevels
+    if levels > 1:
+        raise DataError(
+            f"a column has one name, and those of this DataFrame have {levels} levels (a MultiIndex): name them anew, "
+            f"such as by table.columns = ['_'.join(map(str, names)) for names in table.columns]"
+        )
+    return tuple(str(name) for name in table.columns)
+
+
+def index_of_frame(table: Any) -> tuple[str, ...]:
+    """The names of what a pandas DataFrame has as its index, which are no columns."""
+    return tuple(str(name) for name in table.index.names if name is not None) if _is_pandas(table) else ()
+
+
 def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchReader] | None:
     """What makes the wanted columns of a table flow by from their first row, named c0, c1, …; never all in memory.
 
@@ -61,7 +78,7 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     if isinstance(table, duckdb.DuckDBPyRelation):
         chosen = ", ".join(f"{_identifier(name)} AS c{position}" for position, name in enumerate(wanted))
         return lambda: pa.RecordBatchReader.from_stream(table.project(chosen))
-    if isinstance(table, ibis.Table):
+    if is_of_ibis(table):
         if (backend := backend_of(table)) not in _READ_FROM:
             raise DataError(
                 "tables of Ibis are read from DuckDB, PostgreSQL, Spark and SQLite, which count alike; this "
@@ -81,7 +98,7 @@ def _rows_of(expression: ibis.Table) -> pa.RecordBatchReader:
     backend = expression.get_backend()
     if backend.name != "duckdb":
         return expression.to_pyarrow_batches()
-    if expression.op().find(_REGISTERED_BY_IBIS):
+    if expression.op().find(tuple(getattr(ibis.expr.operations, kind) for kind in _REGISTERED_BY_IBIS)):
         return expression.to_pyarrow().to_reader()
     # Ibis' own batches of DuckDB need a method that newer versions of DuckDB lack.
     return pa.RecordBatchReader.from_stream(backend.con.sql(str(ibis.to_sql(expression, dialect="duckdb"))))
@@ -108,6 +125,11 @@ def _chosen(table: Any, wanted: tuple[str, ...], places: tuple[int, ...]) -> pa.
 
 
 def _column_of_pandas(series: Any, name: str) -> Any:
+    if series.dtype.kind == "c":
+        raise DataError(
+            f"a cell is a word, a number or a date, but column '{name}' of the DataFrame holds complex numbers: keep "
+            f"the part that is meant, such as table['{name}'].to_numpy().real"
+        )
     try:
         return pa.Array.from_pandas(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
 
 
@@ -39,6 +40,11 @@ def common_columns(files: Sequence[Path]) -> tuple[str, ...]:
                 f"'{files[0]}': {_difference(first, other)}"
             )
     return tuple(first.names)
+
+
+def extent_of(files: Sequence[Path]) -> Extent:
+    """How large they are together, by what they say of themselves."""
+    return Extent(sum(pq.read_metadata(file).num_rows for file in files), sum(file.stat().st_size for file in files))
 
 
 def _difference(first: pa.Schema, other: pa.Schema) -> str:

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, final
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from dxgeom.engines.tables.delimited import Delimited
+from dxgeom.engines.tables.later import ibis
+from dxgeom.engines.tables.watching import Extent, Watch
 
 ROWS: Final = "records"
 """What expressions call the wanted columns, k0, k1, …"""
@@ -22,16 +24,29 @@ class Elsewhere(ABC):
     """A table that is open on a server.
 
     ``described``: what messages call it; ``types``: those of the wanted columns, in order; ``shipped``: the types in
-    which they come, where they differ.
+    which they come, where they differ; ``extent``: how large the server says that it is.
     """
 
     described: str
     types: tuple[pa.DataType, ...]
     shipped: tuple[pa.DataType, ...]
+    extent: Extent
 
     @abstractmethod
     def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
         """The result of an expression over ROWS, worked out there; its order is kept."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends what is being worked out there, for whoever waits in another thread."""
+
+    def fraction(self) -> float | None:
+        """How much of it is done, from 0 to 1; None where the server does not say."""
+        return None
+
+    def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """The same work, to be done in another thread."""
+        return work
 
     def everything(self) -> pa.RecordBatchReader:
         """All rows of the wanted columns, as c0, c1, …"""
@@ -41,7 +56,12 @@ class Elsewhere(ABC):
     def table(self) -> ibis.Table:
         """What expressions are built on."""
         fields = {f"k{k}": kind for k, kind in enumerate(self.shipped)}
-        return ibis.table(schema=ibis.schema(pa.schema(fields)), name=ROWS)
+        return wanted_rows(pa.schema(fields))()
+
+
+def wanted_rows(schema: pa.Schema) -> Callable[[], ibis.Table]:
+    """Makes what expressions call the wanted columns."""
+    return lambda: ibis.table(schema=ibis.schema(schema), name=ROWS)
 
 
 class Engine(ABC):
@@ -70,18 +90,29 @@ class Engine(ABC):
 class Source:
     """A table that is open.
 
-    ``rows``: the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
+    ``made``: makes ``rows``, the wanted columns, named k0, k1, … in the order they were asked for; ``types``: theirs;
     ``text``: the file if it is delimited text, whose cells have no type of their own; ``anew``: for rows that flow by
-    once, what makes them flow from the first one; ``there``: the server that they flow from, which groups them first.
+    once, what makes them flow from the first one; ``there``: the server that they flow from, which groups them first;
+    ``watch``: by which work on it is watched.
     """
 
     described: str
     connection: duckdb.DuckDBPyConnection
-    rows: ibis.Table
+    made: Callable[[], ibis.Table]
     types: tuple[pa.DataType, ...]
     text: Delimited | None
+    watch: Watch
     anew: Callable[[], pa.RecordBatchReader] | None = None
     there: Elsewhere | None = None
+
+    @cached_property
+    def rows(self) -> ibis.Table:
+        """The wanted columns, k0, k1, …"""
+        return self.made()
+
+    def written(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """The result of a statement in the engine's own words, batch by batch."""
+        return iter(pa.RecordBatchReader.from_stream(self.connection.sql(statement)))
 
     def query(self, rows: ibis.Table) -> duckdb.DuckDBPyRelation:
         """The result of an expression over ``rows``, from their first one; the one before must have been read."""
@@ -89,9 +120,13 @@ class Source:
             self._flow("everything", self.anew)
         return self.connection.sql(str(ibis.to_sql(rows, dialect="duckdb")))
 
+    def fetched(self, rows: ibis.Table) -> list[tuple[Any, ...]]:
+        """The whole result of an expression over ``rows``, of few; see :meth:`query`."""
+        return self.watch.done(lambda: self.query(rows).fetchall())
+
     def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
         """The result of an expression over ``rows``, batch by batch; see :meth:`query`."""
-        return iter(pa.RecordBatchReader.from_stream(self.query(rows)))
+        return self.watch.each(lambda: pa.RecordBatchReader.from_stream(self.query(rows)))
 
     def finished(
         self, rows: ibis.Table, finish: Callable[[ibis.Table], ibis.Table], order: str | None = None
@@ -105,13 +140,18 @@ class Source:
             made = finish(rows)
             return self.batches(made if order is None else made.order_by(order))
         there, wanted = self.there, rows if order is None else rows.order_by(order)
-        flow = self._flow("finished", lambda: there.run(wanted))
+        return self.watch.each(lambda: self._finished_there(there, wanted, finish))
+
+    def _finished_there(
+        self, there: Elsewhere, rows: ibis.Table, finish: Callable[[ibis.Table], ibis.Table]
+    ) -> pa.RecordBatchReader:
+        flow = self._flow("finished", lambda: there.run(rows))
         made = finish(ibis.table(schema=ibis.schema(flow.schema), name="finished"))
-        return iter(pa.RecordBatchReader.from_stream(self.connection.sql(str(ibis.to_sql(made, dialect="duckdb")))))
+        return pa.RecordBatchReader.from_stream(self.connection.sql(str(ibis.to_sql(made, dialect="duckdb"))))
 
     def _flow(self, name: str, begun: Callable[[], pa.RecordBatchReader]) -> pa.RecordBatchReader:
         """Rows flow into the database here under a name, once what flowed so before has ended."""
         self.connection.unregister(name)
-        rows = begun()
+        rows = self.watch.noting(begun())
         self.connection.register(name, rows)
         return rows

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from dxgeom.ledger.refusals import RESTORE, unusable
+from dxgeom.ledger.refusals import RESTORE, busy, unusable
 from dxgeom.ledger.tables import ALLOTMENTS, FORMAT, TABLES, Column, Table
 
 APPLICATION: Final = 0x64786C67
@@ -19,17 +19,18 @@ APPLICATION: Final = 0x64786C67
 DIVIDED: Final = 3
 """The version of a file that has allotments, too; it has this version from its first allotment on."""
 
+MOVED: Final = 4
+"""The version of a file whose ledger went to another place."""
+
 LOCK_SECONDS = 30.0
 """How long to wait for another process that is writing."""
 
 _OLDEST = (3, 37, 0)
 _APPEND_ONLY = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
-_BUSY = "another process kept it locked for longer than {seconds:g} seconds; try again"
+_BUSY = "another process kept it locked for longer than {seconds:g} seconds"
 _READ_ONLY = "it cannot be written; allow writing to the file and its folder"
 NO_LEDGER: Final = "it is not a ledger; name another file"
 _MEANING = {
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_LOCKED: _BUSY,
     sqlite3.SQLITE_NOTADB: NO_LEDGER,
     sqlite3.SQLITE_CORRUPT: "it is damaged; " + RESTORE,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -48,8 +49,9 @@ def plain_errors(described: str) -> Iterator[None]:
     except sqlite3.Error as error:
         # The low byte is the kind of error, the others its details.
         kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        meaning = _MEANING.get(kind, f"SQLite says: {error}").format(seconds=LOCK_SECONDS)
-        raise unusable(described, meaning) from error
+        if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise busy(described, _BUSY.format(seconds=LOCK_SECONDS)) from error
+        raise unusable(described, _MEANING.get(kind, f"SQLite says: {error}")) from error
     except OSError as error:
         like = {errno.EACCES: sqlite3.SQLITE_CANTOPEN, errno.EROFS: sqlite3.SQLITE_READONLY}
         like |= {errno.ENOSPC: sqlite3.SQLITE_FULL, errno.EDQUOT: sqlite3.SQLITE_FULL}
@@ -81,6 +83,21 @@ def divide(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {DIVIDED}")
 
 
+def retire(connection: sqlite3.Connection, place: str) -> None:
+    """Says where the ledger went, in the transaction; the file takes no charge after it. Raises: sqlite3.Error."""
+    divide(connection)
+    connection.execute(_WHERE)
+    connection.execute("INSERT INTO moved VALUES (?)", (place,))
+    connection.execute(f"PRAGMA user_version = {MOVED}")
+
+
+def refuse_moved(connection: sqlite3.Connection, described: str) -> None:
+    """Refuses to write into a file whose ledger went to another place. Raises: LedgerError, sqlite3.Error."""
+    if version_of(connection) == MOVED:
+        (place,) = connection.execute("SELECT place FROM moved").fetchone()
+        raise unusable(described, f"it was moved to '{place}', with all that it says; name that; nothing was spent")
+
+
 def version_of(connection: sqlite3.Connection) -> int:
     """The version of the file's layout. Raises: sqlite3.Error."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -88,7 +105,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def tables_of(connection: sqlite3.Connection) -> tuple[Table, ...]:
     """Which tables the file has. Raises: sqlite3.Error."""
-    return TABLES if version_of(connection) == DIVIDED else _UNDIVIDED
+    return _UNDIVIDED if version_of(connection) == FORMAT else TABLES
 
 
 def check_layout(connection: sqlite3.Connection, described: str) -> None:
@@ -114,8 +131,8 @@ def check_version(version: int, described: str) -> None:
     if version not in _SCHEMA:
         raise unusable(
             described,
-            f"it has layout version {version}, and this dxgeom knows version {FORMAT} and {DIVIDED}; use the "
-            "dxgeom that wrote it",
+            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {MOVED}; use the dxgeom "
+            "that wrote it",
         )
 
 
@@ -155,4 +172,9 @@ def _statements(tables: tuple[Table, ...]) -> tuple[str, ...]:
 
 
 _UNDIVIDED: Final = tuple(table for table in TABLES if table is not ALLOTMENTS)
-_SCHEMA: Final = {FORMAT: _statements(_UNDIVIDED), DIVIDED: _statements(TABLES)}
+_WHERE: Final = "CREATE TABLE moved (place TEXT NOT NULL) STRICT"
+_SCHEMA: Final = {
+    FORMAT: _statements(_UNDIVIDED),
+    DIVIDED: _statements(TABLES),
+    MOVED: (*_statements(TABLES), _WHERE),
+}

@@ -7,17 +7,18 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, final
 
-from dxgeom.ledger.refusals import altered, unusable
+from dxgeom.ledger.refusals import altered, busy, unusable
 from dxgeom.ledger.stores import format_1, sqlite_layout
 from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
+from dxgeom.ledger.stores.store import ContentOf
 from dxgeom.ledger.tables import ALLOTMENTS, Record
 
 _NO_ROLES: Final = "it knows no roles; let people read and write its file and folder as the system has it"
@@ -73,6 +74,10 @@ class SqliteSession:
     def commit(self) -> None:
         self._connection.execute("COMMIT")
 
+    def retire(self, place: str) -> None:
+        sqlite_layout.retire(self._connection, place)
+        self._connection.execute("COMMIT")
+
 
 @final
 class SqliteFile:
@@ -102,7 +107,7 @@ class SqliteFile:
                 raise unusable(self.described, "it is not an ordinary file; name another file")
             return self._path.exists()
 
-    def begin(self, records: Iterable[Record]) -> None:
+    def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
         with plain_errors(self.described):
             self._tidy_drafts()
             draft = self._path.with_name(f".{self._path.name}.{maker_mark()}.new")
@@ -110,7 +115,7 @@ class SqliteFile:
                 _create_empty(draft)
                 with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                     sqlite_layout.set_up(connection)
-                    _write_whole(connection, records)
+                    _write_whole(connection, records, content_of)
                 with contextlib.suppress(FileExistsError):
                     # Unlike a rename, a link never takes the place of a ledger that another process has just begun.
                     os.link(draft, self._path)
@@ -125,7 +130,7 @@ class SqliteFile:
             if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
                 format_1.migrate(connection, self.described)
                 connection.execute("BEGIN IMMEDIATE")
-            yield from self._session(connection)
+            yield from self._session(connection, sqlite_layout.refuse_moved)
 
     @contextmanager
     def reading(self) -> Iterator[SqliteSession]:
@@ -154,9 +159,13 @@ class SqliteFile:
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _session(self, connection: sqlite3.Connection) -> Iterator[SqliteSession]:
+    def _session(
+        self, connection: sqlite3.Connection, check: Callable[[sqlite3.Connection, str], None] | None = None
+    ) -> Iterator[SqliteSession]:
         try:
             sqlite_layout.check_version(connection.execute("PRAGMA user_version").fetchone()[0], self.described)
+            if check is not None:
+                check(connection, self.described)
             yield SqliteSession(connection, self._path, self.described)
         finally:
             if connection.in_transaction:
@@ -201,16 +210,16 @@ class SqliteMemory:
     def exists(self) -> bool:
         return self._connection is not None
 
-    def begin(self, records: Iterable[Record]) -> None:
+    def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        _write_whole(self._connection, records)
+        _write_whole(self._connection, records, content_of)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteSession]:
         if self._connection is None or self._process != os.getpid():
             raise unusable(self.described, "it belongs to another process; open a ledger in a file to share it")
         if not self._turn.acquire(timeout=sqlite_layout.LOCK_SECONDS):
-            raise unusable(self.described, "another thread kept it locked; try again")
+            raise busy(self.described, "another thread kept it locked")
         with plain_errors(self.described):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -241,10 +250,10 @@ def _create_empty(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_whole(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
+def _write_whole(connection: sqlite3.Connection, records: Iterable[Record], content_of: ContentOf | None) -> None:
     connection.execute("BEGIN IMMEDIATE")
     sqlite_layout.lay_out(connection)
     session = SqliteSession(connection, None, "")
     for record in records:
-        session.append(record)
+        session.append(record, None if content_of is None else content_of(record))
     session.commit()

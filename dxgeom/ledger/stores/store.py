@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.tables import Record
+
+ContentOf: TypeAlias = Callable[[Record], bytes | None]
+"""The bytes that a row carries, None of most."""
 
 
 class Session(Protocol):
@@ -38,6 +41,10 @@ class Session(Protocol):
     def commit(self) -> None:
         """When this returns, what was added is on the disk. Once in a session, at its end."""
 
+    def retire(self, place: str) -> None:
+        """Take no row any more, and tell whoever tries that the ledger is at this place now; on the disk when this
+        returns. In place of a commit. Raises: LedgerError where a ledger stays for good."""
+
 
 class LedgerStore(Protocol):
     """One ledger's store. Errors of its own kind are raised as LedgerError from within its sessions.
@@ -55,8 +62,9 @@ class LedgerStore(Protocol):
     def exists(self) -> bool:
         """Whether a ledger was begun there. Raises: LedgerError where none can be."""
 
-    def begin(self, records: Iterable[Record]) -> None:
-        """A new ledger of these rows, whole or not at all, unless one is there by then. Raises: LedgerError."""
+    def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
+        """A new ledger of these rows, whole or not at all, unless one is there by then; ``content_of``: the answers
+        that rows speak of, where there are any. Raises: LedgerError."""
 
     def writing(self) -> AbstractContextManager[Session]:
         """Nobody else writes meanwhile; what is not committed is undone. Raises: LedgerError."""

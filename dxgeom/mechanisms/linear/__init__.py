@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian, shapes as shapes
+    from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
+    from dxgeom.mechanisms.linear import marginals as marginals, shapes as shapes
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
         hiding as hiding,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         require_hiding as require_hiding,
     )
     from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing
+    from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing as IntegerMixing
     from dxgeom.mechanisms.linear.laplace import (
         epsilon_dp_laplace as epsilon_dp_laplace,
         max_min_laplace as max_min_laplace,

@@ -18,6 +18,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -35,8 +36,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     ``law``: of V in ℝᵐ, None when no answer needs noise. ``mixing``: its matrix (K, m) of rationals; a unit row for an
     answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
-    influence. Or :class:`DiagonalMixing` where no answer follows from others. ``change``: what was asked, where the
-    sensitivity is that of other queries which are answered in its place; else None.
+    influence. Or :class:`DiagonalMixing` where no answer follows from others, or :class:`IntegerMixing` where hundreds
+    do. ``change``: what was asked, where the sensitivity is that of other queries which are answered in its place; else
+    None.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
     e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Under a metric of concentrated privacy D_α is at most
@@ -47,7 +49,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     name: str
     sensitivity: Sensitivity = field(repr=False)
     law: NoiseLaw | None = field(repr=False)
-    mixing: NDArray[Any] | DiagonalMixing = field(repr=False)
+    mixing: NDArray[Any] | DiagonalMixing | IntegerMixing = field(repr=False)
     change: QueryChange | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +80,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     @property
     def mixing_matrix(self) -> NDArray[Any]:
         """(K, m) rationals: how much of each coordinate of Z every answer gets."""
-        return self.mixing.matrix if isinstance(self.mixing, DiagonalMixing) else self.mixing
+        return self.mixing if isinstance(self.mixing, np.ndarray) else self.mixing.matrix
 
     @cached_property
     def float_mixing(self) -> NDArray[np.float64]:
         """``mixing_matrix`` in answer units, float64 (K, m)."""
-        return np.asarray(self.mixing_matrix.astype(np.float64) * self.sensitivity.queries.float_steps[:, None])
+        steps = self.sensitivity.queries.float_steps[:, None]
+        if isinstance(self.mixing, IntegerMixing):
+            return np.asarray(self.mixing.floats * steps)
+        return np.asarray(self.mixing_matrix.astype(np.float64) * steps)
 
     @cached_property
     def lattice_widths(self) -> NDArray[np.float64]:
@@ -105,6 +110,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             coordinates = self.mixing.coordinates
             ideal[coordinates] = 2 * (self.law.laplace_scales * queries.float_steps[coordinates]) ** 2
             return ideal
+        if isinstance(self.mixing, IntegerMixing):
+            return self.law.variances_along(self.float_mixing)
         mixing_matrix = self.float_mixing
         return np.asarray(np.einsum("kj,kj->k", mixing_matrix @ self.law.second_moment, mixing_matrix))
 
@@ -146,8 +153,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         require_written_for(self.sensitivity.queries.records, records)
         if self.change is not None and self.change.records != records:
             raise DataError(
-                f"the queries were changed for {self.change.records:,} records, these are {records:,}; the bias grows "
-                "with that public number: plan for it"
+                f"the plan is for a table of {self.change.records:,} records, and this one has {records:,}; it answers "
+                f"changed queries, whose bias grows with that number: plan with records={records} (--records {records})"
             )
         if self.law is not None:
             self.law.check_size(self.shares / spend, self._noise_bits)
@@ -176,6 +183,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         """(K,): Σ_j |mixing_kj| times the common denominator of row k, and that denominator."""
         if isinstance(self.mixing, DiagonalMixing):
             yield from repeat((1, 1), len(self.mixing.noisy))
+            return
+        if isinstance(self.mixing, IntegerMixing):
+            yield from self.mixing.reach
             return
         for row in self.mixing:
             shares = [Fraction(share) for share in row]
@@ -208,7 +218,7 @@ def without_noise(name: str, sensitivity: Sensitivity) -> AdditiveMechanism:
     return AdditiveMechanism(name, sensitivity, None, DiagonalMixing(nobody))
 
 
-def _noise_of_each(mixing: NDArray[Any] | DiagonalMixing, noise: list[int]) -> list[Fraction]:
-    if isinstance(mixing, DiagonalMixing):
+def _noise_of_each(mixing: NDArray[Any] | DiagonalMixing | IntegerMixing, noise: list[int]) -> list[Fraction]:
+    if not isinstance(mixing, np.ndarray):
         return mixing.noise_of_each(noise)
     return [sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)) for row in mixing]

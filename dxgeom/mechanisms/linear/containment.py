@@ -17,6 +17,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
@@ -86,7 +87,9 @@ def _load_of_pairs(law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool
     return largest
 
 
-def largest_load(law: NoiseLaw, differences: NDArray[np.int64], bounds: NDArray[np.float64]) -> float:
+def largest_load(
+    law: NoiseLaw, differences: NDArray[np.int64] | NDArray[np.float64], bounds: NDArray[np.float64]
+) -> float:
     """max_e ‖Δ_e‖/b_e in the norm up to which ``law`` hides shifts, *rounded up*, as the law itself bounds it."""
     rows = max(1, _ENTRIES_PER_BLOCK // differences.shape[1])
     largest = 0.0
@@ -107,6 +110,8 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
     Raises: CertificateRefused.
     """
     sensitivity, law = mechanism.sensitivity, mechanism.law
+    if isinstance(mechanism.mixing, IntegerMixing):
+        raise CertificateRefused("noise in parts of tables is proved from its scales, where it is made from them")
     carried = (
         mechanism.mixing.coordinates.size if isinstance(mechanism.mixing, DiagonalMixing) else mechanism.mixing.shape[1]
     )

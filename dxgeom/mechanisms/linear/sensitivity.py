@@ -146,7 +146,7 @@ def require_written_for(stated: int | None, records: int) -> None:
     if stated is not None and stated != records:
         raise DataError(
             f"the queries were written for {stated:,} records, the table has {records:,}; "
-            "a mean divides by that public number: correct 'records' in the queries"
+            f"a mean divides by that public number: correct 'records' in the queries, or --records, to {records}"
         )
 
 

@@ -139,7 +139,8 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
             raise UnsupportedCombination("a small database stands for at least one record")
         if self.planned not in (None, records):
             raise DataError(
-                f"the queries were changed for {self.planned:,} records, these are {records:,}: plan for it"
+                f"the plan is for a table of {self.planned:,} records, and this one has {records:,}: plan with "
+                f"records={records} (--records {records})"
             )
         require_scores_fit(2 * self.size * records * self.shares * int(np.abs(self.numerators).max()))
         require_rate(self._largest_lead, spend / self.shares)

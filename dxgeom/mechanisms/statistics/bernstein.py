@@ -86,7 +86,7 @@ def _halved(tensors: NDArray[np.float64], limits: HalvingLimits) -> tuple[NDArra
     rows = np.arange(len(tensors))
     lower, upper = np.full(len(tensors), -np.inf), np.full(len(tensors), -np.inf)
     error = 2 * UNIT_ROUNDOFF
-    for halving in range(limits.rounds):
+    for _ in range(limits.rounds):
         tops = _tops(tensors)
         np.maximum.at(lower, rows, _corners(tensors) - error)
         settled = tops + error <= lower[rows] + limits.tolerance
@@ -94,10 +94,9 @@ def _halved(tensors: NDArray[np.float64], limits: HalvingLimits) -> tuple[NDArra
         tensors, rows = tensors[~settled], rows[~settled]
         if len(tensors) == 0 or 2 * tensors.size > limits.coefficients:
             break
-        axis = 1 + halving % (tensors.ndim - 1)
-        tensors, rows = _split(tensors, axis), np.concatenate([rows, rows])
+        tensors, rows = _halves(tensors, rows)
         # Every mean of two numbers of magnitude at most 1 + error is off by 2⁻⁵³ of that; doubled.
-        error += 2 * tensors.shape[axis] * UNIT_ROUNDOFF
+        error += 2 * max(tensors.shape[1:]) * UNIT_ROUNDOFF
     np.maximum.at(upper, rows, _tops(tensors) + error)
     upper = np.maximum(upper, lower)
     return np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
@@ -114,6 +113,15 @@ def _corners(tensors: NDArray[np.float64]) -> NDArray[np.float64]:
 def _tops(tensors: NDArray[np.float64]) -> NDArray[np.float64]:
     """The largest coefficient (B,) of each tensor."""
     return np.asarray(tensors.max(axis=tuple(range(1, tensors.ndim))))
+
+
+def _halves(tensors: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Both halves of every box, each cut across the axis along which its coefficients change most."""
+    axes = range(1, tensors.ndim)
+    changes = [np.abs(np.diff(tensors, axis=axis)).reshape(len(tensors), -1).max(axis=1, initial=0.0) for axis in axes]
+    steepest = 1 + np.argmax(changes, axis=0)
+    cut = [(_split(tensors[steepest == axis], axis), np.tile(rows[steepest == axis], 2)) for axis in axes]
+    return np.concatenate([boxes for boxes, _ in cut]), np.concatenate([owners for _, owners in cut])
 
 
 def _split(tensors: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

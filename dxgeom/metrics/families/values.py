@@ -44,7 +44,8 @@ class ValueSensitivityMetric(Metric):
     def certificate(self) -> MetricCertificate:
         least = min(self.epsilons)
         require(least > 0, f"every epsilon is positive, found {least}")
-        return MetricCertificate("value sensitivities", self.size, "closure of min(ε_a, ε_b), in closed form")
+        reason = "the smaller of two values' numbers, at most twice the least"
+        return MetricCertificate("value sensitivities", self.size, reason)
 
     @cached_property
     def _rounded(self) -> NDArray[np.float64]:

@@ -71,6 +71,13 @@ class ProductNoise(NoiseLaw):
     def second_moment(self) -> NDArray[np.float64]:
         return block_diagonal([part.second_moment for part in self.parts])
 
+    def variances_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.sum([part.variances_along(rows[:, block]) for part, block in self._blocks], axis=0))
+
+    @cached_property
+    def dimension(self) -> int:
+        return sum(part.dimension for part in self.parts)
+
     @property
     def amplitude(self) -> float:
         return max(part.amplitude for part in self.parts)

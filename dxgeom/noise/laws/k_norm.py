@@ -11,6 +11,7 @@ from dxgeom.arguments import require
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.laws.differenced import DifferencedNormals
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
@@ -24,6 +25,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     LaplaceNoise,
     EllipsoidNoise,
     GaussianNoise,
+    DifferencedNormals,
     FacetConeNoise,
     ProductNoise,
     LinearImageNoise,

@@ -53,6 +53,9 @@ class LaplaceNoise(NoiseLaw):
     def second_moment(self) -> NDArray[np.float64]:
         return np.diag(2 * self.scales**2)
 
+    def variances_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((rows**2) @ (2 * self.scales**2))
+
     @property
     def dimension(self) -> int:
         return len(self.scales)

@@ -48,6 +48,10 @@ class NoiseLaw(DefinedByNumbers):
     def second_moment(self) -> NDArray[np.float64]:
         """E[V Vᵀ], (m, m), exact up to the rounding of float64."""
 
+    def variances_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(K,): E[(r·V)²] of each of the ``rows`` (K, m), up to the rounding of float64."""
+        return np.asarray(np.einsum("kj,kj->k", rows @ self.second_moment, rows))
+
     @property
     @abstractmethod
     def amplitude(self) -> float:

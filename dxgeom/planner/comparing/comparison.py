@@ -17,7 +17,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS, require_something_to_sa
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
-COMPARED: Final = (Kind.SHAPE, Kind.CONCENTRATED, Kind.OWN, Kind.ORDINARY)
+COMPARED: Final = (Kind.SHAPE, Kind.CONCENTRATED, Kind.TABLES, Kind.CONCENTRATED_TABLES, Kind.OWN, Kind.ORDINARY)
 """Unbiased noise that a plan may take."""
 
 
@@ -68,7 +68,7 @@ class CandidateComparison:
         if self.shared is None or self.named is None:
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
-        return not pure and self.named in names(Kind.CONCENTRATED)
+        return not pure and self.named in names(Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES)
 
     def result(self, name: str) -> CandidateResult:
         """What became of one candidate.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_bound, gaussian_space, unbiased_bound
+from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION, gaussian_bound, gaussian_space, unbiased_bound
+from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space, unbiased_tables_bound
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.currencies import CONCENTRATED
@@ -21,6 +22,14 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
     Rounding to the lattice only adds to an error. Up to the rounding of float64, which is counted against them.
     """
     concentrated = sensitivity.metric.privacy == CONCENTRATED
+    tables = _tables(sensitivity, objective)
+    if tables is not None:
+        found = tables.bound * CAUTION
+        return {
+            "gaussian": found,
+            "additive": found if concentrated else max(known, found),
+            "unbiased": unbiased_tables_bound(tables, concentrated) * CAUTION,
+        }
     try:
         space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
     except (TooLarge, NotANormBall, CertificateRefused):
@@ -31,3 +40,12 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
         "additive": gaussian if concentrated else max(known, gaussian),
         "unbiased": unbiased_bound(space, concentrated),
     }
+
+
+def _tables(sensitivity: Sensitivity, objective: Objective) -> MarginalSpace | None:
+    """Whole tables of counts, whose best covariance is known in closed form; None where the queries are none."""
+    try:
+        space = marginal_space(sensitivity, objective.factors, objective.name == "max")
+    except TooLarge:
+        return None
+    return space if space.overlaps and space.optimal else None

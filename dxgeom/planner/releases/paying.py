@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
-from dxgeom.errors import AlreadyCharged, LedgerError
+from dxgeom.errors import AlreadyCharged
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.spending import no_allotment
@@ -53,8 +53,8 @@ class Earlier(NamedTuple):
 def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier | None:
     """The earlier release of the order's key, None without one; looked up before any data are read.
 
-    Raises: LedgerError when the key is that of another plan, policy, spend or edition; when it was charged and not
-    answered; when its answer is of a kind that cannot be made again.
+    Raises: LedgerError when the key is that of another plan, policy, spend or edition; AlreadyCharged when it was
+    charged and not answered; LedgerError when its answer is of a kind that cannot be made again.
     """
     if order.key is None:
         return None
@@ -63,10 +63,11 @@ def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier |
         return None
     entry = found.entry
     if found.answer is None:
-        raise LedgerError(
+        raise AlreadyCharged(
             f"the release '{order.key}' was charged but not answered, as entry {entry.number} of the ledger: it was "
             "ended in between, or is still running; it counts as spent and is not drawn again; wait for it, or give a "
-            "new release a key of its own"
+            "new release a key of its own",
+            entry.number,
         )
     return Earlier(read_stored(found.answer, entry.number), _booking(file, entry.number, found.seal))
 
@@ -118,7 +119,7 @@ def failing_after_charge(entry: int, file: str | None, *, stored: bool) -> Itera
     try:
         yield
     except Exception as error:
-        raise AlreadyCharged(f"{type(error).__name__}: {error}; {told}", entry) from error
+        raise AlreadyCharged(f"{type(error).__name__}: {error}; {told}", entry, stored=stored) from error
     except BaseException as interruption:
         interruption.add_note(told)
         raise

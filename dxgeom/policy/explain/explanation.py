@@ -74,10 +74,10 @@ class Explanation:
             return [f"distance infinite: no chain of rules joins their values of {names}; they may be told apart"]
         if not self.hops:
             return ["distance 0: the records are the same"]
-        told = self.all_told.odds(Fraction(self.distance))
+        told = self.all_told.at_most(Fraction(self.distance))
         return [
-            f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds at "
-            f"most {told}",
+            f"distance {_amount(self.distance)}: all releases within the budget together tell them apart with odds "
+            f"{told}",
             "",
             "the shortest path between them",
         ]
@@ -249,10 +249,18 @@ def _codes(universe: Universe, record: Any) -> list[int] | None:
     if record == ABSENT:
         raise DataError("under this policy no record is absent: it has no 'presence' rule")
     if not isinstance(record, int | np.integer):
-        raise DataError(f"a record is its number or a mapping of its values, found a {type(record).__name__}")
+        raise DataError(
+            f"a record is its number or a mapping of its values, found a {type(record).__name__}; {_written(universe)}"
+        )
     if not 0 <= record < universe.record_types:
         raise DataError(f"record {record} does not exist: they are numbered from 0 to {universe.size - 1:,}")
     return list(universe.codes(int(record)))
+
+
+def _written(universe: Universe) -> str:
+    """How records of a universe are handed over."""
+    example = {attribute.name: attribute.labels[0] for attribute in universe.attributes[:2]}
+    return f"write a dict such as {example}" if example else "give its number"
 
 
 def _code(attribute: Attribute, value: Any) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.explain.doubts import doubts_of_rules, doubts_of_values
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.people import PeopleReview, people_review
 from dxgeom.policy.explain.rule_effects import idle, redundant
@@ -59,6 +60,7 @@ class RuleReview:
 class Review:
     """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent.
 
+    ``doubts``: rules that hide nothing, and values that are probably not meant so.
     ``curve``: of concentrated privacy, what is told at once, twice and four times the smallest distance of a rule.
     """
 
@@ -77,6 +79,7 @@ class Review:
     missing: tuple[MissingReview, ...] = ()
     read: tuple[str, ...] = ()
     curve: tuple[CurvePoint, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -88,7 +91,7 @@ class Review:
         """What is legal but probably not meant."""
         said = [(rule, "selects no pair") for rule in self.rules if rule.idle]
         said += [(rule, "never binds: the other rules ask for more") for rule in self.rules if rule.redundant]
-        return tuple(f"the rule at line {rule.line} ({rule.words}) {what}" for rule, what in said)
+        return (*(f"the rule at line {rule.line} ({rule.words}) {what}" for rule, what in said), *self.doubts)
 
     @property
     def not_examined(self) -> tuple[str, ...]:
@@ -196,6 +199,7 @@ def review(
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
         curve=_telling(policy).curve(_nearest(policy)),
+        doubts=(*doubts_of_rules(policy.rules, policy.budget), *doubts_of_values(policy.universe.attributes)),
     )
 
 

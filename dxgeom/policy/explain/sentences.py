@@ -36,17 +36,17 @@ _MOST_VALUES: Final = 100_000
 def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
     syntax = rule.syntax
-    told = "are told apart with odds at most"
+    told = "are told apart with odds"
     if rule.presence is not None:
-        there = "whether somebody has a record at all is told, whatever the record, with odds at most"
+        there = "whether somebody has a record at all is told, whatever the record, with odds"
         return (
-            f"{there} {all_told.odds(rule.presence)}; and so any two records at most {all_told.odds(2 * rule.presence)}"
+            f"{there} {all_told.at_most(rule.presence)}; and so any two records {all_told.at_most(2 * rule.presence)}"
         )
     if rule.everything is not None:
-        return f"any two records {told} {all_told.odds(rule.everything)}"
+        return f"any two records {told} {all_told.at_most(rule.everything)}"
     names = list(syntax.change or ())
     if rule.missing:
-        away = all_told.odds(syntax.epsilon or Fraction(0))
+        away = all_told.at_most(syntax.epsilon or Fraction(0))
         return f"two records that differ only in {names[0]}, missing in one of them, {told} {away}"
     if syntax.together is not None or (syntax.secrets is not None and syntax.secrets.partition is not None):
         return _several(syntax, all_told)
@@ -56,21 +56,21 @@ def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     if given is not None:
         kind, stated = given
         [(name, bound)] = rule.bounds
-        return kind.sentence(name, stated, syntax.otherwise, bound, all_told.odds)
+        return kind.sentence(name, stated, syntax.otherwise, bound, all_told.at_most)
     epsilon = syntax.epsilon or Fraction(0)
     length = syntax.per or syntax.within
     if length is None:
-        return f"two records that differ only in {_only_in(names)} {told} {all_told.odds(epsilon)}"
+        return f"two records that differ only in {_only_in(names)} {told} {all_told.at_most(epsilon)}"
     how = "" if syntax.per else "at most "
     who = f"two records that differ only in {_only_in(names)}, by {how}{length},"
-    twice = f"; by twice that, at most {all_told.odds(2 * epsilon)}" if syntax.per or syntax.beyond else ""
-    return f"{who} {told} {all_told.odds(epsilon)}{twice}"
+    twice = f"; by twice that, {all_told.at_most(2 * epsilon)}" if syntax.per or syntax.beyond else ""
+    return f"{who} {told} {all_told.at_most(epsilon)}{twice}"
 
 
 def _several(syntax: RuleSyntax, all_told: Telling) -> str:
     """A rule about several attributes together, or about the blocks of a partition."""
     names, epsilon = listed(syntax.change or ()), syntax.epsilon or Fraction(0)
-    told = f"are told apart with odds at most {all_told.odds(epsilon)}"
+    told = f"are told apart with odds {all_told.at_most(epsilon)}"
     by = listed(syntax.secrets.partition or ()) if syntax.secrets is not None else ""
     if by and syntax.change:
         return f"two records that differ only in {names}, inside one {by}, {told}"
@@ -79,7 +79,7 @@ def _several(syntax: RuleSyntax, all_told: Telling) -> str:
     if syntax.measure is None:
         return f"two records that differ only in {names}, together, {told}"
     who = f"two records that differ only in {names}, together, in none of them by more than {syntax.per}, {told}"
-    return f"{who}; by twice that, at most {all_told.odds(2 * epsilon)}"
+    return f"{who}; by twice that, {all_told.at_most(2 * epsilon)}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -89,10 +89,10 @@ def listed(names: Sequence[str]) -> str:
 
 def _along_edges(name: str, rule: ResolvedRule, all_told: Telling) -> str:
     [(_, bound)] = rule.bounds
-    least, most = (all_told.odds(Fraction(one)) for one in bound.extremes)
+    least, most = (all_told.at_most(Fraction(one)) for one in bound.extremes)
     file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
-    who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds at most"
-    return f"{who} {most}" if least == most else f"{who} {least} to {most}, by the edge's weight"
+    who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds"
+    return f"{who} {most}" if least == most else f"{who} {least} for some and {most} for others, by the edge's weight"
 
 
 def _only_in(names: list[str]) -> str:
@@ -133,7 +133,7 @@ def belief(
 
 
 def _moved(what: str, epsilon: Fraction, all_told: Telling) -> str:
-    moved = f"all releases together move the odds of {what} by at most a factor {all_told.factor(epsilon)}"
+    moved = f"all releases together move the odds of {what} by {all_told.factor(epsilon)}"
     return f"whatever an observer believed before, {moved}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,24 +12,15 @@ from typing import Any, Final, final
 from dxgeom.numeric.rounding import round_up
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
+from dxgeom.wording.numbers import at_most
 
 CHANCE: Final = 1e-6
 """How often odds may go beyond what is told of a concentrated policy."""
 _SELDOM: Final = "one time in a million"
 _STEPS: Final = (1, 2, 4)
-_NO_LIMIT: Final = 1e15
 _LARGEST: Final = 10**5
-
-
-def odds(epsilon: Fraction) -> str:
-    """e^ε : 1, rounded up."""
-    value = math.exp(min(float(epsilon), 100.0)) * (1 + 1e-12)
-    if value >= _NO_LIMIT:
-        return "too large to mean anything"
-    if value < 1000:
-        return f"{math.ceil(value * 100) / 100:.2f} : 1"
-    place = 10 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / place) * place:,.0f} : 1"
+MOST_SAID: Final = 100.0
+"""Of distances beyond, no more is said than of this one."""
 
 
 @final
@@ -47,7 +39,7 @@ class CurvePoint:
 
     def __str__(self) -> str:
         return (
-            f"at distance {plain(self.distance)} odds at most {self.odds}, a right guess between two equally likely "
+            f"at distance {plain(self.distance)} odds {self.odds}, a right guess between two equally likely "
             f"records at most {math.ceil(self.right_guess * 1000) / 10:g} %"
         )
 
@@ -70,15 +62,15 @@ class Telling:
     privacy: Privacy
     budget: Fraction
 
-    def odds(self, epsilon: Fraction) -> str:
-        """The odds between records at a distance, *rounded up*."""
+    def at_most(self, epsilon: Fraction) -> str:
+        """The odds between records at a distance as a limit, such as "at most 1.11 to 1", *rounded up*."""
         if self.privacy == PURE:
-            return odds(epsilon * self.budget)
+            return at_most(min(float(epsilon * self.budget), MOST_SAID))
         return f"{concentrated(epsilon * self.budget)} (but {_SELDOM})"
 
     def factor(self, epsilon: Fraction) -> str:
-        """The same as a factor by which odds move."""
-        return self.odds(epsilon).replace(" : 1", "", 1)
+        """The same as a limit to the factor by which odds move."""
+        return re.sub(r"(at most|more than) ([0-9.,]+) to 1", r"\1 a factor \2", self.at_most(epsilon), count=1)
 
     def curve(self, nearest: Fraction) -> tuple[CurvePoint, ...]:
         """What is told at once, twice and four times a distance; of concentrated privacy only."""
@@ -86,13 +78,13 @@ class Telling:
 
 
 def concentrated(distance: Fraction) -> str:
-    """The odds that concentrated privacy exceeds, either way, with a chance of at most :data:`CHANCE`."""
+    """The limit that the odds of concentrated privacy exceed, either way, with a chance of at most :data:`CHANCE`."""
     from dxgeom.privacy.concentrated_curves import concentrated_odds  # balls are loaded for those who ask only
 
     if distance > _LARGEST:
-        return odds(distance)
+        return at_most(MOST_SAID)
     # Odds against the truth are rarer still by e^−t: half of the chance is enough for each way.
-    return odds(Fraction(concentrated_odds(CHANCE / 2, round_up(distance))))
+    return at_most(concentrated_odds(CHANCE / 2, round_up(distance)))
 
 
 def curve_of(distances: Iterable[Fraction], budget: Fraction) -> Iterable[CurvePoint]:

@@ -77,11 +77,11 @@ class PeopleExplanation:
                 "distance infinite: unequal fractions of their rows lie in groups of records that no rules join; they "
                 "may be told apart",
             ]
-        told = self.all_told.odds(Fraction(self.distance))
+        told = self.all_told.at_most(Fraction(self.distance))
         return [
             *head,
             f"distance {_text(Fraction(self.distance))}: all releases within the budget together tell them apart with "
-            f"odds at most {told}",
+            f"odds {told}",
             "",
             "a cheapest way from one to the other",
             *(f"  {move}" for move in self.moves),

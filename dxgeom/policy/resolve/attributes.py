@@ -11,12 +11,17 @@ from dxgeom.policy.resolve.missing_values import with_missing_value
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.tree_places import node_at
 from dxgeom.policy.source.yaml_tree import Mapping
+from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.universe import MOST_ATTRIBUTES, MOST_RECORD_TYPES
 
-MAX_ATTRIBUTES: Final = 32
+MAX_ATTRIBUTES: Final = MOST_ATTRIBUTES
+MOST_IN_TABLES: Final = 1000
+"""So many attributes there may be where every rule is about single ones: then whole tables of counts can be asked."""
+MOST_VALUES_IN_TABLES: Final = 4096
 NAMES: Final = "an attribute's name has 1 to 100 printable characters and no backtick"
-MAX_RECORD_TYPES: Final = 100_000_000
+MAX_RECORD_TYPES: Final = MOST_RECORD_TYPES
 
 
 def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attribute]:
@@ -28,7 +33,8 @@ def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attrib
         mistakes.add("DX107", span, "the universe has no attribute", "list at least one with its values")
     found = declared_attributes(tree, mistakes)
     size = math.prod(attribute.size for attribute in found.values())
-    if size > MAX_RECORD_TYPES:
+    largest = max((attribute.size for attribute in found.values()), default=0)
+    if size > MAX_RECORD_TYPES and not (in_tables(tree.document) and largest <= MOST_VALUES_IN_TABLES):
         message = f"the attributes make {size:,} record types; at most {MAX_RECORD_TYPES:,} are handled"
         mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "use coarser steps or fewer attributes")
     return found
@@ -38,8 +44,9 @@ def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attri
     """The same, whatever their product."""
     found: dict[str, Attribute] = {}
     written = tree.document.universe.attributes
-    if len(written) > MAX_ATTRIBUTES:
-        message = f"the universe has {len(written):,} attributes; at most {MAX_ATTRIBUTES} are handled"
+    most = MOST_IN_TABLES if in_tables(tree.document) else MAX_ATTRIBUTES
+    if len(written) > most:
+        message = f"the universe has {len(written):,} attributes; at most {most} are handled"
         mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "keep those that rules or queries need")
         return {}
     for name, syntax in written.items():
@@ -54,6 +61,16 @@ def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attri
         if attribute is not None:
             found[name] = attribute
     return found
+
+
+def in_tables(document: PolicySyntax) -> bool:
+    """Whether every rule is about single attributes or presence, and every row is a person: then distances add up over
+    attributes, and nothing has to know all record types for whole tables of counts."""
+    single = all(
+        (rule.change is not None or rule.presence is not None) and rule.together is None and rule.measure is None
+        for rule in document.rules
+    )
+    return single and document.people is None
 
 
 def good_name(name: str) -> bool:

@@ -57,11 +57,13 @@ class IndividualsKind(RuleKind[Individuals]):
     def words(self, given: Individuals) -> str:
         return "epsilon by individual" + (f", column {given}" if isinstance(given, str) else "")
 
-    def sentence(self, name: str, given: Individuals, otherwise: Fraction | None, bound: Bound, odds: Told) -> str:
-        least, most = (odds(Fraction(one)) for one in bound.extremes)
-        who = f"two records that differ only in {name} are told apart with odds at most"
+    def sentence(self, name: str, given: Individuals, otherwise: Fraction | None, bound: Bound, at_most: Told) -> str:
+        least, most = (at_most(Fraction(one)) for one in bound.extremes)
+        who = f"two records that differ only in {name} are told apart with odds"
         return (
-            f"{who} {least}" if least == most else f"{who} {least} to {most}, by the sum of their values' own epsilons"
+            f"{who} {least}"
+            if least == most
+            else f"{who} {least} for some and {most} for others, by the sum of their values' own epsilons"
         )
 
     def takes_otherwise(self, given: Individuals) -> bool:

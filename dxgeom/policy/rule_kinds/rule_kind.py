@@ -18,7 +18,7 @@ from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import did_you_mean, shown
 
 Told: TypeAlias = Callable[[Fraction], str]
-"""The odds that an epsilon leaves an observer of everything the budget allows, in words."""
+"""The odds that an epsilon leaves an observer of everything the budget allows, as a limit: "at most 1.11 to 1"."""
 
 
 @final
@@ -88,7 +88,7 @@ class RuleKind(ABC, Generic[Given]):
         """The bound in a few words, for one line about the rule."""
 
     @abstractmethod
-    def sentence(self, name: str, given: Given, otherwise: Fraction | None, bound: Bound, odds: Told) -> str:
+    def sentence(self, name: str, given: Given, otherwise: Fraction | None, bound: Bound, at_most: Told) -> str:
         """What the rule leaves an observer, to be read aloud. Args: the ``name`` of the attribute."""
 
     @abstractmethod

@@ -32,14 +32,14 @@ class ValuesKind(RuleKind[Listed]):
     def words(self, given: Listed) -> str:
         return "epsilon by value"
 
-    def sentence(self, name: str, given: Listed, otherwise: Fraction | None, bound: Bound, odds: Told) -> str:
+    def sentence(self, name: str, given: Listed, otherwise: Fraction | None, bound: Bound, at_most: Told) -> str:
         smallest = min(given.values())
         words = [word for word, epsilon in given.items() if epsilon == smallest]
         others = [epsilon for epsilon in (*given.values(), otherwise) if epsilon is not None and epsilon > smallest]
         said = " or ".join(words[:_SHOWN]) + (" or …" if len(words) > _SHOWN else "")
-        told = f"two records that differ only in {name}, one of them {said}, are told apart with odds at most"
-        rest = f"; others at most {odds(min(max(others), 2 * smallest))}" if others else ""
-        return f"{told} {odds(smallest)}{rest}"
+        told = f"two records that differ only in {name}, one of them {said}, are told apart with odds"
+        rest = f"; others {at_most(min(max(others), 2 * smallest))}" if others else ""
+        return f"{told} {at_most(smallest)}{rest}"
 
     def takes_otherwise(self, given: Listed) -> bool:
         return True

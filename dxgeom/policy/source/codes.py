@@ -26,6 +26,7 @@ CODES: Final[dict[str, str]] = {
     "DX116": "more values or record types than this version handles",
     "DX117": "an attribute's name cannot be used",
     "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
+    "DX119": "what only looks like a word that is meant: a no-break space, or typographic quotes",
     "DX120": "whole numbers or true ends that do not go with an attribute's own values",
     "DX121": "keys of a graph or of regions that do not go together",
     "DX126": "an attribute beside a table of records that is no column of it",

@@ -43,6 +43,10 @@ class Language:
         otherwise = f"dx.parse_{self.name} takes a text, {self.from_data} a dict"
         require(path, (str, os.PathLike), "path", f"name a file; {otherwise}")
         place = Path(path)
+        if "\n" in os.fspath(path):
+            raise self._unreadable(
+                f"the {self.name}", f"a file's name has one line, and this is a text of several: {otherwise}"
+            )
         try:
             return PolicyText(str(place), decoded(read_bytes(place, MAX_BYTES)), FolderOnDisk(place.parent))
         except Unreadable as error:

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from dxgeom.universe.wording import not_there, other_encoding
+
 MAX_BYTES = 1 << 20
 """A policy is written by a person; a megabyte of it is a mistake or an attack."""
 _LONGEST_SHOWN_LINE = 200
@@ -95,13 +97,16 @@ def read_bytes(path: Path, limit: int) -> bytes:
     try:
         # A named pipe would block on a plain open.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError as error:
+        raise Unreadable(f"the file cannot be opened: {_not_there(path)}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name is not a file name"
         raise Unreadable(f"the file cannot be opened: {reason}") from error
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise Unreadable("this is not a regular file")
+            folder = "; it is a folder: name the file in it" if stat.S_ISDIR(facts.st_mode) else ""
+            raise Unreadable(f"this is not a regular file{folder}")
         if facts.st_size > limit:
             raise Unreadable(f"the file has {facts.st_size:,} bytes; at most {limit:,} are read")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
@@ -124,8 +129,20 @@ def decoded(content: bytes) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Unreadable(f"the file is not UTF-8 text: the first wrong byte is in line {line}") from error
+        looks = other_encoding(content, error.start)
+        raise Unreadable(f"the file is not UTF-8 text: the first wrong byte is in line {line}; {looks}") from error
     return plain_lines(text)
+
+
+def _not_there(path: Path) -> str:
+    """That a file is not in its folder, or that there is no such folder."""
+    try:
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            return f"No such file or directory: there is no folder {folder} to look in"
+        return not_there(path.name, str(folder), (one.name for one in folder.iterdir()))
+    except (OSError, RuntimeError):
+        return "No such file or directory"
 
 
 def plain_lines(text: str) -> str:
@@ -172,6 +189,9 @@ class FolderOnDisk(Folder):
         try:
             home = self.path.resolve(strict=True)
             path = (home / name).resolve(strict=True)
+        except FileNotFoundError as error:
+            where = f"in the policy's folder, '{self.path.name or '.'}'"
+            raise Unreadable(f"the file cannot be opened: No such file or directory {where}") from error
         except (OSError, RuntimeError) as error:
             # RuntimeError: how Python before 3.13 reports a loop of links.
             reason = getattr(error, "strerror", None) or "its links run in a circle"

@@ -6,20 +6,25 @@ Scalars keep the text as written: nothing is a boolean or an octal number here, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from ruamel.yaml import YAML
 from ruamel.yaml import events as ev
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
+from dxgeom.policy.source.lookalikes import glued, taken_as_meant
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.universe.wording import shown
 
 MAX_DEPTH = 20
 MAX_NODES = 50_000
+_NO_KEY: Final = "could not find expected ':'"
+_LONGEST_KEY: Final = 1000
+_SAID_FREELY: Final = ("about",)
+"""Keys whose values are sentences for readers: any letters are meant there."""
 
 
 @final
@@ -76,10 +81,7 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
     except _Stopped:
         return None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        offset = min(mark.index if mark is not None else 0, len(mistakes.text.content))
-        problem = str(error.problem or error.context or "it cannot be read").strip().splitlines()[0]
-        mistakes.add("DX101", Span(offset, offset), f"this is not well-formed YAML: {problem}", _advice(problem))
+        _note_not_yaml(error, mistakes)
     except ReaderError as error:
         offset = min(int(error.position), len(mistakes.text.content))
         mistakes.add("DX101", Span(offset, offset), "this character is not allowed in YAML", "remove it")
@@ -87,6 +89,23 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
         # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that name no character.
         mistakes.add("DX101", Span(0, 0), f"this is not well-formed YAML: {shown(str(error))}")
     return None
+
+
+def _note_not_yaml(error: MarkedYAMLError, mistakes: Mistakes) -> None:
+    """At the place where the reader gave up; of a line that was to be a key, at this line and not at the next."""
+    problem = str(error.problem or error.context or "it cannot be read").strip().splitlines()[0]
+    begun = error.context_mark if problem == _NO_KEY else None
+    mark = begun or error.problem_mark or error.context_mark
+    offset = min(mark.index if mark is not None else 0, len(mistakes.text.content))
+    found, start = None, 0
+    if begun is not None:
+        start = offset - mistakes.text.position(offset)[1] + 1
+        found = glued(mistakes.text.content[start : start + _LONGEST_KEY].partition("\n")[0])
+    if found is None:
+        mistakes.add("DX101", Span(offset, offset), f"this is not well-formed YAML: {problem}", _advice(problem))
+        return
+    place, message, advice = found
+    mistakes.add("DX101", Span(start + place, start + place), message, advice)
 
 
 def _advice(problem: str) -> str:
@@ -152,7 +171,7 @@ class _Reader:
         for event in self._events:
             if isinstance(event, ev.SequenceEndEvent):
                 return Sequence(Span(start.start_mark.index, event.end_mark.index), tuple(items))
-            items.append(self._node(event, depth + 1))
+            items.append(self._as_meant(self._node(event, depth + 1)))
         raise self._stop("DX101", start, "this list does not end", "close it")
 
     def _mapping(self, start: Any, depth: int) -> Mapping:
@@ -163,6 +182,10 @@ class _Reader:
                 return Mapping(Span(start.start_mark.index, event.end_mark.index), tuple(entries))
             key = self._node(event, depth + 1)
             value = self._node(next(self._events), depth + 1)
+            if self._as_meant(key) is not key:
+                raise _Stopped  # a space that is none has moved the key out of its place
+            if not (isinstance(key, Scalar) and key.text in _SAID_FREELY):
+                value = self._as_meant(value)
             if not isinstance(key, Scalar):
                 self._mistakes.add("DX102", key.span, "a key is a single word, found a list or a mapping")
             elif key.text in seen:
@@ -171,6 +194,13 @@ class _Reader:
                 seen.add(key.text)
                 entries.append((key, value))
         raise self._stop("DX101", start, "this mapping does not end", "close it")
+
+    def _as_meant(self, node: Node) -> Node:
+        """The same node, or what it looks like where that is another word, which is noted."""
+        if not isinstance(node, Scalar) or not node.plain:
+            return node
+        meant = taken_as_meant(node.text, node.span, self._mistakes)
+        return node if meant == node.text else replace(node, text=meant)
 
     def _note(self, event: Any, what: str, advice: str) -> None:
         self._mistakes.add("DX102", _span(event), f"this language does without {what}", advice)

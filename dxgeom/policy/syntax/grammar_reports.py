@@ -37,8 +37,8 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
         node = node_at(root, path)
         if isinstance(node, Scalar) and node.plain and not node.text:
             continue  # the missing value has been noted
-        if node is not None and mistakes.noted_at("DX102", node.span):
-            continue  # an alias, or another thing that was not read
+        if node is not None and any(mistakes.noted_at(code, node.span) for code in ("DX102", "DX119")):
+            continue  # an alias, or another thing that is not read as it stands
         name = f"{shown(str(path[-1]))}: " if path and isinstance(path[-1], str) else ""
         match problem["type"]:
             case "extra_forbidden":
@@ -138,7 +138,7 @@ def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...
     inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
     advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
     if place == "policy" and word == "queries":
-        advice = "this is a queries file; the policy is another file, and is named first"
+        advice = "queries are asked in a file of their own, which is named after the policy"
     mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final, final
 from pydantic import ValidationError
 
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.tree_places import Path, key_span_at, kind_of, node_at, span_at
+from dxgeom.policy.source.strangers import is_queries, note_no_mapping
+from dxgeom.policy.source.tree_places import Path, key_span_at, node_at, span_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.policy.syntax.grammar_reports import report_problems, strip_tags
 from dxgeom.policy.syntax.models import HERE, PolicySyntax
@@ -46,7 +47,9 @@ class SyntaxTree:
 def read_syntax(root: Node, mistakes: Mistakes) -> SyntaxTree | None:
     """Check the tree against the grammar; None when nothing is left to go on with."""
     if not isinstance(root, Mapping):
-        mistakes.add("DX108", root.span, f"a policy is a mapping, found {kind_of(root)}", HERE["policy"])
+        note_no_mapping(root, "policy", HERE["policy"], mistakes)
+        return None
+    if is_queries(root, mistakes):
         return None
     data = plain_data(root, mistakes)
     cuts: list[Path] = []

@@ -69,7 +69,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
         "chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",
-        "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 : 1.",
+        "epsilon": "The bound, above 0; smaller protects more. 0.1 moves the odds of a guess by at most 1.11 to 1.",
         "per": "The bound grows with distance: epsilon for every such length, as '10 km', '500 m', '2 steps' or 5.",
         "within": "Only pairs at most so far apart, as '10 km', '500 m', '2 steps' or 5.",
         "beyond": "'linear': beyond 'within' the bound grows in proportion to distance.",

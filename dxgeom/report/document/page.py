@@ -14,7 +14,7 @@ from dxgeom.report.document.blocks import pieces
 from dxgeom.report.document.document import Document
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.drawing.svg import svg_of
-from dxgeom.report.wording.glossary import MEANINGS, TERMS, term_of
+from dxgeom.wording.glossary import MEANINGS, TERMS, term_of
 
 _ROOM: Final = "dxgeom.report.document"
 # Signs that change the direction of what follows them, and others that show nothing.

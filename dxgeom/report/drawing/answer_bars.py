@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from dxgeom.report.drawing.scene import Dots, Label, Line, Mark, Scale, Scene, cut, ticked
-from dxgeom.report.wording.numbers import amount, bar
+from dxgeom.wording.numbers import amount, bar
 
 Barred: TypeAlias = tuple[str, float, float, float]
 """A question, its answer, and the ends of its bar."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from dxgeom.report.drawing.scene import Area, Dots, Label, Line, Look, Mark, Point, Scale, Scene, cut, rectangle, ticked
-from dxgeom.report.wording.numbers import BANDS, guesses
+from dxgeom.wording.numbers import BANDS, guesses
 
 NamedPair: TypeAlias = tuple[str, float]
 """Two records in words, and their distance."""

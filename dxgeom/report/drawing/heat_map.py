@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.report.drawing.scene import Area, Label, Look, Mark, Scale, Scene, cut, rectangle
-from dxgeom.report.wording.numbers import band_of, odds, odds_figure
+from dxgeom.wording.numbers import band_of, odds, odds_figure
 
 MOST_VALUES: Final = 20
 _HIGH: Final = 24

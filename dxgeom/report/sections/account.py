@@ -13,7 +13,7 @@ from dxgeom.report.drawing.answer_bars import MOST_BARS, answer_bars
 from dxgeom.report.facts.exactness import possible_ranges
 from dxgeom.report.facts.facts import Facts, entries_of
 from dxgeom.report.facts.released import AnswerAsReleased, Released
-from dxgeom.report.wording.numbers import amount, bar, odds
+from dxgeom.wording.numbers import amount, bar, odds
 
 _MONTHS = [
     "January",

@@ -27,7 +27,7 @@ from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.exactness import Expected, covers, expected
 from dxgeom.report.facts.facts import Facts
 from dxgeom.report.shadow import shadow_of_body
-from dxgeom.report.wording.numbers import amount, digits, odds, plus_minus
+from dxgeom.wording.numbers import amount, digits, odds, plus_minus
 
 MOST_ROWS: Final = 200
 _DRAWS: Final = 20_000

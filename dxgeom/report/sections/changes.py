@@ -14,7 +14,7 @@ from dxgeom.report.document.blocks import Badge, Block, Code, Notice, Paragraph,
 from dxgeom.report.document.document import Document
 from dxgeom.report.facts.comparisons import PairDistances
 from dxgeom.report.facts.facts import Facts, facts_of, require_odds
-from dxgeom.report.wording.numbers import amount, band_of, guesses, odds
+from dxgeom.wording.numbers import amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
 _MOST_ROWS: Final = 40

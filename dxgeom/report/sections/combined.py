@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.report.document.blocks import Paragraph, Section, Strong, Words
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.wording.numbers import at_most, guesses, odds
+from dxgeom.wording.numbers import at_most, guesses, odds
 
 
 def together(facts: Facts) -> Section:

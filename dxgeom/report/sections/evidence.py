@@ -16,7 +16,7 @@ from dxgeom.report.document.blocks import (
     Words,
 )
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.wording.glossary import GLOSSARY
+from dxgeom.wording.glossary import GLOSSARY
 
 
 def evidence(facts: Facts) -> Section:

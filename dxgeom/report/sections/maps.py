@@ -12,8 +12,8 @@ from dxgeom.report.document.blocks import Picture
 from dxgeom.report.drawing.place_map import flat, place_map
 from dxgeom.report.facts.comparisons import PairDistances
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.wording.numbers import BANDS, amount, digits, odds
 from dxgeom.universe.places import PointsAttribute
+from dxgeom.wording.numbers import BANDS, amount, digits, odds
 
 _MOST_RINGS: Final = 4
 _CAPTION: Final = (

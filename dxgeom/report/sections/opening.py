@@ -5,7 +5,7 @@ from __future__ import annotations
 from dxgeom.report.document.blocks import Block, Code, Notice, Paragraph, Section, Strong, Words
 from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.people import hides_presence, people_of
-from dxgeom.report.wording.numbers import amount, at_most, guesses, odds
+from dxgeom.wording.numbers import amount, at_most, guesses, odds
 
 _NUMBERS = ("Nothing needs", "One thing needs", "Two things need", "Three things need", "Four things need")
 

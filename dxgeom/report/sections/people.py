@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from dxgeom.report.document.blocks import Paragraph, Section
 from dxgeom.report.facts.facts import Facts
-from dxgeom.report.wording.numbers import guesses, odds
 from dxgeom.universe.people.people import People
 from dxgeom.universe.wording import shown
+from dxgeom.wording.numbers import guesses, odds
 
 
 def who(facts: Facts) -> Section:

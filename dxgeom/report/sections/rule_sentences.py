@@ -8,7 +8,7 @@ from fractions import Fraction
 from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
-from dxgeom.report.wording.numbers import odds
+from dxgeom.wording.numbers import odds
 
 
 def rule_title(number: int, rule: ResolvedRule) -> str:

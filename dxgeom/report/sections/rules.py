@@ -29,7 +29,7 @@ from dxgeom.report.facts.comparisons import Chosen, Pair, PairDistances
 from dxgeom.report.facts.facts import Facts
 from dxgeom.report.sections.maps import map_of
 from dxgeom.report.sections.rule_sentences import rule_sentence, rule_title
-from dxgeom.report.wording.numbers import BANDS, amount, band_of, guesses, odds
+from dxgeom.wording.numbers import BANDS, amount, band_of, guesses, odds
 
 Row = tuple[str, Pair]
 _LEAD: Final = (

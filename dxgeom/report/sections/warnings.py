@@ -15,7 +15,7 @@ from dxgeom.report.sections.combined import idle
 from dxgeom.report.sections.not_hidden import exact_questions
 from dxgeom.report.sections.people import hides_presence, people_of
 from dxgeom.report.sections.rules import rows_of
-from dxgeom.report.wording.numbers import MOST_ODDS, amount, band_of, guesses, odds, plus_minus
+from dxgeom.wording.numbers import MOST_ODDS, amount, band_of, guesses, odds, plus_minus
 
 _ALARMING: Final = math.log(20)
 _MOST_SAID: Final = 3

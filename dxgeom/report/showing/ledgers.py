@@ -9,7 +9,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.report.document.blocks import Block, Code, Paragraph, Section, ShownColumn, ShownTable, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.sections.account import budget_gauge, date_of
-from dxgeom.report.wording.numbers import amount
+from dxgeom.wording.numbers import amount
 
 _MOST_ROWS = 50
 

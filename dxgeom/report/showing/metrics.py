@@ -13,7 +13,7 @@ from dxgeom.policy.explain.telling import Telling
 from dxgeom.privacy.currencies import PURE
 from dxgeom.report.document.blocks import Code, Paragraph, Section, ShownColumn, ShownTable, Strong, Words
 from dxgeom.report.document.document import Document
-from dxgeom.report.wording.numbers import amount, at_most, guesses
+from dxgeom.wording.numbers import amount, at_most, guesses
 
 
 def verifiedmetric(shown: VerifiedMetric) -> Document:
@@ -37,7 +37,7 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
 def _told(shown: VerifiedMetric, told: float) -> tuple[str | Strong, ...]:
     if shown.privacy == PURE or not math.isfinite(told):
         return (Strong(at_most(told)), f", {guesses(told):,} right of 1,000 guesses.")
-    return (Strong(f"at most {Telling(shown.privacy, shown.budget).odds(Fraction(told) / shown.budget)}"), ".")
+    return (Strong(Telling(shown.privacy, shown.budget).at_most(Fraction(told) / shown.budget)), ".")
 
 
 def metriccertificate(shown: MetricCertificate) -> Document:

@@ -19,7 +19,7 @@ from dxgeom.report.drawing.answer_bars import improvement_dots
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.exactness import LEVEL
 from dxgeom.report.sections.asked import MOST_ROWS, noise_picture
-from dxgeom.report.wording.numbers import amount, digits, plus_minus
+from dxgeom.wording.numbers import amount, digits, plus_minus
 
 
 def plan(shown: Plan) -> Document:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.optional_library import optional_library
+from dxgeom.progress_line import in_notebook
 from dxgeom.report.drawing.scene import DOTS_PER_INCH
-from dxgeom.report.showing.progress import in_notebook
 
 _HOMES: Final = {"Policy": "policies", "Plan": "plans", "Release": "releases"}
 

@@ -15,8 +15,8 @@ from dxgeom.report.drawing.answer_bars import answer_bars
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.released import Released, release_of
 from dxgeom.report.sections.account import answer_table, budget_gauge, date_of, joint_words
-from dxgeom.report.wording.numbers import amount
 from dxgeom.universe.wording import shown as quoted
+from dxgeom.wording.numbers import amount
 
 
 def release(shown: Release[Any]) -> Document:

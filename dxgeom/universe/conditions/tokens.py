@@ -44,6 +44,7 @@ _HINTS: Final = {
     '"': "close the quote",
     "`": "close the backtick",
     "-": "put names with other characters than letters, digits and _ in backticks",
+    **dict.fromkeys("“”„‟«»‘’‚‛‹›", "typographic quotes are no quotes here: type plain ones"),
 }
 
 

@@ -16,12 +16,18 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import Column, NumberColumn, plain, texts_of
-from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.decimals import NotANumber, exact, meant
 from dxgeom.universe.numbers.number_cells import AS_THEY_ARE, NumberCells, RawNumbers
 from dxgeom.universe.wording import shown
 
 FINEST: Final = 2**50
 """Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
+
+
+def _as_meant(found: str) -> str:
+    """Which number a cell means that writes it in another way."""
+    said = meant(found)
+    return f" ({said}; pandas.read_csv(…, decimal=',') reads commas)" if "," in found and said else ""
 
 
 class NumericAttribute(Attribute):
@@ -79,9 +85,9 @@ class NumericAttribute(Attribute):
     def accepted(self, found: str) -> str:
         what = "whole numbers" if self.raw.whole else "numbers"
         if self.raw.clamped and self.raw.true_ends is None:
-            return f"accepted are {what}"
+            return f"accepted are {what}{_as_meant(found)}"
         low, high = self.raw.true_ends or self.ends
-        return f"accepted are {what} from {plain(low)} to {plain(high)}"
+        return f"accepted are {what} from {plain(low)} to {plain(high)}{_as_meant(found)}"
 
     @property
     def beyond_labels(self) -> Sequence[Any]:
@@ -134,6 +140,18 @@ class RangeAttribute(NumericAttribute):
     @property
     def floors(self) -> tuple[Fraction, ...]:
         return self.numbers
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        rest = (self.high - self.low) % self.step
+        if not rest:
+            return ()
+        last, high = plain(self.high - rest), plain(self.high)
+        return (
+            f"the step of {shown(self.name)}, {plain(self.step)}, does not divide its range, {plain(self.low)} to "
+            f"{high}: its last value, {last}, stands for numbers up to {high} only; take "
+            f"a step that divides {plain(self.high - self.low)}",
+        )
 
 
 @final

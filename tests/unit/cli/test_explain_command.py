@@ -24,7 +24,7 @@ def test_it_tells_the_distance_and_the_rule_of_every_step():
     lines = result.stdout.splitlines()
     assert lines[:2] == ["gender=M, native=Yes", "gender=F, native=No"]
     assert lines[3].startswith("distance 1.1: ")
-    assert lines[3].endswith("odds at most 3.01 : 1")
+    assert lines[3].endswith("odds at most 3.01 to 1")
     assert lines[-2:] == [
         f"  gender: M → F: 1 by {CLINIC}:19 (change gender, age: epsilon 1)",
         f"  native: Yes → No: 0.1 by {CLINIC}:17 (change native: epsilon 0.1)",

@@ -59,12 +59,12 @@ def test_the_csv_of_a_release_is_its_table(tmp_path: Path) -> None:
     assert "not as CSV" in twice.stderr
 
 
-def test_releasing_beyond_the_budget_exits_with_1_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
+def test_releasing_beyond_the_budget_exits_with_3_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
     data = table(tmp_path)
     assert CliRunner().invoke(app, arguments(tmp_path, data)).exit_code == 0
     before = (tmp_path / "privacy.db").read_bytes()
     result = CliRunner().invoke(app, arguments(tmp_path, data, "--format", "json", spend="0.7"))
-    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (1, "BudgetExceeded")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (3, "BudgetExceeded")
     assert "0.6 remains" in result.stderr
     assert (tmp_path / "privacy.db").read_bytes() == before
 

@@ -61,7 +61,7 @@ def test_a_full_disk_costs_nothing(tmp_path: Path, asked: list[str], form: str) 
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "dxgeom", *asked, "--format", form]
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert result.returncode == 1
+    assert result.returncode == 5
     (line,) = result.stderr.splitlines()
     again = f"dxgeom ledger show '{tmp_path / 'our ledger.db'}' --entry 1"
     assert (
@@ -80,17 +80,17 @@ def test_a_closed_pipe_costs_nothing(tmp_path: Path, asked: list[str]) -> None:
     command = [sys.executable, "-m", "dxgeom", *asked]
     result = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
-    assert result.returncode == 1
+    assert result.returncode == 5
     assert "Broken pipe; the answers are safe in entry 1" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert len(stored(tmp_path)["answers"]) == 3  # type: ignore[arg-type]
 
 
-def test_when_nobody_listens_at_all_it_still_ends_with_1(tmp_path: Path, asked: list[str]) -> None:
+def test_when_nobody_listens_at_all_it_still_ends_with_5(tmp_path: Path, asked: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "dxgeom", *asked]
-    assert subprocess.run(command, stdout=writing, stderr=writing, check=False).returncode == 1
+    assert subprocess.run(command, stdout=writing, stderr=writing, check=False).returncode == 5
     os.close(writing)
     assert stored(tmp_path)["spent"] == "1/5"
 
@@ -129,7 +129,7 @@ def test_a_lost_terminal_costs_nothing(tmp_path: Path, asked: list[str]) -> None
         words = process.stderr.read()
     for end in (told, tell, hear, say):
         os.close(end)
-    assert (process.returncode, "the answers are safe in entry 1" in words) == (1, True), words
+    assert (process.returncode, "the answers are safe in entry 1" in words) == (5, True), words
     assert stored(tmp_path)["spent"] == "1/5"
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_written_is_found_before_the_charge(
 
 def test_a_file_is_not_left_behind_by_a_refusal(tmp_path: Path, asked: list[str]) -> None:
     result = invoke(*asked[:5], str(tmp_path / "our ledger.db"), "--spend", "2", "--output", str(tmp_path / "out.json"))
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 
@@ -239,7 +239,7 @@ def test_a_rehearsal_as_json_is_marked_in_all_files(tmp_path: Path, monkeypatch:
 )
 def test_a_rehearsal_refuses_what_a_release_would(words: list[str], said: str) -> None:
     result = invoke("release", POLICY, QUERIES, *words)
-    assert result.exit_code in (1, 2)
+    assert result.exit_code in (1, 2, 3)
     assert said in result.stderr
     assert result.stdout == ""
 

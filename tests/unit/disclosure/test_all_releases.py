@@ -58,7 +58,7 @@ def test_one_policys_releases_add_up_to_its_own_distances(tmp_path: Path) -> Non
         ("b", 0.25, 0.5, (5,)),
     ]
     assert (found.hidden, found.of_any, found.of_presence) == (0, 0.75, None)
-    assert "a: between 'x' and 'y' 0.5, odds at most 1.65 : 1" in "\n".join(found.lines())
+    assert "a: between 'x' and 'y' 0.5, odds at most 1.65 to 1" in "\n".join(found.lines())
 
 
 def test_another_policy_over_the_same_records_adds_its_own_distances(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path) -> None:
     assert "the policy 'q'" in refused.stderr and "is not in the ledger" in refused.stderr
     said = CliRunner().invoke(app, [*words, "--with", str(files["q"])])
     assert (said.exit_code, said.stderr) == (0, "")
-    for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 : 1", "budget allows 0.5"):
+    for part in ("0.5 under policy 'q'", "b: between 'u' and 'v' 1.25, odds at most 3.50 to 1", "budget allows 0.5"):
         assert part in said.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--with", str(files["q"]), "--format", "json"]).stdout)
     assert [one["told"] for one in document["attributes"]] == [1, 1.25]
@@ -335,3 +335,74 @@ def test_policies_are_kept_in_the_ledger_with_their_files(tmp_path: Path) -> Non
 def test_a_kept_policy_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(dx.DxgeomError):
         Policy.from_stated(text)
+
+
+MONTHLY = policy("a: [x, y, z]", "change: a, epsilon: 1", name="monthly", more="budget: 2\nprivacy: concentrated\n")
+
+
+def monthly_ledger(path: Path, target: Policy, fingerprints: Sequence[str]) -> Ledger:
+    ledger = Ledger.open(
+        path,
+        policy_fingerprint=target.fingerprint,
+        policy_name=target.name,
+        budget=target.budget,
+        currency=target.privacy,
+    )
+    for fingerprint in fingerprints:
+        ledger.charge(Fraction(1, 4), purpose="", plan_fingerprint=fingerprint)
+    return ledger
+
+
+def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> None:
+    with monthly_ledger(tmp_path / "a.db", MONTHLY, ["g"] * 6 + ["l"] * 6) as ledger:
+        noises = {"g": "gaussian", "l": "pure"}
+        known, unknown = (ledger.told(MONTHLY, noises=one) for one in (noises, {}))
+        assert known == told(read_ledger(tmp_path / "a.db"), MONTHLY, noises=noises)
+    assert isinstance(known, Told) and isinstance(unknown, Told)
+    curve, plain = known.curve, unknown.curve
+    assert curve is not None and plain is not None
+    assert (len(curve.pure), len(curve.gaussian), len(plain.concentrated)) == (6, 6, 12)
+    assert [point.distance for point in curve.points] == [1, 2, 4]
+    assert curve.at(1.0).distance == pytest.approx(math.sqrt(12) / 4)
+    for less, more in zip(curve.points, plain.points, strict=True):
+        assert less.epsilon < more.epsilon and less.right_guess < more.right_guess
+    text = "\n".join(known.lines())
+    assert "all releases together as a curve (6 with pure noise, 6 with Gaussian noise)" in text
+    assert json.loads(json.dumps(known.as_dict()))["curve"]["releases"] == {"pure": 6, "gaussian": 6, "concentrated": 0}
+    with pytest.raises(UnsupportedCombination, match="noise is 'gaussian' or 'pure'"):
+        told(read_ledger(tmp_path / "a.db"), MONTHLY, noises={"g": "laplace"})
+
+
+def test_pure_releases_have_a_curve_once_it_says_more_than_their_sum(tmp_path: Path) -> None:
+    pure = policy("a: [x, y, z]", "change: a, epsilon: 0.2", more="budget: 100\n")
+    with monthly_ledger(tmp_path / "few.db", pure, ["p"] * 2) as few:
+        assert "curve" not in "\n".join(few.told(pure).lines())
+    with monthly_ledger(tmp_path / "many.db", pure, ["p"] * 300) as many:
+        found = many.told(pure)
+    assert isinstance(found, Told) and found.curve is not None and found.of_any == 15
+    assert found.curve.at(0.2).ceiling == pytest.approx(15)
+    assert found.curve.points[0].epsilon < 4.5
+    assert "all releases together as a curve (300 with pure noise)" in "\n".join(found.lines())
+
+
+def test_releases_under_other_policies_have_no_common_curve(tmp_path: Path) -> None:
+    other = policy("a: [x, y, z]", "change: a, epsilon: 2", name="other")
+    assert told_by(tmp_path, WORDS, [(WORDS, Fraction(1, 4)), (other, Fraction(1, 4))]).curve is None
+
+
+def test_the_command_takes_plan_files_for_what_is_known_of_the_noise(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(
+        "policy: monthly\nuniverse: {attributes: {a: [x, y, z]}}\nrules:\n  - {change: a, epsilon: 1}\nbudget: 2\n"
+        "privacy: concentrated\n"
+    )
+    target = dx.load_policy(tmp_path / "p.yaml")
+    plan = dx.plan(
+        target.compile(), dx.queries_from_dict({"queries": [{"count": "a == 'x'"}, {"count": "a == 'y'"}]}, target)
+    )
+    dx.save_plan(plan, tmp_path / "plan.json", policy=target)
+    monthly_ledger(tmp_path / "a.db", target, [plan.fingerprint, plan.fingerprint]).close()
+    words = ["ledger", "told", str(tmp_path / "a.db"), "--policy", str(tmp_path / "p.yaml")]
+    assert "2 with any concentrated noise" in CliRunner().invoke(app, words).output
+    assert plan.noise == "gaussian"
+    done = CliRunner().invoke(app, [*words, "--plan", str(tmp_path / "plan.json")])
+    assert "2 with Gaussian noise" in done.output, done.output

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -229,12 +228,3 @@ def test_a_histogram_cannot_be_changed() -> None:
     assert (histogram.counts.tolist(), histogram.total) == ([1, 2, 3], 6)
     with pytest.raises(ValueError, match="read-only"):
         histogram.counts[0] = 5
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
-    # DuckDB takes a process without a main file for a notebook, and shows a bar of its own.
-    notebook = not hasattr(sys.modules["__main__"], "__file__")
-    with embedded.connected() as connection:
-        assert connection.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(terminal or notebook,)]

@@ -130,6 +130,24 @@ def test_without_pandas_there_is_advice_and_an_arrow_table(released, monkeypatch
     assert released.to_arrow().num_rows == 5
 
 
+@pytest.mark.needs("polars")
+def test_the_frame_of_polars_says_the_same_with_the_same_types(released):
+    for query in (None, "pay"):
+        frame, table = released.to_polars(query, level=0.9), released.to_arrow(query, level=0.9)
+        assert frame.to_dict(as_series=False) == table.to_pydict()
+        assert frame.to_arrow().schema.names == table.schema.names
+    kinds = {name: str(kind) for name, kind in released.to_polars("pay").schema.items()}
+    assert kinds == {name: "Float64" if name in COLUMNS[4:9] else "String" for name in COLUMNS if name != "by name"}
+    with pytest.raises(dx.UnsupportedCombination, match="no query is called 'pya'"):
+        released.to_polars("pya")
+
+
+def test_without_polars_there_is_advice(released, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtra, match=r"pip install polars, or take to_arrow\(\)"):
+        released.to_polars()
+
+
 def test_marginals_have_columns_too_and_queries_made_in_python_need_no_file():
     policy = dx.parse_policy(POLICY)
     asked = dx.LinearQueries.stack(

@@ -195,8 +195,8 @@ def test_the_review_says_who_is_a_neighbour_and_how_absence_shortens():
         "replaced by another, added or removed; the number of records is private" in one for one in review.lines()
     )
     assert review.rules[2].sentence == (
-        "whether somebody has a record at all is told, whatever the record, with odds at most 1.65 : 1; "
-        "and so any two records at most 2.72 : 1"
+        "whether somebody has a record at all is told, whatever the record, with odds at most 1.65 to 1; "
+        "and so any two records at most 2.72 to 1"
     )
     assert not review.rules[2].idle
     (tightened,) = review.tightened

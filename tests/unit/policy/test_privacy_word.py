@@ -67,16 +67,16 @@ def test_blocks_keep_the_currency() -> None:
 def test_a_review_speaks_in_a_curve_over_distance_and_never_in_odds_that_are_not_promised() -> None:
     pure, concentrated = both()
     lines = "\n".join(concentrated.review().lines())
-    assert "at distance 0.1 odds at most 1.73 : 1" in lines
+    assert "at distance 0.1 odds at most 1.73 to 1" in lines
     assert "at distance 0.4 odds at most" in lines and "one time in a million" in lines
-    assert "odds at most 1.11 : 1" in "\n".join(pure.review().lines()) and "odds at most 1.11 : 1" not in lines
+    assert "odds at most 1.11 to 1" in "\n".join(pure.review().lines()) and "odds at most 1.11 to 1" not in lines
     curve = concentrated.review().as_dict()["curve"]
     assert [point["distance"] for point in curve] == ["1/10", "1/5", "2/5"]
     steps = np.diff([0, *(point["epsilon"] for point in curve)])
     assert np.all(np.diff(steps) > 0)  # it grows faster than distance
     assert "curve" not in pure.review().as_dict()
     explained = "\n".join(concentrated.explain({"days": "0", "site": "north"}, {"days": "1", "site": "north"}).lines())
-    assert "odds at most 1.73 : 1 (but one time in a million)" in explained
+    assert "odds at most 1.73 to 1 (but one time in a million)" in explained
 
 
 def test_pure_noise_may_be_released_in_a_concentrated_account_and_squares_add_up(tmp_path: Path) -> None:

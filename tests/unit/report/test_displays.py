@@ -104,3 +104,32 @@ def test_progress_is_a_line_now_and_then():
         tell(words)
     tell(3, 10)
     assert written.getvalue() == "planning: hull (7 s)\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_changes_in_place_on_a_terminal_and_is_gone_afterwards():
+    now, written = iter([0, 1, 2]), Terminal()
+    with dx.report.ProgressLine("reading", written, lambda: next(now)) as tell:
+        tell("43 % of 10 rows", fraction=0.43)
+        tell("", fraction=1.5)
+    bars = ["[#########...........] reading: 43 % of 10 rows (1 s)", "[####################] reading (2 s)"]
+    assert written.getvalue() == "".join(f"\r\x1b[K{line}" for line in [*bars, ""])
+
+
+def test_progress_that_was_interrupted_leaves_nothing_on_a_terminal():
+    written = Terminal()
+    with pytest.raises(KeyboardInterrupt), dx.report.ProgressLine("reading", written) as tell:
+        tell("x" * 1000)
+        raise KeyboardInterrupt
+    assert written.getvalue().endswith("\r\x1b[K") and "\n" not in written.getvalue()
+
+
+def test_nothing_is_erased_where_nothing_was_said():
+    written = Terminal()
+    with dx.report.ProgressLine("reading", written):
+        pass
+    assert written.getvalue() == ""

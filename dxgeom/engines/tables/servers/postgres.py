@@ -5,21 +5,23 @@ Rows come by COPY, as text that means the same numbers; text is compared byte by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
 import pyarrow.csv
 
-from dxgeom.engines.failures import Unreachable, plain_errors
+from dxgeom.engines.failures import Unreachable, WrongAddress, plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
+from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
 
@@ -81,7 +83,7 @@ def _connected(psycopg: Any, server: str) -> Iterator[Any]:
         connection = psycopg.connect(server, client_encoding="UTF8", fallback_application_name="dxgeom")
     except psycopg.ProgrammingError:
         # The message may repeat the URL, and a password with it.
-        raise Unreachable(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
+        raise WrongAddress(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
     except psycopg.Error as error:
         raise Unreachable(f"the PostgreSQL server cannot be reached: {_sentence(error)}") from None
     try:
@@ -102,7 +104,8 @@ def _source(connection: Any, sql: str, described: str, wanted: tuple[str, ...]) 
     """The source of a query, which ends with it."""
     columns = _columns(connection, sql)
     chosen = tuple(columns[place] for place in located([column.name for column in columns], wanted, described))
-    there = _Query(connection, sql, described, chosen, tuple(column.type(described) for column in chosen))
+    types = tuple(column.type(described) for column in chosen)
+    there = _Query(connection, sql, described, chosen, types, _extent(connection, sql))
     with connected() as here:
         yield flowing_from(here, there)
 
@@ -119,6 +122,16 @@ def _columns(connection: Any, sql: str) -> list[_Column]:
         )
         called = dict(cursor.fetchall())
     return [_Column(one.name, called[code], one.precision, one.scale) for one, code in zip(found, codes, strict=True)]
+
+
+def _extent(connection: Any, sql: str) -> Extent:
+    """What the server's own plan of the query says; no row of it is read."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+        (told,) = cursor.fetchone()
+    # Sessions of Ibis leave it as text.
+    plan = (json.loads(told) if isinstance(told, str) else told)[0]["Plan"]
+    return Extent(plan["Plan Rows"], plan["Plan Rows"] * plan["Plan Width"], estimated=True)
 
 
 @final
@@ -162,6 +175,7 @@ class _Query(Elsewhere):
     described: str
     columns: tuple[_Column, ...]
     types: tuple[pa.DataType, ...]
+    extent: Extent
 
     @property
     def shipped(self) -> tuple[pa.DataType, ...]:  # type: ignore[override]
@@ -172,6 +186,9 @@ class _Query(Elsewhere):
         chosen = ", ".join(f"{column.chosen(kind)} AS k{k}" for k, (column, kind) in enumerate(each))
         sql = preceded(f"SELECT {chosen} FROM ({self.sql}) AS everything", ibis.to_sql(rows, dialect="postgres"))  # noqa: S608
         return _copied(self.connection, sql, rows.schema().to_pyarrow())
+
+    def stop(self) -> None:
+        self.connection.cancel()
 
 
 def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReader:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import ibis
 import pyarrow as pa
-import sqlglot
 
 from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
+from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import located
 from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
+from dxgeom.engines.tables.servers.spark_jobs import Jobs
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source
+from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
 
@@ -107,7 +108,9 @@ def _source(frame: Any, described: str, wanted: tuple[str, ...]) -> Iterator[Sou
     frame.select(*columns).createTempView(name)
     try:
         with connected() as here:
-            yield flowing_from(here, _View(frame.sparkSession, name, described, kinds, kinds))
+            yield flowing_from(
+                here, _View(frame.sparkSession, name, described, kinds, kinds, Jobs(frame.sparkSession, name))
+            )
     finally:
         frame.sparkSession.catalog.dropTempView(name)
 
@@ -132,6 +135,17 @@ class _View(Elsewhere):
     described: str
     types: tuple[pa.DataType, ...]
     shipped: tuple[pa.DataType, ...]
+    jobs: Jobs
+    extent = Extent()
+
+    def stop(self) -> None:
+        self.jobs.stop()
+
+    def fraction(self) -> float | None:
+        return self.jobs.fraction()
+
+    def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        return self.jobs.aside(work)
 
     def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
         wanted = preceded(f"SELECT * FROM {self.name}", _in_its_words(rows))  # noqa: S608
@@ -142,6 +156,8 @@ class _View(Elsewhere):
 
 def _in_its_words(rows: ibis.Table) -> str:
     """Spark's SQL for an expression. (Ibis' own needs pandas.)"""
+    import sqlglot  # slow to load
+
     tree = sqlglot.parse_one(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb")
     for window in tree.find_all(sqlglot.exp.Window):
         # The number of a row and the row before know no frame, and Spark lets none be said.

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
-from dxgeom.ledger.refusals import unusable
+from dxgeom.ledger.refusals import busy, unusable
 from dxgeom.ledger.stores.postgres.address import LedgerAddress
 from dxgeom.numeric.optional_library import optional_library
 
@@ -30,11 +30,13 @@ _SETTINGS: Final = """SELECT
 _FACTS: Final = """SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('server_encoding'),
     current_setting('server_version_num')::int"""
 _MEANING: Final = {
-    "55P03": "others kept it locked for longer than {seconds:g} seconds; try again",
     "25006": "the server, or this role, may only read; connect to the primary server as a role that may write",
     "53100": "the server's disk is full; make room",
     "3F000": "its schema is not there; name the ledger that was begun",
-    "57014": "the server cancelled it, or it took too long; try again",
+}
+_BUSY: Final = {
+    "55P03": "others kept it locked for longer than {seconds:g} seconds",
+    "57014": "the server cancelled it, or it took too long",
 }
 _ENDED: Final = ("57P01", "57P02", "57P03", "25P03", "57P05")
 """The server ends a connection, because it stops or the connection stood still."""
@@ -103,8 +105,9 @@ def in_words(described: str, error: Any) -> LedgerError:
             f"the server says: {_first_line(error)}; whoever keeps the ledger opens accounts and divides them "
             "('dxgeom ledger init', 'allot'), and lets others release on them ('dxgeom ledger init --grant')",
         )
-    meaning = _MEANING.get(state, f"the server says: {_first_line(error)}")
-    return unusable(described, meaning.format(seconds=LOCK_SECONDS))
+    if state in _BUSY:
+        return busy(described, _BUSY[state].format(seconds=LOCK_SECONDS))
+    return unusable(described, _MEANING.get(state, f"the server says: {_first_line(error)}"))
 
 
 def _unreachable(described: str, error: Any) -> LedgerUnreachable:

@@ -21,6 +21,7 @@ from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.stores.postgres import layout
 from dxgeom.ledger.stores.postgres.address import address_of
 from dxgeom.ledger.stores.postgres.connecting import begin, connected, plain_errors
+from dxgeom.ledger.stores.store import ContentOf
 from dxgeom.ledger.tables import ENTRIES, TABLES, Record
 
 SETTLE_SECONDS = 150.0
@@ -104,6 +105,11 @@ class PostgresSession:
             if self._last is None or self._became is None or not self._became(self._last):
                 raise type(error)(f"{error}; nothing was written") from error
 
+    def retire(self, place: str) -> None:
+        raise unusable(
+            self._described, "a ledger on a server stays there; move the database, or make it a new server's"
+        )
+
 
 @final
 class PostgresLedger:
@@ -122,7 +128,7 @@ class PostgresLedger:
         with self._transaction(write=False) as connection:
             return layout.is_there(connection, self._schema)
 
-    def begin(self, records: Iterable[Record]) -> None:
+    def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
         with self._transaction(write=True) as connection:
             # Of those who begin it at once, one does, and the others find it there.
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (self._schema,))
@@ -130,7 +136,7 @@ class PostgresLedger:
                 layout.lay_out(connection, self._schema)
                 session = PostgresSession(connection, self._schema, self.described)
                 for record in records:
-                    session.append(record)
+                    session.append(record, None if content_of is None else content_of(record))
                 session.commit()
 
     @contextmanager

@@ -16,12 +16,15 @@ from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of
 from dxgeom.mechanisms.linear.gaussian.program import Covariance, Progress, best_covariance
+from dxgeom.mechanisms.linear.gaussian.scaled_points import ScaledPoints
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.gaussian import GaussianNoise
 
 NAME: Final = "gaussian"
-LARGEST_DIMENSION: Final = 400
-"""Beyond, a search for a covariance takes minutes."""
+LARGEST_DIMENSION: Final = 1000
+"""Beyond, a search for a covariance takes more than minutes."""
+_MOST_ENTRIES: Final = 1_500_000_000
+"""Numbers of all differences together, which are held in memory twice."""
 _MARGINS: Final = (1e-14, 1e-12, 1e-10, 1e-7)
 """By how much more than the load noise is enlarged, each tried when the one before was not enough."""
 
@@ -44,11 +47,14 @@ class GaussianSpace:
     @property
     def shifts(self) -> NDArray[np.int64]:
         """(E, m): the differences of the answers that carry noise."""
-        return np.ascontiguousarray(self.sensitivity.differences[:, self.span.pivots])
+        differences = self.sensitivity.differences
+        if len(self.span.pivots) == differences.shape[1]:
+            return differences
+        return np.ascontiguousarray(differences[:, self.span.pivots])
 
-    def points(self, promise: NDArray[np.float64]) -> NDArray[np.float64]:
+    def points(self, promise: NDArray[np.float64]) -> ScaledPoints:
         """(E, m): the differences over what is promised for each (E,)."""
-        return np.asarray(self.shifts / promise[:, None])
+        return ScaledPoints(self.shifts, promise, np.ones(len(self.span.pivots)))
 
     @property
     def mixing(self) -> NDArray[Any] | DiagonalMixing:
@@ -62,12 +68,14 @@ class GaussianSpace:
 def gaussian_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None, worst: bool) -> GaussianSpace | None:
     """The space of a workload; None when no answer needs noise. ``factors`` (K,): what squared errors count.
 
-    Raises: TooLarge beyond 400 dimensions, or for differences too many to list.
+    Raises: TooLarge beyond 1,000 dimensions, or for differences too many to list.
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
     if int(np.sum(sensitivity.of_each_query > 0)) > 4 * LARGEST_DIMENSION:
         raise TooLarge(f"a covariance is sought for at most {4 * LARGEST_DIMENSION:,} noisy answers")
+    if sensitivity.differences.size > _MOST_ENTRIES:
+        raise TooLarge(f"a covariance is sought for at most {_MOST_ENTRIES:,} numbers in all differences")
     span = exact_span_of(sensitivity.differences)
     if len(span.pivots) > LARGEST_DIMENSION:
         raise TooLarge(

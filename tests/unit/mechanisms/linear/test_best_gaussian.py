@@ -76,7 +76,9 @@ def test_derivatives_are_those_of_the_function(size):
     up, _ = fidelity_at(weights + step * np.eye(len(weights))[1], points, costs, answers)
     down, _ = fidelity_at(weights - step * np.eye(len(weights))[1], points, costs, answers)
     assert (up.value - down.value) / step == pytest.approx(here.loads[1], rel=1e-6)
-    curvature = here.curvature(True)
+    bent = here.curvature(True)
+    curvature = np.column_stack([bent.times(one) for one in np.eye(len(weights) + len(costs))])
+    assert bent.diagonal == pytest.approx(np.diag(curvature), rel=1e-4)
     assert (down.loads - up.loads) / (2 * step) == pytest.approx(
         curvature[1, : len(weights)], rel=2e-2, abs=1e-2 * np.abs(curvature).max()
     )
@@ -187,3 +189,44 @@ def test_a_million_differences_in_ten_dimensions_have_a_certificate():
     points = pairs(np.random.default_rng(0).normal(size=(600, 10)))
     found = best_covariance(points, np.eye(10))
     assert found.gap <= GAP and len(found.places) < 200
+
+
+def test_an_optimum_that_very_many_differences_share_has_a_certificate():
+    """Prefixes of 64 under replacement: a thousand of 2,016 differences have weight."""
+    found = best_covariance(pairs(np.tril(np.ones((64, 64)))[:, 1:]), np.eye(63))
+    assert found.gap <= GAP
+    assert found.value == pytest.approx(385.948949, rel=1e-8)
+
+
+def interrupted_below(points, gap):
+    """The search, interrupted when it says that the gap is smaller."""
+
+    def interrupt(words):
+        if float(words.rsplit(" ", 1)[1]) < gap:
+            raise KeyboardInterrupt
+
+    return best_covariance(points, np.eye(points.shape[1]), progress=interrupt)
+
+
+def test_an_interrupt_leaves_the_best_so_far_with_its_gap():
+    points = pairs(np.random.default_rng(3).normal(size=(60, 20)))
+    found = interrupted_below(points, 1e-2)
+    assert GAP < found.gap < 1e-2
+    assert largest_load(found.axes, points) <= 1 + 1e-12
+
+
+def test_an_interrupt_before_anything_was_found_is_one():
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_below(pairs(np.random.default_rng(3).normal(size=(60, 20))), np.inf)
+
+
+@pytest.mark.long
+def test_a_hundred_queries_with_a_million_differences_have_a_certificate():
+    found = best_covariance(pairs(np.random.default_rng(0).normal(size=(1414, 100))), np.eye(100))
+    assert found.gap <= GAP
+
+
+@pytest.mark.long
+def test_two_hundred_queries_on_three_hundred_records_have_a_certificate():
+    found = best_covariance(pairs(np.random.default_rng(0).normal(size=(300, 200))), np.eye(200))
+    assert found.gap <= GAP

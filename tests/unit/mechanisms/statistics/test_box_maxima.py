@@ -54,6 +54,17 @@ def test_closed_forms_lie_within_bernstein_enclosures(quadratics):
         assert bound.upper - bound.lower <= Fraction(size * 20, 10**9)
 
 
+def test_boxes_are_not_halved_along_variables_that_change_nothing():
+    """The maximum of a·y − b·y², near 0, among three variables of which two do not occur."""
+    quadratic = BoxPolynomials(
+        np.eye(3, dtype=np.int64)[[1, 1, 0, 2]] * [[1], [2], [2], [2]], np.array([[1, -30_000, 0, 0]], dtype=object)
+    )
+    (value,), (bound,) = quadratic_maxima(quadratic), polynomial_maxima(quadratic)
+    assert value == Fraction(1, 120_000)
+    assert bound.lower <= value <= bound.upper
+    assert bound.upper - bound.lower <= Fraction(30_000 * 20, 10**9)
+
+
 @given(polynomials(2), st.lists(st.fractions(0, 1, max_denominator=50), min_size=3, max_size=3))
 def test_no_point_is_higher_than_the_maximum(quadratics, point):
     for row, value in enumerate(quadratic_maxima(quadratics)):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dxgeom.policy.explain.review import Review
-from dxgeom.policy.explain.telling import odds
 from dxgeom.policy.policy import parse_policy
+from dxgeom.wording.numbers import odds
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"
 
@@ -19,12 +19,12 @@ def review_of(attributes: str, rules: str, tail: str = "") -> Review:
 
 
 def test_odds_are_rounded_up():
-    assert odds(Fraction(1, 10)) == "1.11 : 1"
-    assert odds(Fraction(1)) == "2.72 : 1"
-    assert odds(Fraction(10)) == "22,100 : 1"
-    assert odds(Fraction(10**9)) == "too large to mean anything"
+    assert odds(0.1) == "1.11 to 1"
+    assert odds(1) == "2.72 to 1"
+    assert odds(10) == "22,100 to 1"
+    assert odds(10**9) == "more than 1,000,000 to 1"
     for epsilon in (Fraction(k, 37) for k in range(1, 250)):
-        assert float(odds(epsilon).split(" ")[0].replace(",", "")) >= math.exp(epsilon)
+        assert float(odds(float(epsilon)).split(" ")[0].replace(",", "")) >= math.exp(epsilon)
 
 
 def test_a_detour_through_a_sensitive_value_is_reported_with_its_path():
@@ -108,7 +108,7 @@ def test_closed_forms_and_pairwise_examination_agree():
 
 def test_the_budget_multiplies_the_odds():
     found = review_of("n: [Yes, No]", "- {change: n, epsilon: 0.1}", "budget: 10")
-    assert found.rules[0].sentence == "two records that differ only in n are told apart with odds at most 2.72 : 1"
+    assert found.rules[0].sentence == "two records that differ only in n are told apart with odds at most 2.72 to 1"
 
 
 def test_sentences_say_what_was_ruled():
@@ -118,12 +118,12 @@ def test_sentences_say_what_was_ruled():
         "- {change: ill, values: {HIV: 0.1}, otherwise: 1}\n- {between: everything, epsilon: 3}",
     )
     assert [rule.sentence for rule in found.rules] == [
-        "two records that differ only in age, by 10, are told apart with odds at most 2.72 : 1; "
-        "by twice that, at most 7.39 : 1",
-        "two records that differ only in age, by at most 2 steps, are told apart with odds at most 2.72 : 1",
-        "two records that differ only in ill, one of them HIV, are told apart with odds at most 1.11 : 1; "
-        "others at most 1.23 : 1",
-        "any two records are told apart with odds at most 20.09 : 1",
+        "two records that differ only in age, by 10, are told apart with odds at most 2.72 to 1; "
+        "by twice that, at most 7.39 to 1",
+        "two records that differ only in age, by at most 2 steps, are told apart with odds at most 2.72 to 1",
+        "two records that differ only in ill, one of them HIV, are told apart with odds at most 1.11 to 1; "
+        "others at most 1.23 to 1",
+        "any two records are told apart with odds at most 20.1 to 1",
     ]
 
 

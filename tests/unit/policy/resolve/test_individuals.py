@@ -93,7 +93,8 @@ def test_the_review_says_what_individuals_promise_and_where_a_detour_is_shorter(
     found = policy("individuals: {ann: 0.1, bob: 0.5}, otherwise: 1", "values: {dan: 0.2}")
     review = found.review()
     assert review.rules[1].sentence == (
-        "two records that differ only in person are told apart with odds at most 1.83 : 1 to 7.39 : 1, "
+        "two records that differ only in person are told apart with odds at most 1.83 to 1 for some and "
+        "at most 7.39 to 1 for others, "
         "by the sum of their values' own epsilons"
     )
     (tightened,) = review.tightened

@@ -76,9 +76,10 @@ def test_the_review_says_what_edges_promise_and_what_was_lowered(tmp_path: Path)
     weighted = policy(tmp_path, "weight: cost").review()
     assert weighted.rules[0].words == "change ill along the edges of edges.csv: weight cost"
     assert (
-        "by an edge of edges.csv, are told apart with odds at most 1.11 : 1 to 1.65 : 1" in weighted.rules[0].sentence
+        "by an edge of edges.csv, are told apart with odds at most 1.11 to 1 for some and at most 1.65 to 1 for others"
+        in weighted.rules[0].sentence
     )
     assert weighted.tightened == ()
     shortcut = policy(tmp_path, "weight: cost", edges=TREE + "flu,HIV,3\n").review()
     assert [(one.stated, round(one.given, 9)) for one in shortcut.tightened] == [(3, 0.6)]
-    assert policy(tmp_path, "epsilon: 1").review().rules[0].sentence.endswith("odds at most 2.72 : 1")
+    assert policy(tmp_path, "epsilon: 1").review().rules[0].sentence.endswith("odds at most 2.72 to 1")

@@ -60,8 +60,8 @@ PROGRAM = textwrap.dedent(
         def words(self, given):
             return f"epsilon {given} on a ring"
 
-        def sentence(self, name, given, otherwise, bound, odds):
-            return f"neighbours on the ring of {name}: at most {odds(given)}"
+        def sentence(self, name, given, otherwise, bound, at_most):
+            return f"neighbours on the ring of {name}: {at_most(given)}"
 
         def takes_otherwise(self, given):
             return False
@@ -89,7 +89,7 @@ PROGRAM = textwrap.dedent(
     policy = parse_policy(WARDS + SEX + "  - {change: ward, ring: 0.4}")
     assert policy.explain({"ward": "a", "sex": "F"}, {"ward": "d", "sex": "M"}).distance == Fraction(13, 10)
     assert "epsilon 2/5 on a ring" in policy.explain(0, 2).lines()[-1]
-    assert "neighbours on the ring of ward: at most 1.50 : 1" in "\\n".join(policy.review().lines())
+    assert "neighbours on the ring of ward: at most 1.50 to 1" in "\\n".join(policy.review().lines())
     assert Policy.from_dict({
         "policy": "p",
         "universe": {"attributes": {"ward": list("abcde"), "sex": ["F", "M"]}},

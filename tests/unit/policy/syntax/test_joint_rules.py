@@ -229,7 +229,7 @@ def test_sentences_say_what_is_together(tmp_path):
         ("agree in t1, t2: epsilon 1", "two records that agree in t1 and t2, whatever else differs"),
         ("change city inside each state: epsilon 1", "two records that differ only in city, inside one state"),
     ]
-    assert found.rules[1].sentence.endswith("at most 1.65 : 1; by twice that, at most 2.72 : 1")
+    assert found.rules[1].sentence.endswith("at most 1.65 to 1; by twice that, at most 2.72 to 1")
 
 
 def test_forms_say_what_ties_attributes():

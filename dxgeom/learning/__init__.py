@@ -1,0 +1,33 @@
+"""Models learned under a policy: regressions as estimators, each a mechanism whose release is charged.
+
+Touches mechanisms, the planner's ``release``, policies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.learning.accounts import open_ledger as open_ledger
+    from dxgeom.learning.perturbed.features import Change as Change, FeatureGroup as FeatureGroup, Features as Features
+    from dxgeom.learning.evaluation import (
+        ErrorCount as ErrorCount,
+        ErrorRate as ErrorRate,
+        FewestErrors as FewestErrors,
+        private_error as private_error,
+        select_model as select_model,
+    )
+    from dxgeom.learning.linear import PrivateLinearRegression as PrivateLinearRegression
+    from dxgeom.learning.logistic import PrivateLogisticRegression as PrivateLogisticRegression
+    from dxgeom.learning.perturbed.losses import (
+        GlmLoss as GlmLoss,
+        LogisticLoss as LogisticLoss,
+        PseudoHuberLoss as PseudoHuberLoss,
+    )
+    from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation as ObjectivePerturbation
+    from dxgeom.learning.totals.label_totals import LabelTotals as LabelTotals
+    from dxgeom.learning.totals.regression_totals import RegressionTotals as RegressionTotals
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

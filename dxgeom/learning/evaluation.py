@@ -1,0 +1,196 @@
+"""How often released models err on private records, and which of them errs least: each a release of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.arguments import require
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.learning.accounts import plain_account, usable_ledger
+from dxgeom.ledger.entry import Account
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.exact_draws import bernoulli_exp, uniform_integer
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.releases.answer_once import release
+
+_LONGEST: Final = 2**60
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ErrorCount(Mechanism[ArrayLike, int]):
+    """How many records a model gets wrong, with Laplace noise of scale 1/spend, rounded.
+
+    The data are (n,) numbers 0 and 1: whether each record is wrong, by a model that was released before.
+    Guarantee: replacing one record by any other changes the count by at most 1, and so the odds of any answers by at
+    most e^spend. The number of records is public.
+    """
+
+    name: str
+    owner: Account
+
+    @property
+    def account(self) -> Account:
+        return self.owner
+
+    @property
+    def fingerprint(self) -> str:
+        return canonical_digest("error count", self.owner.policy_fingerprint, self.name)
+
+    def check(self, data: ArrayLike, spend: Fraction) -> None:
+        _check_spend(spend)
+        self._law.check_size(1 / spend)
+        _marks(data, 1)
+
+    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> int:
+        """The count: any whole number, also one below 0 or above that of the records."""
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[int]:
+        self.check(data, spend)
+        wrong = int(_marks(data, 1).sum())
+        return [wrong + int(z) for z in self._law.draw(count, randomness, 1 / spend)[:, 0]]
+
+    @property
+    def _law(self) -> LaplaceNoise:
+        return LaplaceNoise(np.array([1.0]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FewestErrors(Mechanism[ArrayLike, int]):
+    """Which of K models errs least: the exponential mechanism on their counts, in its form permute and flip.
+
+    The data are (n, K) numbers 0 and 1: whether each model is wrong about each record. Models are gone through in
+    random order, and each is taken with the chance e^(−spend·(its errors − the fewest)/2).
+    Guarantee: replacing one record by any other changes each count by at most 1, and so the odds of any choice by at
+    most e^spend; coins are *exact*. Source: McKenna & Sheldon 2020.
+    """
+
+    name: str
+    models: int
+    owner: Account
+
+    @property
+    def account(self) -> Account:
+        return self.owner
+
+    @property
+    def fingerprint(self) -> str:
+        return canonical_digest("fewest errors", self.owner.policy_fingerprint, self.name, self.models)
+
+    def check(self, data: ArrayLike, spend: Fraction) -> None:
+        _check_spend(spend)
+        rows = len(_marks(data, 2, self.models))
+        if max(spend.numerator * rows, spend.denominator * 2) >= _LONGEST:
+            raise UnsupportedCombination("a spend with fewer digits is needed to choose by exact coins")
+
+    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> int:
+        """The place of the chosen model."""
+        self.check(data, spend)
+        errors = _marks(data, 2, self.models).sum(axis=0)
+        left = list(range(self.models))
+        while True:
+            place = left.pop(uniform_integer(len(left), randomness))
+            gap = int(errors[place] - errors.min()) * spend / 2
+            coin = np.array([gap.numerator], dtype=np.int64), np.array([gap.denominator], dtype=np.int64)
+            if bernoulli_exp(*coin, randomness)[0]:
+                return place
+
+
+class ErrorRate(NamedTuple):
+    """``errors`` of ``records``, noisy; the rate lies within ``low`` and ``high`` with probability at least .95, of the
+    noise alone: these records are the ones that are asked about."""
+
+    errors: int
+    records: int
+    rate: float
+    low: float
+    high: float
+
+
+def private_error(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: Amount,
+    ledger: str | Path | Ledger,
+    budget: Amount = 1,
+    id: str | None = None,
+) -> ErrorRate:
+    """How often a fitted classifier errs on private records; charged to the ledger of plain arrays.
+
+    Args: ``budget``: of a ledger that is begun by its path.
+    Guarantee: that of :class:`ErrorCount`. Raises: as :func:`dxgeom.release`; nothing is spent on a refusal.
+    """
+    spend, wrong = exact_amount(epsilon, "epsilon"), _wrong(model, X, y)
+    mechanism = ErrorCount("test errors", _owner(ledger, budget))
+    count = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id).answer
+    reach = math.ceil(math.log(20) / float(spend) + 0.5)
+    low, middle, high = (min(max(x / len(wrong), 0.0), 1.0) for x in (count - reach, count, count + reach))
+    return ErrorRate(count, len(wrong), middle, low, high)
+
+
+def select_model(
+    models: Sequence[Any],
+    X: Any,
+    y: Any,
+    *,
+    epsilon: Amount,
+    ledger: str | Path | Ledger,
+    budget: Amount = 1,
+    id: str | None = None,
+) -> int:
+    """The place of a fitted classifier that errs nearly least on private records; charged as :func:`private_error`.
+
+    Guarantee: that of :class:`FewestErrors`. With probability at least .95 it errs on at most
+    2·log(20·K)/epsilon records more than the best of K.
+    """
+    require(models, Sequence, "models", "list the fitted classifiers to choose from")
+    if not models:
+        raise UnsupportedCombination("there is nothing to choose from: list one fitted classifier at least")
+    spend = exact_amount(epsilon, "epsilon")
+    wrong = np.column_stack([_wrong(model, X, y) for model in models])
+    mechanism = FewestErrors("the model of fewest errors", len(models), _owner(ledger, budget))
+    return int(release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id).answer)
+
+
+def _wrong(model: Any, X: Any, y: Any) -> NDArray[np.int64]:
+    predicted, truth = np.asarray(model.predict(X)), np.asarray(y).ravel()
+    if predicted.shape != truth.shape:
+        raise DataError(f"X and y are of the same records; found {len(predicted)} and {len(truth)}")
+    return np.asarray(predicted != truth, dtype=np.int64)
+
+
+def _owner(ledger: object, budget: Amount) -> Account:
+    return plain_account(ledger.account.budget if isinstance(ledger, Ledger) else exact_amount(budget, "budget"))
+
+
+def _marks(data: ArrayLike, axes: int, width: int = 1) -> NDArray[np.int64]:
+    """The data as whole numbers. Raises: DataError for what is no array of 0 and 1."""
+    try:
+        marks = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("marks of errors are numbers, 0 and 1") from error
+    shaped = marks.ndim == axes and len(marks) > 0 and (axes == 1 or marks.shape[1] == width)
+    if not (shaped and np.all((marks == 0) | (marks == 1))):
+        raise DataError("marks of errors are 0 or 1 for each record, and each model where there are several")
+    return marks.astype(np.int64)
+
+
+def _check_spend(spend: Fraction) -> None:
+    if not (isinstance(spend, Fraction) and spend > 0):
+        raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")

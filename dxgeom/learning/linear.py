@@ -1,0 +1,151 @@
+"""Private linear regression, as an estimator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import ArrayError, WrongArgument
+from dxgeom.learning.accounts import usable_ledger
+from dxgeom.learning.bounds import ColumnBounds, Outside, column_bounds
+from dxgeom.learning.charged import charged_fit, refuse_weights
+from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
+from dxgeom.learning.plain_models import Prepared, account_for, epsilon_of
+from dxgeom.learning.totals.least_squares import NoisyLeastSquares
+from dxgeom.learning.totals.regression_totals import RegressionTotals
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.planner.amounts import Amount, exact_amount
+
+
+@final
+class PrivateLinearRegression(Estimator):
+    """Least squares from noisy sums, whose fit is a private release, charged to a ledger.
+
+    Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
+    columns, (low, high), and ``response`` those of y; public. ``ledger``: a file, or an open ledger. ``outside``:
+    "refuse" rows beyond the bounds, or "clip" them. ``fit_intercept``. ``ridge``: ρ of ρ‖β‖², in numbers scaled to
+    [−1, 1]; left out, as large as the noise, which is public. ``fits``, ``budget``, ``purpose``, ``id``: as of
+    :class:`PrivateLogisticRegression`.
+
+    Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
+    most e^epsilon: see :class:`RegressionTotals`. The number of records is public, and so are columns' names.
+    Learned: ``coef_`` (p,), ``intercept_``, ``release_``; :meth:`intervals`.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Amount | None = None,
+        bounds: Any = None,
+        response: Any = None,
+        ledger: str | Path | Ledger | None = None,
+        outside: Outside = "refuse",
+        fit_intercept: bool = True,
+        ridge: Amount | None = None,
+        fits: int = 1,
+        budget: Amount | None = None,
+        purpose: str = "",
+        id: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.response = response
+        self.ledger = ledger
+        self.outside = outside
+        self.fit_intercept = fit_intercept
+        self.ridge = ridge
+        self.fits = fits
+        self.budget = budget
+        self.purpose = purpose
+        self.id = id
+        self.insecure_test_seed = insecure_test_seed
+
+    def fit(self, X: Any, y: Any = None, **weights: Any) -> PrivateLinearRegression:
+        """Charges the ledger, then fits.
+
+        Raises: whatever :func:`dxgeom.release` raises; ArrayError for what is no table or has rows beyond the bounds;
+        BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
+        """
+        refuse_weights(weights)
+        ledger = usable_ledger(self.ledger)
+        column_names(X)
+        table = numbers(X)
+        responses = _numbers_of(one_response_each(y, len(table)))
+        spend = epsilon_of(self)
+        box, line = self._bounds(table.shape[1])
+        data = np.column_stack([box.scaled(table, self.outside), line.scaled(responses[:, None], self.outside, "y")])
+        names = tuple(f"x{k}" for k in range(table.shape[1]))
+        mechanism = RegressionTotals("linear regression", names, account_for(self))
+        ridge = None if self.ridge is None else exact_amount(self.ridge, "ridge")
+        self.release_ = charged_fit(self, Prepared(mechanism, data, spend), ledger)
+        self._remember_columns(X, table.shape[1])
+        self._fit = NoisyLeastSquares(
+            mechanism, self.release_.answer, len(table), spend, ridge, bool(self.fit_intercept)
+        )
+        self._back, self._base = _back(box, line, bool(self.fit_intercept))
+        found = self._back @ self._fit.coefficients + self._base
+        self.intercept_, self.coef_ = float(found[0]), found[1:]
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """(n,): the predicted responses."""
+        return np.asarray(self._numbers_to_predict(X) @ self.coef_ + self.intercept_)
+
+    def score(self, X: Any, y: Any) -> float:
+        """R². **Not private**: for data that are anyone's to see."""
+        truth = np.asarray(y, dtype=np.float64).ravel()
+        total = float(np.sum((truth - truth.mean()) ** 2))
+        left = float(np.sum((truth - self.predict(X)) ** 2))
+        return 1 - left / total if total > 0 else float(left == 0)
+
+    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(p + 1, 2): intervals of the intercept and the coefficients, for the population that records are drawn from.
+
+        *Approximate*: noise is simulated by its law and sampling as normal, at the released coefficients; what the
+        ridge pulls is added in full. Nothing is spent. Without an intercept the first row is that of 0.
+        """
+        self._require_fitted()
+        if not 0 < level < 1:
+            raise WrongArgument(f"'level' lies between 0 and 1, such as 0.95; found {level!r}")
+        return self._fit.intervals(level, self._back) + self._base[:, None]
+
+    def _bounds(self, columns: int) -> tuple[ColumnBounds, ColumnBounds]:
+        """Those of the columns and of the response; around 0 without an intercept, so that 0 stays 0."""
+        box, line = column_bounds(self.bounds, columns), column_bounds(self.response, 1, "response")
+        return (box, line) if self.fit_intercept else (box.around_zero, line.around_zero)
+
+    def _kind_of_tags(self, tags: Any) -> Any:
+        from sklearn.utils import RegressorTags
+
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags(poor_score=True)
+        return tags
+
+
+def _numbers_of(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Responses (n,). Raises: ArrayError."""
+    try:
+        found = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArrayError("the responses y are numbers: Unknown label type") from error
+    if not np.all(np.isfinite(found)):
+        raise ArrayError("Input y contains NaN or infinity: responses are finite numbers; drop such rows first")
+    return found
+
+
+def _back(box: ColumnBounds, line: ColumnBounds, intercept: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A (p + 1, …) and b (p + 1,): intercept and coefficients in raw units are A·β + b."""
+    slopes = line.half / box.half
+    size = len(slopes)
+    matrix = np.zeros((size + 1, size + intercept))
+    matrix[1:, intercept:] = np.diag(slopes)
+    if intercept:
+        matrix[0, 0] = line.half[0]
+        matrix[0, 1:] = -slopes * box.middle
+    base = np.zeros(size + 1)
+    base[0] = line.middle[0] if intercept else 0.0
+    return matrix, base

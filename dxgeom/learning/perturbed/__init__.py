@@ -1,0 +1,4 @@
+"""Objective perturbation: losses, features, noise on gradients, and the exact minimiser.
+
+Touches ``mechanisms``, ``noise``.
+"""

@@ -1,0 +1,131 @@
+"""Least squares from noisy totals: a public ridge, a repair, and intervals that count noise and sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.learning.totals.regression_totals import RegressionTotals, product_pairs
+
+_SIMULATED: Final = 4000
+_USUAL_SIGNAL: Final = 1 / 40
+"""The usual variance of a scaled predictor, a tenth, times the usual square of its coefficient, a quarter."""
+_SEED: Final = 20_200_101
+"""Intervals are made of simulated noise; a fixed seed makes them a function of what was released."""
+
+
+class Totals(NamedTuple):
+    """``gram`` (p + 1, p + 1): Σ z zᵀ of z = (1, x); ``cross`` (p + 1,): Σ y·z; ``square``: Σ y²."""
+
+    gram: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    square: float
+
+
+def arranged(totals: NDArray[np.float64], records: float) -> Totals:
+    """The totals of :class:`RegressionTotals` (m,), as matrices; ``records``: 0 for those of noise alone."""
+    numbers = _numbers(len(totals))
+    whole = np.zeros((numbers + 1, numbers + 1))
+    whole[0, 0] = records
+    for place in range(numbers):
+        whole[0, place + 1] = whole[place + 1, 0] = totals[2 * place]
+        whole[place + 1, place + 1] = totals[2 * place + 1]
+    for (j, k), total in zip(product_pairs(numbers), totals[2 * numbers :], strict=True):
+        whole[j + 1, k + 1] = whole[k + 1, j + 1] = total
+    return Totals(whole[:-1, :-1], whole[:-1, -1], float(whole[-1, -1]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisyLeastSquares:
+    """The coefficients of y on (1, x), all within [−1, 1], from totals with noise: post-processing of a release.
+
+    Definition: β̂ = (G + P)⁻¹c. Of the slopes, with G₀ their matrix after the intercept was eliminated, G₀ + P is
+    G₀ + ρI with eigenvalues below ρ lifted to ρ, so that it is positive definite whatever the noise; the intercept is
+    free. ρ = σ√(p + 1), σ the noise's deviation in one product, or σ²/(n/40) where
+    that is more, or ``ridge``: public.
+    """
+
+    mechanism: RegressionTotals
+    released: tuple[Fraction, ...]
+    records: int
+    spend: Fraction
+    ridge: Fraction | None = None
+    intercept: bool = True
+
+    @cached_property
+    def totals(self) -> Totals:
+        """What was released, without the row of the constant where there is no intercept."""
+        return self._kept(arranged(np.array([float(x) for x in self.released]), float(self.records)))
+
+    @cached_property
+    def strength(self) -> float:
+        """ρ."""
+        if self.ridge is not None:
+            return float(self.ridge)
+        variance = float(np.diag(self.mechanism.covariance(self.spend))[-1])
+        return max(float(np.sqrt(variance * len(self.totals.gram))), variance / (self.records * _USUAL_SIGNAL))
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """G + P: symmetric, positive definite."""
+        whole = self.totals.gram.copy()
+        free = int(self.intercept)  # the constant's own total is exact, and its coefficient is not held back
+        beside = whole[free:, :free] @ whole[:free, free:] / self.records
+        kept = whole[free:, free:] - beside
+        least = max(self.strength, np.finfo(np.float64).tiny)
+        sizes, axes = np.linalg.eigh(kept + self.strength * np.eye(len(kept)))
+        whole[free:, free:] = (axes * np.maximum(sizes, least)) @ axes.T + beside
+        return np.asarray(whole, dtype=np.float64)
+
+    @cached_property
+    def coefficients(self) -> NDArray[np.float64]:
+        """β̂ (p + 1,), or (p,) without an intercept."""
+        return np.asarray(np.linalg.solve(self.matrix, self.totals.cross), dtype=np.float64)
+
+    def intervals(self, level: float, back: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(r, 2): of each row of ``back``·β, β the coefficients in the population that records are drawn from.
+
+        *Approximate*. With V the noise, β̂ − β = (G + P)⁻¹(V_c − V_G·β + s − P·β), s the sum of records'
+        residuals times their predictors. V is simulated by its law and s as normal with the residuals' variance,
+        both at β̂; what ridge and repair pull is added to the quantile in full.
+        """
+        generator = np.random.default_rng(_SEED)
+        noise = self.mechanism.law.simulate(_SIMULATED, generator) / float(self.spend)
+        steps = np.array([float(step) for step in self.mechanism.steps])
+        rows = [self._kept(arranged(row, 0.0)) for row in noise * steps]
+        off = np.array([row.cross - row.gram @ self.coefficients for row in rows])
+        sampling = generator.standard_normal(off.shape) @ self._root.T * np.sqrt(self.residual_variance)
+        inverse = np.linalg.inv(self.matrix)
+        moves = (off + sampling) @ (back @ inverse).T
+        pulled = back @ inverse @ (self.matrix - self.totals.gram) @ self.coefficients
+        reach = np.quantile(np.abs(moves), level, axis=0) + np.abs(pulled)
+        middle = back @ self.coefficients
+        return np.column_stack([middle - reach, middle + reach])
+
+    @cached_property
+    def residual_variance(self) -> float:
+        """Of one response around its prediction, raised by twice the deviation that noise gives it; at most 1."""
+        beta, (gram, cross, square) = self.coefficients, self.totals
+        found = square - 2 * beta @ cross + beta @ gram @ beta
+        noise = np.sqrt(np.diag(self.mechanism.covariance(self.spend)).max()) * (1 + np.abs(beta).sum()) ** 2
+        return float(np.clip((found + 2 * noise) / self.records, 0.0, 1.0))
+
+    @cached_property
+    def _root(self) -> NDArray[np.float64]:
+        """A root of the matrix of predictors, made positive semidefinite."""
+        sizes, axes = np.linalg.eigh(self.totals.gram)
+        return np.asarray(axes * np.sqrt(np.maximum(sizes, 0.0)))
+
+    def _kept(self, totals: Totals) -> Totals:
+        return totals if self.intercept else Totals(totals.gram[1:, 1:], totals.cross[1:], totals.square)
+
+
+def _numbers(totals: int) -> int:
+    """How many numbers q a record has that q + q + q(q − 1)/2 totals are of."""
+    return int((np.sqrt(9 + 8 * totals) - 3) / 2 + 0.5)

@@ -1,0 +1,1 @@
+"""Ledgers that are brought from one store to another, and are one ledger still."""

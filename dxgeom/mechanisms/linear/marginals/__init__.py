@@ -1,0 +1,79 @@
+"""Noise for whole tables of counts, in closed form: normal in residuals, or Laplace in tables, put together exactly.
+
+Touches ``mechanisms/linear``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.marginals.assembly import (
+        centred as centred,
+        measured_shape as measured_shape,
+        measurement_shares as measurement_shares,
+        put_together as put_together,
+        residual_table as residual_table,
+        spread_of_residual as spread_of_residual,
+        spread_of_table as spread_of_table,
+        subsets as subsets,
+        summed_to as summed_to,
+    )
+    from dxgeom.mechanisms.linear.marginals.exact_loads import (
+        enlarged as enlarged,
+        within_budgets as within_budgets,
+    )
+    from dxgeom.mechanisms.linear.marginals.gaussian_scales import (
+        GaussianScales as GaussianScales,
+        best_gaussian_scales as best_gaussian_scales,
+        cell_variances as cell_variances,
+    )
+    from dxgeom.mechanisms.linear.marginals.laplace_scales import (
+        LaplaceScales as LaplaceScales,
+        best_laplace_scales as best_laplace_scales,
+    )
+    from dxgeom.mechanisms.linear.marginals.mechanism import (
+        MarginalSpace as MarginalSpace,
+        scales_of_laplace as scales_of_laplace,
+        lattice_step as lattice_step,
+        marginal_gaussian as marginal_gaussian,
+        marginal_laplace as marginal_laplace,
+        marginal_space as marginal_space,
+        proved as proved,
+        residual_variances as residual_variances,
+        unbiased_tables_bound as unbiased_tables_bound,
+        with_marginal_scales as with_marginal_scales,
+    )
+    from dxgeom.mechanisms.linear.marginals.program import (
+        BudgetedRates as BudgetedRates,
+        Budgets as Budgets,
+        least_cost_rates as least_cost_rates,
+    )
+    from dxgeom.mechanisms.linear.marginals.promise import (
+        Promise as Promise,
+        parts_of as parts_of,
+        promise_of as promise_of,
+    )
+    from dxgeom.mechanisms.linear.marginals.question import (
+        MarginalQuestion as MarginalQuestion,
+    )
+    from dxgeom.mechanisms.linear.marginals.recognised import (
+        CountTables as CountTables,
+        count_tables as count_tables,
+    )
+    from dxgeom.mechanisms.linear.marginals.set_family import (
+        SetFamily as SetFamily,
+        family_of as family_of,
+        members as members,
+    )
+    from dxgeom.mechanisms.linear.marginals.table_mechanism import (
+        CountedTables as CountedTables,
+        NoisyTables as NoisyTables,
+        TableMechanism as TableMechanism,
+        packed as packed,
+        unpacked as unpacked,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

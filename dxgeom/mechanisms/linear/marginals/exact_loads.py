@@ -1,0 +1,63 @@
+"""The proof that scales honour the constants: every budget summed in integers, each summand rounded up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.marginals.promise import Promise
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+
+_BITS: Final = 200
+_MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
+"""By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
+
+
+def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
+    """Whether noise of these ``scales`` (sets,) or (2·sets,), 0 for none, honours the constants; *exactly*.
+
+    Definition: ``normal``, of standard deviation σ_S in residuals: Σ_{S∋k} 2·Π_{a∈S∖k}(1−1/n_a)/σ_S² ≤ ε_k² and
+    Σ_S Π_{a∈S}(1−1/n_a)/σ_S² ≤ ε₀². Else of scale b_A in tables, or in their differences:
+    Σ_{A∋k} 2/b_A ≤ ε_k and Σ_A 1/b_A ≤ ε₀. All of it in the units of counts. Summands are rounded up to 2⁻²⁰⁰, so what
+    is near the budget by less is refused.
+    """
+    sizes = family.sizes.tolist()
+    used = [0] * len(sizes)
+    absent = 0
+    for place, scale in enumerate(scales.tolist()):
+        if scale <= 0:
+            continue
+        top, bottom = scale.as_integer_ratio()
+        above, below = (bottom**2, top**2) if normal else (bottom, top)
+        inside = family.members_of(place % family.count)
+        over = math.prod(sizes[a] for a in inside) if normal else 1
+        free = math.prod(sizes[a] - 1 for a in inside) if normal else 1
+        absent += -(-(above * free << _BITS) // (below * over))
+        for a in inside:
+            one = sizes[a] - 1, sizes[a]
+            part = (above * free * one[1], below * over * one[0]) if normal else (above, below)
+            used[a] += -(-(2 * part[0] << _BITS) // part[1])
+    limits = [*zip(used, promise.least, strict=True), (absent, promise.presence)]
+    return all(limit is None or total <= _limit(limit, normal) for total, limit in limits)
+
+
+def _limit(constant: Fraction, normal: bool) -> int:
+    square: Fraction = constant * constant if normal else constant
+    return int(square * 2**_BITS)
+
+
+def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> NDArray[np.float64]:
+    """The scales, as much larger as the proof needs.
+
+    Raises: CertificateRefused where 1e-7 is not enough, or something protected would get no noise.
+    """
+    for margin in _MARGINS:
+        wider = np.asarray(scales * (1 + margin))
+        if within_budgets(family, promise, wider, normal):
+            return wider
+    raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")

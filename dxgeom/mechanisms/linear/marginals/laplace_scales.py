@@ -1,0 +1,119 @@
+"""Laplace noise in tables, those asked for and smaller ones, put together by least squares: for pure privacy.
+
+Table B with noise of scale b_B measures the residual of every S ⊆ B with variance 2·b_B²·Π_{a∈B∖S} n_a; taken as
+differences where attributes have two values, that of fewer sets, with less. Measurements of one residual are averaged
+with weights inverse to that. The error Σ_S w_S/τ_S, τ_S the sum of the inverses, is not convex in the rates 1/b. For
+fixed shares of the measurements it is Σ_B g_B·b_B², which one dual variable for each attribute makes small; and for
+fixed rates the best shares are known. Each of the two steps makes the error smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
+from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+
+_STARTS: Final = ((0.0, 1.0), (0.0, 1e-2), (0.5, 1.0), (0.5, 1e-2), (1.0, 1.0))
+"""Rates begin as the cells of a table to a power, those of differences times a factor."""
+_TRIAL: Final = 12
+_STEPS: Final = 600
+_SAME: Final = 1e-9
+_PATIENCE: Final = 8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaplaceScales:
+    """``rates`` (2·sets,): 1/b of the noise in the table of each set, and after them in those of differences, as
+    ``MarginalQuestion.measurable`` numbers them; 0 where it is not measured. A local optimum."""
+
+    rates: NDArray[np.float64] = field(repr=False)
+    value: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """Which protected residual each measurable table says something of."""
+
+    question: MarginalQuestion
+    weights: NDArray[np.float64]
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Places of S among the protected sets, of the table among the measurable, and the variance that S has."""
+        inner, outer, spread = self.question.measurements
+        table = np.empty(2 * self.question.family.count, dtype=np.int64)
+        table[self.question.measurable] = np.arange(len(self.question.measurable))
+        return (np.cumsum(self.question.protected) - 1)[inner], table[outer], spread
+
+    def precisions(self, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of each pair, and of each residual in all."""
+        inner, outer, spread = self.pairs
+        each = rates[outer] ** 2 / (2 * spread)
+        return each, np.asarray(np.bincount(inner, each, len(self.weights)), dtype=np.float64)
+
+    def error(self, rates: NDArray[np.float64]) -> float:
+        """Σ w/τ at rates that are within their budgets."""
+        return float((self.weights / self.precisions(rates)[1]).sum())
+
+    def improved(
+        self, rates: NDArray[np.float64], prices: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Better rates, by the shares that are best at the old ones; and prices to begin with next time."""
+        inner, outer, spread = self.pairs
+        each, whole = self.precisions(rates)
+        costs = np.bincount(outer, self.weights[inner] * (each / whole[inner]) ** 2 * 2 * spread, len(rates))
+        found = least_cost_rates(self.question.laplace_budgets, np.maximum(costs, costs.max() * 1e-60), 2, prices)
+        return found.rates, found.prices
+
+
+def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] | None = None) -> LaplaceScales:
+    """Rates of little total error; ``costs`` (asked,): instead of the question's.
+
+    Definition: make Σ_S w_S/τ_S small, τ_S the sum over tables of 1/(2·b²) over how many times the noise's variance S
+    has, Π_{a∈B∖S} n_a for the table of B, subject to Σ_{B∋k} 2/b_B ≤ ε_k for every
+    attribute and Σ_B 1/b_B ≤ ε₀ for presence. Several starts, the best of them followed to where it stays.
+    Guarantee: a feasible choice, up to the rounding of float64; nothing is promised of other local optima.
+    """
+    weights = (question.weights if costs is None else question.weights_for(costs))[question.protected]
+    every = np.zeros(2 * question.family.count)
+    if not np.any(weights > 0):
+        return LaplaceScales(every, 0.0)
+    measured = _Measured(question, weights)
+    tried = [_followed(measured, _start(question, *begun), _TRIAL) for begun in _STARTS]
+    rates = min((rates for rates in tried), key=measured.error)
+    rates = _followed(measured, rates, _STEPS)
+    every[question.measurable] = np.where(rates > rates.max() * 1e-9, rates, 0.0)
+    return LaplaceScales(every, measured.error(rates))
+
+
+def _start(question: MarginalQuestion, power: float, differing: float) -> NDArray[np.float64]:
+    rates = question.family.cells[question.measurable % question.family.count] ** power
+    rates = np.where(question.measurable < question.family.count, rates, rates * differing)
+    return np.asarray(rates / question.laplace_budgets.most_used(rates))
+
+
+def _followed(measured: _Measured, rates: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Both steps again and again, and beyond them in logarithms as long as that is better still."""
+    error, reach, still, prices = measured.error(rates), 1.0, 0, None
+    for _ in range(steps):
+        better, prices = measured.improved(rates, prices)
+        beyond = np.exp(np.log(np.maximum(rates, 1e-300)) * (1 - reach) + np.log(np.maximum(better, 1e-300)) * reach)
+        beyond = beyond / measured.question.laplace_budgets.most_used(beyond)
+        there, here = measured.error(beyond), measured.error(better)
+        if there < here:
+            chosen, least, reach = beyond, there, reach * 1.5
+        else:
+            chosen, least, reach = better, here, max(1.0, reach / 2)
+        still = still + 1 if least > error * (1 - _SAME) else 0
+        rates, error = chosen, least
+        if still >= _PATIENCE:
+            break
+    return rates

@@ -1,0 +1,95 @@
+"""What a metric promises about each attribute, as constants: read from the verified metric, never from a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations.product import SumMetric
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.metric import Metric
+
+_MOST_VALUES: Final = 4096
+"""Distances of all pairs of more values are not looked at."""
+_UPWARD: Final = 1 + Fraction(1, 2**40)
+"""Distances in float64 are rounded down; a bound needs them rounded up."""
+
+
+@final
+@dataclass(frozen=True)
+class Promise:
+    """Constants that the metric is between: ``least[k]`` ≤ d ≤ ``most[k]`` for records that differ in attribute k
+    alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite.
+
+    Distances add over attributes, so noise that honours ``least`` honours the metric, and no noise that does is better
+    than the best for ``most``.
+    """
+
+    least: tuple[Fraction | None, ...]
+    most: tuple[Fraction | None, ...]
+    presence: Fraction | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the metric is these very constants."""
+        return self.least == self.most
+
+
+def promise_of(metric: Metric, shape: Sequence[int], classes: dict[int, NDArray[np.int64]]) -> Promise:
+    """The constants of attributes with these numbers of values under a metric on their product.
+
+    Args: ``classes``: of each attribute that is asked about, by its place, the class of every value; values of one
+    class are not told apart. The constants are of these attributes, in order.
+    Raises: TooLarge where the metric is no sum over attributes, or an attribute has too many values that are not alike.
+    """
+    presence = metric.epsilon if isinstance(metric, PresenceMetric) else None
+    records = metric.inner if isinstance(metric, PresenceMetric) else metric
+    parts = parts_of(records, shape)
+    each = [_constants(parts[place], own) for place, own in sorted(classes.items())]
+    return Promise(
+        tuple(_below_absence(least, presence) for least, _ in each),
+        tuple(_below_absence(most, presence) for _, most in each),
+        presence,
+    )
+
+
+def parts_of(metric: Metric, shape: Sequence[int]) -> tuple[Metric, ...]:
+    """The metric of each attribute, which add up. Raises: TooLarge where there are none."""
+    if isinstance(metric, SumMetric) and metric.shape == tuple(shape):
+        return metric.parts
+    if tuple(shape) == (metric.size,):
+        return (metric,)
+    raise TooLarge(
+        "noise for whole tables of counts needs distances that add up over attributes, and these have a bound for "
+        "several attributes together"
+    )
+
+
+def _below_absence(constant: Fraction | None, presence: Fraction | None) -> Fraction | None:
+    """Two records are never further apart than both are from none; then presence alone says so."""
+    return None if presence is not None and constant is not None and constant >= 2 * presence else constant
+
+
+def _constants(metric: Metric, classes: NDArray[np.int64]) -> tuple[Fraction | None, Fraction | None]:
+    if isinstance(metric, DiscreteMetric):
+        return metric.epsilon, metric.epsilon
+    if metric.size > _MOST_VALUES:
+        raise TooLarge(
+            f"the distances of {metric.size:,} values are not looked at pair by pair; at most {_MOST_VALUES:,}"
+        )
+    values = np.arange(metric.size)
+    apart = metric.distance(values[:, None], values)
+    finite = np.isfinite(apart) & (classes[:, None] != classes)
+    if not np.any(finite):
+        return None, None
+    least = Fraction(float(apart[finite].min()))
+    if least <= 0:
+        raise TooLarge("values at no distance are told apart: noise of no size would hide that")
+    return least, Fraction(float(apart[finite].max())) * _UPWARD

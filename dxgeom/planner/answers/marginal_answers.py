@@ -1,0 +1,117 @@
+"""Private counts in whole tables, as arrays, and what is known of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require_level
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
+from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism, packed
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+_LISTED: Final = 100_000
+"""Answers of more cells are no columns of words."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MarginalAnswers:
+    """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
+
+    mechanism: TableMechanism
+    exact: NoisyTables = field(repr=False)
+    spent: Fraction
+    records: int | None
+
+    @property
+    def queries(self) -> MarginalQueries:
+        """What was asked."""
+        return self.mechanism.queries
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each table is called: the columns that it is over."""
+        return self.queries.names
+
+    def table(self, name: str | Sequence[str]) -> NDArray[np.float64]:
+        """The private counts of a table, by its name or its columns; an axis for each, in the order of the policy.
+
+        Raises: UnsupportedCombination for an unknown table.
+        """
+        place = self.queries.table(name)
+        return np.asarray(self.exact.numerators[place] / self.exact.divisors[place]).reshape(self.queries.shapes[place])
+
+    @cached_property
+    def rmse(self) -> NDArray[np.float64]:
+        """(tables,): root mean squared error of each cell of each table, rounding to the lattice left out, which adds
+        less than a thousandth."""
+        return np.asarray(np.sqrt(self.mechanism.variances) / float(self.spent))
+
+    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
+
+        Of normal noise exactly, rounding widened by a step; of sums of Laplace noise by their variance and tails, see
+        ``laplace_half_widths``. Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        require_level(level)
+        step = float(self.mechanism.step) / float(self.spent) if np.any(self.mechanism.scales > 0) else 0.0
+        noisy = self.rmse > 0
+        factor = normal_quantile(level) if self.mechanism.normal else _tail_factor(level)
+        widest = 2.0 ** max((len(one) for one in self.queries.asked), default=0)
+        return np.where(noisy, self.rmse * factor + step * widest, 0.0)
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> dict[str, Any]:
+        """A row for each cell of one table: its columns' values, the count and its interval.
+
+        Raises: UnsupportedCombination for an unknown table, or none where there are several.
+        """
+        if joint:
+            raise UnsupportedCombination("intervals of whole tables are each cell's own; leave 'joint' out")
+        if query is None and len(self.names) > 1:
+            raise UnsupportedCombination("name one table, such as to_pandas('age, sex'): there are many")
+        place = 0 if query is None else self.queries.table(query)
+        values = self.exact.numerators[place] / self.exact.divisors[place]
+        width = float(self.half_widths(level)[place])
+        return {
+            **self.queries.labels(place),
+            "value": values.tolist(),
+            "low": (values - width).tolist(),
+            "high": (values + width).tolist(),
+            "rmse": [float(self.rmse[place])] * len(values),
+        }
+
+    def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """Every table ready for JSON: its cells as whole numbers over one divisor, as a list where they are few."""
+        listed = self.queries.count <= _LISTED
+        widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
+        return [
+            {
+                "table": list(self.queries.titles(place)),
+                "shape": list(self.queries.shapes[place]),
+                "divisor": str(divisor),
+                "cells": cells.tolist() if listed else packed(cells),
+                "rmse": errors[place],
+                "half_width": widths[place],
+            }
+            for place, (cells, divisor) in enumerate(zip(self.exact.numerators, self.exact.divisors, strict=True))
+        ]
+
+
+def _tail_factor(level: float) -> float:
+    """What a sum of independent Laplace numbers of unit variance exceeds with probability 1 − level at most.
+
+    Its kurtosis is at most that of one Laplace number, and its moment generating function at most 1/(1 − t²/2): so the
+    chance of more than w either way is at most 2·min_t e^{−tw}/(1 − t²/2), and of one number alone it is e^{−√2·w}.
+    """
+    missed, best = 1 - level, np.inf
+    for t in np.linspace(0.01, 1.41, 400):
+        best = min(best, float(np.log(2 / (missed * (1 - t * t / 2))) / t))
+    return best

@@ -1,0 +1,241 @@
+"""A plan for whole tables of counts: which noise, which error, how near to the best; and its release."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.displayed import Displayed
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
+from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
+from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
+from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, scales_of_laplace
+from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
+from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+from dxgeom.mechanisms.linear.marginals.set_family import family_of
+from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.options import AUTO
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+_DIGITS: Final = 6
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalPlan(Releasable[MarginalAnswers], Displayed):
+    """How whole tables of counts are answered; reusable for many releases, each charged on its own.
+
+    ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out; the least is
+    taken, or the one that was named. ``lower_bound``: no additive noise that stretches to every spend has less.
+    """
+
+    metric: VerifiedMetric = field(repr=False)
+    queries: MarginalQueries
+    objective: Literal["mse", "max"]
+    mechanism: TableMechanism = field(repr=False)
+    losses: Mapping[str, float]
+    lower_bound: float
+
+    @property
+    def loss(self) -> float:
+        """The objective at spend 1: the total mean squared error of all cells, or that of the worst."""
+        return self.losses[self.mechanism.name]
+
+    @property
+    def gap(self) -> float:
+        """The loss over the lower bound."""
+        return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
+
+    def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
+        """(tables,): root mean squared error of each cell of each table."""
+        return np.asarray(np.sqrt(self.mechanism.variances) / float(exact_amount(spend, "spend")))
+
+    @property
+    def least_spend(self) -> Fraction:
+        """The smallest spend, rounded up to six digits, at which every cell has the error that was asked for.
+
+        Raises: UnsupportedCombination when none was.
+        """
+        if not any(self.queries.errors):
+            raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
+        wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
+        # A thousandth more than the ideal noise: what rounding to the lattice adds is less.
+        spend = float(np.max(self.rmse() / wanted)) * (1 + 1e-3)
+        unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
+        return math.ceil(Fraction(spend) / unit) * unit
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+        return canonical_digest("plan of whole tables", self.mechanism.fingerprint)
+
+    def _releasing(self) -> Releasing[MarginalAnswers]:
+        purpose = f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}"
+        blank = NoisyTables(tuple(np.zeros(0, dtype=np.int64) for _ in self.queries.asked), self.mechanism.divisors)
+        return Releasing(self.mechanism, purpose, self._said, blank, None)
+
+    def _made_up(self, records: int) -> MadeUpTables:
+        generator = np.random.default_rng()
+        codes = [generator.integers(0, size, records) for size in self.queries.sizes]
+        cells = []
+        for one, shape in zip(self.queries.asked, self.queries.shapes, strict=True):
+            flat = np.zeros(records, dtype=np.int64)
+            for place, size in zip(one, shape, strict=True):
+                flat = flat * size + codes[place]
+            cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64))
+        return MadeUpTables(tuple(cells), records)
+
+    def _said(self, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
+        return MarginalAnswers(self.mechanism, answer, spend, records)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        return {
+            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
+            "objective": self.objective,
+            "tables": len(self.queries.asked),
+            "cells": self.queries.count,
+            "mechanism": self.mechanism.name,
+            "losses": dict(self.losses),
+            "lower_bound": self.lower_bound,
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def lines(self) -> list[str]:
+        """The plan for a reader."""
+        title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
+        head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
+        rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
+        return [head, *rows, f"{foot}is within a factor {self.gap:.6g} of it"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MadeUpTables:
+    """Counts of made-up records in tables."""
+
+    cells: tuple[NDArray[np.int64], ...] = field(repr=False)
+    total: int
+
+
+def plan_tables(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    *,
+    objective: str = "balanced",
+    mechanism: str = AUTO,
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount | None] | None = None,
+) -> MarginalPlan:
+    """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
+
+    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace" or
+    "marginal-gaussian"; ``importance``, ``errors``: one for each table, instead of the queries' own. With errors the
+    worst answer counts, next to its own.
+    Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
+    Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
+    """
+    require_verified(metric)
+    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
+        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+    if metric.people is not None:
+        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
+    queries = _with(queries, importance, errors)
+    worst = _worst(queries, objective)
+    kinds = _kinds(metric, mechanism)
+    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    family = family_of(queries.sizes, queries.asked)
+    costs = _costs(queries)
+    question = MarginalQuestion.under(family, promise.least, promise.presence, costs)
+    best = best_gaussian_scales(question, worst)
+    above = MarginalQuestion.under(family, promise.most, promise.presence, costs)
+    bound = best.bound if promise.exact else best_gaussian_scales(above, worst).bound
+    built = {
+        kind: _mechanism(kind, metric, queries, question, promise, np.sqrt(best.variances), worst) for kind in kinds
+    }
+    losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
+    taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
+    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+
+
+def _mechanism(
+    kind: str,
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    question: MarginalQuestion,
+    promise: Promise,
+    normal: NDArray[np.float64],
+    worst: bool,
+) -> TableMechanism:
+    scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
+    if np.any(scales > 0):
+        scales = enlarged(question.family, promise, scales, kind == NORMAL)
+    return TableMechanism(kind, metric, queries, question, promise, scales)
+
+
+def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:
+    errors = mechanism.variances * costs
+    if worst:
+        return float(errors.max())
+    return float(errors @ np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64))
+
+
+def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
+    if mechanism not in (AUTO, NORMAL, LAPLACE):
+        raise UnsupportedCombination(
+            f"whole tables of counts over universes of any size are answered by {LAPLACE} or {NORMAL}, and "
+            f"'{mechanism}' needs a count of every record type: ask for them as dx.LinearQueries"
+        )
+    if mechanism == NORMAL and metric.privacy != CONCENTRATED:
+        raise UnsupportedCombination("Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'")
+    if mechanism != AUTO:
+        return (mechanism,)
+    return (LAPLACE, NORMAL) if metric.privacy == CONCENTRATED else (LAPLACE,)
+
+
+def _with(
+    queries: MarginalQueries, importance: Sequence[Amount] | None, errors: Sequence[Amount | None] | None
+) -> MarginalQueries:
+    if importance is not None:
+        queries = replace(queries, importance=tuple(exact_amount(one, "importance") for one in importance))
+    if errors is not None:
+        wanted = tuple(None if one is None else exact_amount(one, "wanted error") for one in errors)
+        queries = replace(queries, errors=wanted)
+    if queries.importance is not None and any(queries.errors):
+        raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
+    return queries
+
+
+def _worst(queries: MarginalQueries, objective: str) -> bool:
+    if objective not in ("balanced", "mse", "rmse", "max"):
+        raise UnsupportedCombination(f"there is no objective '{objective}'; known are balanced, mse, max, rmse")
+    return objective == "max" or any(queries.errors)
+
+
+def _costs(queries: MarginalQueries) -> NDArray[np.float64]:
+    if any(queries.errors):
+        sharpest = min(one for one in queries.errors if one is not None)
+        return np.array([float(1 / (100 * sharpest) ** 2 if one is None else 1 / one**2) for one in queries.errors])
+    if queries.importance is not None:
+        return np.array([float(one) for one in queries.importance])
+    return np.ones(len(queries.asked))

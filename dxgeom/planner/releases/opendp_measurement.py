@@ -1,0 +1,123 @@
+"""A plan at a spend as an OpenDP measurement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from dxgeom.arguments import described, require
+from dxgeom.errors import DxgeomError, UnsupportedCombination, WrongArgument
+from dxgeom.ledger.ledger import Ledger
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.numeric.optional_library import optional_library
+from dxgeom.numeric.rounding import round_up
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.releases.answer_once import checked_order
+from dxgeom.planner.releases.reading import read
+from dxgeom.privacy.currencies import CONCENTRATED
+
+if TYPE_CHECKING:
+    from dxgeom.planner.release import Release
+
+_FEATURES: Final = ("contrib", "honest-but-curious")
+
+
+def measurement_of(
+    released: Callable[..., Release[Any]],
+    mechanism: Mechanism[Any, Any],
+    *,
+    ledger: str | Path | Ledger,
+    spend: Amount,
+    purpose: str = "",
+    outside: Literal["refuse", "drop"] = "refuse",
+    count_column: str | None = None,
+    allotment: str | None = None,
+) -> Any:
+    """An ``opendp.Measurement`` that releases, and charges the ledger, whenever it is called with data.
+
+    Definition: the input domain is whatever the plan releases from; the distance of two of these is D, the least sum
+    of distances d of the policy over all ways to pair their records, infinite where they have unequal numbers of them
+    and the policy says nothing of presence. Records are people where these count once, and rows at a part in
+    ``at_most`` of d where so many of a person's count. The privacy map is s·D under the max
+    divergence, or (s·D)²/2 under zero-concentrated divergence where the policy is concentrated. Domain and distance
+    name the policy's fingerprint and how the table is read, so that only measurements about the same can be composed.
+    Guarantee: the map is *exact*, then *rounded up*. The budget of the ledger holds besides OpenDP's own bounds; each
+    call is an entry of its own. Nothing that is told of a table depends on what it holds.
+    Args: ``released``: the plan's ``release``. The others are those of :func:`dxgeom.release`.
+    Returns: a measurement whose answers are releases.
+    Raises: MissingExtra; UnsupportedCombination where OpenDP's features "contrib" and "honest-but-curious", which
+    measurements from elsewhere need, are not enabled, and for a ledger in memory that nobody holds open. When the
+    measurement is called, OpenDP passes on what a release raises as its own exception.
+    """
+    dp = optional_library("opendp.prelude", "opendp", "measurements are made")
+    _require_features(optional_library("opendp.mod", "opendp", "measurements are made"))
+    require(ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', or hand over an open Ledger")
+    order = checked_order(mechanism, spend, purpose=purpose, plan_fingerprint=None, id=None, allotment=allotment)
+    if outside not in ("refuse", "drop"):
+        raise UnsupportedCombination(f"outside is 'refuse' or 'drop'; found {outside!r}")
+    if str(ledger) == ":memory:":
+        raise UnsupportedCombination(
+            "a measurement is called again and again, and each call would begin ':memory:' anew: name a ledger's file, "
+            "or hand over an open Ledger"
+        )
+    asked: dict[str, Any] = {"outside": outside, "count_column": count_column, "quiet_data": True}
+
+    def answered(data: Any) -> Release[Any]:
+        return released(data, ledger=ledger, spend=order.spend, purpose=purpose, allotment=allotment, **asked)
+
+    account = mechanism.account
+    concentrated = account.currency == CONCENTRATED
+    whose = f"policy {account.policy_fingerprint}, rows outside: {outside}, counts: {count_column!r}"
+    return dp.m.make_user_measurement(
+        dp.user_domain(f"dxgeom data of {whose}", partial(_is_readable, mechanism, asked)),
+        dp.user_distance(f"dxgeom distance of {whose}"),
+        dp.zero_concentrated_divergence() if concentrated else dp.max_divergence(),
+        answered,
+        lambda distance: loss_at(distance, order.spend, squared=concentrated),
+    )
+
+
+def loss_at(distance: Any, spend: Fraction, *, squared: bool) -> float:
+    """What a release at a spend tells at most of data at a distance: s·D, or (s·D)²/2; *rounded up*.
+
+    Raises: WrongArgument unless the distance is a number that is not negative.
+    """
+    try:
+        told = spend * _exact(distance)
+        return round_up(told * told / 2 if squared else told)
+    except OverflowError:
+        return math.inf
+
+
+def _is_readable(mechanism: Mechanism[Any, Any], asked: dict[str, Any], data: Any) -> bool:
+    try:
+        read(mechanism, data, **asked)
+    except DxgeomError:
+        return False
+    return True
+
+
+def _exact(distance: Any) -> Fraction:
+    """Raises: OverflowError for an infinite one; WrongArgument."""
+    number = distance.item() if isinstance(distance, np.ndarray | np.generic) and distance.ndim == 0 else distance
+    if isinstance(number, bool) or not isinstance(number, int | float | Fraction | Decimal) or not number >= 0:
+        raise WrongArgument(f"a distance is a number that is not negative; found {described(distance)}")
+    return Fraction(number)
+
+
+def _require_features(library: Any) -> None:
+    try:
+        library.assert_features(*_FEATURES)
+    except library.OpenDPException as error:
+        wanted = ", ".join(f'"{feature}"' for feature in _FEATURES)
+        raise UnsupportedCombination(
+            "OpenDP takes measurements from elsewhere only where it was told to trust them: call "
+            f"opendp.prelude.enable_features({wanted})"
+        ) from error

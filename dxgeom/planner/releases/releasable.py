@@ -1,0 +1,122 @@
+"""What every plan can do, whatever it asks: be released, and be rehearsed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
+
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.planner.amounts import Amount, require_records
+from dxgeom.planner.release import Release
+from dxgeom.planner.releases.answer_once import checked_order, release_as
+from dxgeom.planner.releases.opendp_measurement import measurement_of
+from dxgeom.planner.releases.rehearsal import RECORDS, made_up
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+
+Shown = TypeVar("Shown")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Releasing(Generic[Shown]):
+    """What a plan's release is made of.
+
+    ``purpose``: written into the ledger where whoever releases says none. ``said``: the mechanism's answer, at a spend,
+    of so many records or None where that is private, as it is shown. ``blank``: an answer that no data were read for.
+    ``records``: how many a rehearsal makes up; None where nothing says.
+    """
+
+    mechanism: Mechanism[Any, Any] = field(repr=False)
+    purpose: str
+    said: Callable[[Any, Fraction, int | None], Shown] = field(repr=False)
+    blank: Any = field(repr=False)
+    records: int | None
+
+
+class Releasable(ABC, Generic[Shown]):
+    """A plan: what is answered and how is decided, no data are read yet; reusable, each release charged on its own."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+
+    @abstractmethod
+    def _releasing(self) -> Releasing[Shown]:
+        """What a release of it is made of."""
+
+    def release(
+        self,
+        table: Any,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        quiet_data: bool = False,
+        id: str | None = None,
+        allotment: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Release[Shown]:
+        """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
+
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
+        :func:`dxgeom.release`.
+        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
+        """
+        made = self._releasing()
+        order = checked_order(
+            made.mechanism,
+            spend,
+            purpose=purpose or made.purpose,
+            plan_fingerprint=self.fingerprint,
+            id=id,
+            allotment=allotment,
+        )
+        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
+        return release_as(order, made.mechanism, made.said, made.blank, table, ledger, insecure_test_seed, **reading)
+
+    def to_opendp(
+        self,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        allotment: str | None = None,
+    ) -> Any:
+        """This plan at a spend as an ``opendp.Measurement``, which releases, and charges the ledger, at each call.
+
+        Guarantee, arguments, errors: those of :func:`dxgeom.planner.releases.opendp_measurement.measurement_of`.
+        """
+        return measurement_of(
+            self.release,
+            self._releasing().mechanism,
+            ledger=ledger,
+            spend=spend,
+            purpose=purpose,
+            outside=outside,
+            count_column=count_column,
+            allotment=allotment,
+        )
+
+    def rehearse(self, *, spend: Amount, records: int | None = None) -> Release[Shown]:
+        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
+
+        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
+        Raises: as :meth:`release`, for a spend beyond the whole budget too.
+        """
+        require_records(records)
+        rows = self._made_up(records or self._releasing().records or RECORDS)
+        return replace(self.release(rows, ledger=":memory:", spend=spend), rehearsal=True)
+
+    def _made_up(self, records: int) -> Any:
+        return made_up(self._releasing().mechanism, records)

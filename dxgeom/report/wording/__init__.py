@@ -1,1 +1,0 @@
-"""The page's numbers and words: odds, guesses, bands, errors, and the glossary. Touches nothing."""

@@ -1,0 +1,173 @@
+"""Whole tables of counts as a workload of their own: nothing is listed cell by cell, and no record type is numbered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from types import NoneType
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import WHOLE, require, require_exact
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.counts import groups_of
+from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column
+
+MOST_TABLES: Final = 200_000
+"""A plan looks at every table, and at all inside it."""
+_EVERYBODY: Final = "all records"
+_OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MarginalQueries:
+    """Counts in every cell of some marginal tables, of a universe of any size.
+
+    ``columns``: of each attribute that some table is over, rising by its place, the values that are told apart.
+    ``asked``: the tables, each as rising places in ``columns``; a cell's last attribute runs fastest. ``importance``
+    (tables,): what squared errors in a table count; None for all alike. ``errors`` (tables,): the root mean squared
+    error that its answers may have, None for any. ``records``: their public number, where it is stated.
+    """
+
+    universe: Universe
+    columns: tuple[Groups, ...] = field(repr=False)
+    asked: tuple[tuple[int, ...], ...] = field(repr=False)
+    importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
+    records: int | None = None
+
+    def __post_init__(self) -> None:
+        _require(
+            self.universe.listed is None, "whole tables of counts are over attributes, not over a table of records"
+        )
+        _require(len(self.asked) > 0, "a workload has at least one table")
+        _require(len(set(self.asked)) == len(self.asked), "each table is asked for once")
+        rising = all(list(one) == sorted(set(one)) and set(one) <= {*range(len(self.columns))} for one in self.asked)
+        _require(rising, "a table is over different attributes")
+        few = [one.column for one in self.columns if len(one.words) < 2]
+        _require(not few, f"an attribute of one value tells nothing: leave out {', '.join(map(shown, few))}")
+        fits = self.importance is None or (len(self.importance) == len(self.asked) and min(self.importance) > 0)
+        _require(fits, "'importance' has one positive number for each table, or is left out")
+        _require(
+            len(self.errors) in (0, len(self.asked)), "'errors' has one number or None for each table, or is left out"
+        )
+        if len(self.asked) > MOST_TABLES:
+            raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once, found {len(self.asked):,}")
+
+    @classmethod
+    def of(
+        cls,
+        universe: Universe,
+        groups: Sequence[Sequence[str]] | None = None,
+        *,
+        ways: int | None = None,
+        importance: Sequence[Fraction | int] | None = None,
+        errors: Sequence[Fraction | int | None] | None = None,
+        records: int | None = None,
+    ) -> MarginalQueries:
+        """The marginal tables of these groups of attributes, or of all groups of ``ways`` ones; an empty group is the
+        number of records.
+
+        Args: ``importance``: what each table's squared errors count; ``errors``: the root mean squared error that its
+        answers may have, None for any.
+        Raises: UnsupportedCombination for an unknown or repeated attribute, or a group listed twice; TooLarge.
+        """
+        require(universe, Universe, "universe", _OF_A_POLICY)
+        require(importance, (list, tuple, NoneType), "importance", "give an integer or Fraction for each table")
+        require(errors, (list, tuple, NoneType), "errors", "give an integer, a Fraction or None for each table")
+        require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+        _require(records is None or records > 0, "'records' is a positive whole number, or left out")
+        if ways is not None and math.comb(len(universe.names), ways if isinstance(ways, int) else 0) > MOST_TABLES:
+            raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once")
+        named = groups_of(universe, groups, ways)
+        axis_of = {name: axis for axis, name in enumerate(universe.names)}
+        for name in {name for group in named for name in group} - set(axis_of):
+            attribute_of(universe, name)
+        for group in named:
+            _require(len(set(group)) == len(group), "a marginal is of different attributes")
+        axes = sorted({axis_of[name] for group in named for name in group})
+        columns = tuple(groups_of_column(universe, axis, universe.attributes[axis].columns[0]) for axis in axes)
+        place = {axis: number for number, axis in enumerate(axes)}
+        asked = tuple(tuple(sorted(place[axis_of[name]] for name in group)) for group in named)
+        for one in (importance or ()), (errors or ()):
+            for number in one:
+                if number is not None:
+                    require_exact(number, "importance" if one is importance else "errors")
+        costs = None if importance is None else tuple(map(Fraction, importance))
+        wanted = () if errors is None else tuple(None if one is None else Fraction(one) for one in errors)
+        return cls(universe, columns, asked, costs, wanted, records)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values of each of ``columns`` are told apart."""
+        return tuple(len(one.words) for one in self.columns)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of each table, the number of values of its attributes."""
+        return tuple(tuple(self.sizes[place] for place in one) for one in self.asked)
+
+    @cached_property
+    def count(self) -> int:
+        """The number of cells of all tables."""
+        return sum(map(math.prod, self.shapes))
+
+    @property
+    def classes(self) -> dict[int, NDArray[np.int64]]:
+        """Of each attribute that is looked at, by its place in the universe, the class of every value."""
+        return {one.axis: one.codes for one in self.columns}
+
+    def titles(self, table: int) -> tuple[str, ...]:
+        """The columns that a table is over."""
+        return tuple(self.columns[place].title for place in self.asked[table])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each table is called."""
+        return tuple(", ".join(self.titles(table)) or _EVERYBODY for table in range(len(self.asked)))
+
+    def table(self, name: str | Sequence[str]) -> int:
+        """The place of a table, by its name or the columns that it is over, in any order.
+
+        Raises: UnsupportedCombination.
+        """
+        said = name if isinstance(name, str) else ", ".join(name)
+        columns = frozenset[str]() if said in ("", _EVERYBODY) else frozenset(said.split(", "))
+        if columns in self._by_columns:
+            return self._by_columns[columns]
+        raise UnsupportedCombination(f"no table is over {shown(said)}; {did_you_mean(said, self.names)}".rstrip("; "))
+
+    @cached_property
+    def _by_columns(self) -> dict[frozenset[str], int]:
+        return {frozenset(self.titles(place)): place for place in range(len(self.asked))}
+
+    def labels(self, table: int) -> dict[str, list[str]]:
+        """Of every cell of a table, the value of each of its columns, cell by cell."""
+        shape = self.shapes[table]
+        places = np.indices(shape).reshape(len(shape), -1)
+        own = [self.columns[place] for place in self.asked[table]]
+        return {
+            title: [one.words[code] for code in codes.tolist()]
+            for title, one, codes in zip(self.titles(table), own, places, strict=True)
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of what is asked: the records, the values told apart, the tables and what they count."""
+        columns: list[Any] = [part for one in self.columns for part in (one.axis, one.column, one.words, one.codes)]
+        flat = np.array([place for one in self.asked for place in (*one, -1)], dtype=np.int64)
+        return canonical_digest("whole tables", self.universe.digest, columns, flat, self.importance, self.errors)
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise UnsupportedCombination(rule)

@@ -1,0 +1,11 @@
+"""All typical mistakes, by name."""
+
+from __future__ import annotations
+
+from golden.typical_mistakes.in_calls import IN_CALLS
+from golden.typical_mistakes.in_data import IN_DATA
+from golden.typical_mistakes.in_policies import IN_POLICIES
+from golden.typical_mistakes.in_queries import IN_QUERIES
+from golden.typical_mistakes.mistake import Mistake
+
+EVERY: dict[str, Mistake] = {**IN_POLICIES, **IN_QUERIES, **IN_DATA, **IN_CALLS}

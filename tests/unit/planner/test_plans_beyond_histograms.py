@@ -1,0 +1,211 @@
+"""Whole tables of counts over universes that no histogram can count: planned, read, released, remembered."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dxgeom as dx
+from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.table_counts import table_counts
+from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.ledger.ledger import Ledger
+
+MarginalQueries = dx.universe.MarginalQueries
+SIZES = (2, 3, 5, 4, 7) * 8
+
+
+def policy(sizes=SIZES, privacy="concentrated", presence=False):
+    return dx.Policy.from_dict(
+        {
+            "policy": "wide",
+            "universe": {
+                "attributes": {f"a{i}": {"values": [f"v{j}" for j in range(size)]} for i, size in enumerate(sizes)}
+            },
+            "rules": [
+                *({"change": f"a{i}", "epsilon": 1} for i in range(len(sizes))),
+                *([{"presence": True, "epsilon": 1}] if presence else []),
+            ],
+            "privacy": privacy,
+            "budget": 100,
+        }
+    )
+
+
+def rows(sizes=SIZES, number=3000, seed=0):
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {f"a{i}": [f"v{code}" for code in generator.integers(0, size, number)] for i, size in enumerate(sizes)}
+    )
+
+
+@pytest.mark.parametrize(("privacy", "presence"), list(itertools.product(["pure", "concentrated"], [False, True])))
+def test_a_wide_table_is_released_as_exactly_as_planned_and_tables_agree(privacy, presence):
+    own, data = policy(privacy=privacy, presence=presence), rows()
+    queries = MarginalQueries.of(own.universe, [["a0", "a1"], ["a2", "a1"], ["a3", "a7", "a9"], []])
+    plan = dx.plan(own.compile(), queries)
+    assert plan.mechanism.name == ("marginal-laplace" if privacy == "pure" else "marginal-gaussian")
+    assert plan.gap < (40 if privacy == "pure" else 1 + 1e-9)
+    errors = []
+    for seed in range(60):
+        released = plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=seed)
+        first, second = released.answer.exact.numerators[:2]
+        over = released.answer.exact.divisors
+        ones = first.reshape(2, 3).sum(axis=0).astype(object) * over[1]
+        assert list(ones) == list(second.reshape(3, 5).sum(axis=1).astype(object) * over[0])
+        truth = pd.crosstab(data["a0"], data["a1"]).to_numpy()
+        errors.append(((released.answer.table("a1, a0") - truth) ** 2).mean())
+    assert np.mean(errors) == pytest.approx(float(plan.rmse()[0] ** 2), rel=0.35)
+    assert released.records == (None if presence else 3000)
+    exact = released.answer.table([])[()] if not presence else None
+    assert exact in (None, 3000)
+
+
+def test_counts_are_those_of_a_histogram_where_there_is_one():
+    own, data = policy((2, 3, 4)), rows((2, 3, 4))
+    queries = MarginalQueries.of(own.universe, [["a0", "a2"], ["a1"], []])
+    histogram = histogram_of_table(data, own.universe).counts.reshape(2, 3, 4)
+    found = table_counts(data, queries)
+    assert np.array_equal(found.cells[0].reshape(2, 4), histogram.sum(axis=1))
+    assert np.array_equal(found.cells[1], histogram.sum(axis=(0, 2)))
+    assert int(found.cells[2][0]) == found.total == 3000
+
+
+def test_the_closed_form_is_that_of_plans_with_a_histogram():
+    own = policy((2, 3, 4))
+    metric = own.compile()
+    wide = dx.plan(metric, MarginalQueries.of(own.universe, ways=2))
+    listed = dx.plan(metric, dx.LinearQueries.marginals(own.universe, ways=2))
+    assert wide.loss == pytest.approx(listed.loss, rel=1e-3)
+    assert wide.lower_bound == pytest.approx(listed.lower_bound, rel=1e-9)
+
+
+def test_rows_stand_for_many_and_rows_outside_are_refused_or_dropped():
+    own, data = policy((2, 3, 4)), rows((2, 3, 4), 50)
+    queries = MarginalQueries.of(own.universe, [["a0"]])
+    data["many"] = 2
+    assert table_counts(data, queries, count_column="many").total == 100
+    data.loc[3, "a2"] = "elsewhere"
+    with pytest.raises(DataError):
+        table_counts(data, queries)
+    dropped = table_counts(data, queries, outside="drop")
+    assert (dropped.total, dropped.dropped) == (49, 1)
+    with pytest.raises(DataError):
+        table_counts(data.iloc[:0], queries)
+    with pytest.raises(DataError, match="from rows"):
+        table_counts(np.ones(24, dtype=np.int64), queries)
+
+
+def test_the_same_key_gives_the_same_answer_and_reads_no_data(tmp_path):
+    own = policy()
+    queries = MarginalQueries.of(own.universe, ways=2)
+    plan = dx.plan(own.compile(), queries, mechanism="marginal-gaussian")
+    with Ledger.open(
+        tmp_path / "one.db",
+        policy_fingerprint=own.fingerprint,
+        policy_name="wide",
+        budget=own.budget,
+        currency="concentrated",
+    ) as ledger:
+        first = plan.release(rows(), ledger=ledger, spend=1, id="once")
+        again = plan.release("nowhere.parquet", ledger=ledger, spend=1, id="once")
+    assert again.repeated
+    each = zip(first.answer.exact.numerators, again.answer.exact.numerators, strict=True)
+    assert all(np.array_equal(one, other) for one, other in each)
+    assert first.answer.exact.divisors == again.answer.exact.divisors
+
+
+def test_answers_are_arrays_frames_and_json():
+    own = policy(privacy="pure")
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0", "a2"], ["a4"]]))
+    released = plan.rehearse(spend=2)
+    assert released.rehearsal
+    frame = released.to_pandas("a0, a2", level=0.9)
+    assert list(frame.columns) == ["a0", "a2", "value", "low", "high", "rmse"]
+    assert len(frame) == 10
+    assert np.all(frame["low"] < frame["high"])
+    written = json.loads(released.to_json())
+    assert [one["table"] for one in written["tables"]] == [["a0", "a2"], ["a4"]]
+    cells = np.array(written["tables"][0]["cells"]) / int(written["tables"][0]["divisor"])
+    assert np.array_equal(cells, frame["value"])
+    with pytest.raises(UnsupportedCombination, match="no table"):
+        released.answer.table("a0, a1")
+    with pytest.raises(UnsupportedCombination, match="name one table"):
+        released.to_pandas()
+
+
+def test_half_widths_hold():
+    own, data = policy((2, 3, 4), privacy="pure"), rows((2, 3, 4))
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2))
+    truth = pd.crosstab(data["a1"], data["a2"]).to_numpy()
+    held = []
+    for seed in range(300):
+        answer = plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=seed).answer
+        held.append(np.abs(answer.table("a1, a2") - truth) <= answer.half_widths(0.9)[answer.queries.table("a1, a2")])
+    assert np.mean(held) >= 0.9
+
+
+def test_wanted_errors_are_met_at_the_least_spend():
+    own = policy()
+    queries = MarginalQueries.of(own.universe, [["a0", "a1"], ["a2"], ["a3", "a4"]], errors=[3, 1, None])
+    plan = dx.plan(own.compile(), queries)
+    assert plan.objective == "max"
+    assert plan.rmse(plan.least_spend)[0] <= 3
+    assert plan.rmse(plan.least_spend)[1] <= 1
+
+
+def test_what_needs_a_histogram_refuses_and_says_so():
+    own = policy()
+    with pytest.raises(TooLarge, match="linear queries need a count of every record type"):
+        dx.LinearQueries.marginals(own.universe, [["a0", "a1"]])
+    with pytest.raises(TooLarge, match="histograms need a count of every record type"):
+        histogram_of_table(rows(), own.universe)
+    with pytest.raises(UnsupportedCombination, match="'hull' needs a count of every record type"):
+        dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), mechanism="hull")
+    with pytest.raises(UnsupportedCombination, match="leave the others out"):
+        dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), records=3)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"between": "everything", "epsilon": 1}],
+        [{"change": ["a0", "a1"], "together": True, "epsilon": 1}],
+    ],
+)
+def test_rules_about_several_attributes_together_keep_the_limit(rules):
+    data = {
+        "policy": "wide",
+        "universe": {"attributes": {f"a{i}": {"values": ["x", "y"]} for i in range(40)}},
+        "rules": rules,
+        "unconnected": "allow",
+    }
+    with pytest.raises(DxgeomError, match="DX116"):
+        dx.Policy.from_dict(data)
+
+
+def test_a_wide_policy_is_reviewed_and_its_certificate_written(tmp_path):
+    from dxgeom.audit.claims import claims_of
+
+    own = policy()
+    assert own.review().size == np.prod([float(size) for size in SIZES]) or own.review().size > 10**20
+    assert claims_of(own.compile(), "policy")["distances"] == []
+
+
+def test_wrong_tables_are_refused():
+    own = policy()
+    for groups in ([["a0", "a0"]], [["a0"], ["a0"]], [["nobody"]]):
+        with pytest.raises(UnsupportedCombination):
+            MarginalQueries.of(own.universe, groups)
+    with pytest.raises(UnsupportedCombination):
+        MarginalQueries.of(own.universe, ways=41)
+    with pytest.raises(UnsupportedCombination):
+        dx.plan(policy((2, 3)).compile(), MarginalQueries.of(own.universe, [["a0"]]))
+    with pytest.raises(UnsupportedCombination, match="concentrated"):
+        dx.plan(
+            policy(privacy="pure").compile(), MarginalQueries.of(own.universe, [["a0"]]), mechanism="marginal-gaussian"
+        )
