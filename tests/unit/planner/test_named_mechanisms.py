@@ -58,7 +58,7 @@ def test_naming_a_mechanism_builds_that_one_and_nothing_else_also_for_each_unit_
 
 def test_what_is_told_of_a_named_mechanism_does_not_depend_on_what_was_asked_of_it_before(built):
     one, other = (dx.plan(*asked(), mechanism="laplace") for _ in range(2))
-    assert len(one.candidates) == len(CANDIDATES) - 6
+    assert len(one.candidates) > len(one.comparison.told) == 2
     assert one.lower_bound > 0
     del built[:]
     assert one.to_json() == other.to_json()
