@@ -12,10 +12,15 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
     from dxgeom.mechanisms.linear import marginals as marginals, shapes as shapes
+    from dxgeom.mechanisms.linear.active_differences import (
+        active_differences as active_differences,
+        with_heavier as with_heavier,
+    )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
         hiding as hiding,
         largest_load as largest_load,
+        load_of_changes as load_of_changes,
         require_hiding as require_hiding,
     )
     from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing

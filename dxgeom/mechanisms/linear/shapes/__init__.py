@@ -34,7 +34,9 @@ if TYPE_CHECKING:
         rotated_laplace as rotated_laplace,
     )
     from dxgeom.mechanisms.linear.shapes.round_shapes import (
+        box_image as box_image,
         box_mechanism as box_mechanism,
+        box_moment as box_moment,
         ellipsoid_mechanism as ellipsoid_mechanism,
     )
     from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace as RoundSpace, round_space as round_space
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
         spread_of as spread_of,
     )
     from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows as determined_rows
-    from dxgeom.mechanisms.linear.shapes.least_traces import least_trace_ellipsoid as least_trace_ellipsoid
+    from dxgeom.mechanisms.linear.shapes.least_traces import (
+        least_trace_ellipsoid as least_trace_ellipsoid,
+        trace_bound as trace_bound,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)
