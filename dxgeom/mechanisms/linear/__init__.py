@@ -12,7 +12,7 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
     from dxgeom.mechanisms.linear import marginals as marginals, shapes as shapes
-    from dxgeom.mechanisms.linear.active_differences import (
+    from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
         with_heavier as with_heavier,
     )

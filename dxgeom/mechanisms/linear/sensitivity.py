@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.active_differences import active_differences
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
+from dxgeom.mechanisms.linear.working_sets import active_differences
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes

@@ -143,7 +143,7 @@ def test_the_pool_of_heavy_differences_hides_none_that_is_too_heavy(monkeypatch)
 
 
 def test_shapes_from_pairs_are_proved_on_every_difference_though_sought_on_few(monkeypatch):
-    import dxgeom.mechanisms.linear.active_differences as active_module
+    import dxgeom.mechanisms.linear.working_sets as active_module
 
     monkeypatch.setattr(active_module, "_ENTRIES", 0)
     monkeypatch.setattr(active_module, "_LEAST", 8)
