@@ -29,6 +29,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000
@@ -55,6 +56,7 @@ SAMPLERS: dict[str, NoiseLaw] = {
     "image of a box, m = 2": LinearImageNoise(
         BoxNoise(Box(np.array([300.0, 7.0]))), np.array([[1.0, 2.0], [-0.3, 5.0]])
     ),
+    "Cartesian product, m = 3": CartesianProductNoise((hull(2), LaplaceNoise(np.array([5.0])))),
     "rejection, m = 2": RejectionNoise(BALL, box_around(BALL)),
 }
 REJECTIONS = {

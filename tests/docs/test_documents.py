@@ -37,7 +37,7 @@ PAGES = [
 ]
 CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
-    "README.md": ["check", "plan", "release", "release", "verify"],
+    "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
     "policies/README.md": ["check", "plan", "release"],
 }
@@ -126,6 +126,7 @@ def test_the_commands_of_a_document_run(document, in_a_copy):
     lines = commands(ROOT / document)
     assert [words[1] for words in lines] == COMMANDS_RUN_HERE[document]
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
+    Path("mine.csv").write_text("age,ward\n34,A\n57,B\n")
     Path("roads.csv").write_text("from,to,distance\na,b,1\nb,c,2\n")
     for words in lines:
         result = CliRunner().invoke(app, words[1:])

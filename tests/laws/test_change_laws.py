@@ -23,6 +23,7 @@ from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.operations.changes import Changes, FactoredChanges, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_tables, generating_differences
+from dxgeom.metrics.operations.paired_changes import PairedChanges, paired_changes
 from dxgeom.universe.weight_table import tabulated
 from dxgeom.universe.weight_tables import stacked
 
@@ -84,11 +85,15 @@ def test_differences_of_tables_are_those_of_the_matrix(case):
 
 
 def both(metric, tables):
-    return [ListedChanges(*differences_of_tables(metric, tables)), factored_changes(metric, tables)]
+    return [
+        ListedChanges(*differences_of_tables(metric, tables)),
+        factored_changes(metric, tables),
+        paired_changes(metric, tables),
+    ]
 
 
 def test_every_family_of_changes_is_under_these_laws():
-    assert {ListedChanges, FactoredChanges} == members(Changes)
+    assert {ListedChanges, FactoredChanges, PairedChanges} == members(Changes)
 
 
 @PAIRWISE

@@ -33,9 +33,6 @@ TABLES = {
 }
 """Each policy's table of records, its column of counts, and how many records it holds where that is easily counted."""
 
-WITHOUT_ODDS = {"hotline"}
-"""Policies under concentrated privacy: they promise no odds that always hold, and so have no review page."""
-
 
 def policy_file(name: str) -> Path:
     return POLICIES / name / "policy.yaml"

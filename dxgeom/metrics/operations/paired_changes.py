@@ -83,7 +83,7 @@ class PairedChanges(Changes):
             found = self._heaviest_among(self._pool[0], rates, most)
             if most > 1 and found.loads.max(initial=0.0) > _ABOVE:
                 return found
-        loads = np.concatenate([np.abs(rows) @ rates / bounds for rows, bounds in self.blocks()])
+        loads = np.concatenate([np.zeros(0), *(np.abs(rows) @ rates / bounds for rows, bounds in self.blocks())])
         self._pool[:] = [largest_first(loads, max(most, _POOL // len(rates)))]
         return self._heaviest_among(self._pool[0], rates, most)
 

@@ -98,7 +98,7 @@ def test_when_nobody_listens_at_all_it_still_ends_with_5(tmp_path: Path, asked: 
 ON_A_TERMINAL = """
 import fcntl, os, sys, termios
 fcntl.ioctl(sys.stdout.fileno(), termios.TIOCSCTTY, 0)
-from dxgeom.planner import answer_once
+from dxgeom.planner.releases import answer_once
 whole = answer_once.buy
 def slowly(*arguments):
     # The terminal is closed while the answer is being bought.
@@ -122,12 +122,13 @@ def test_a_lost_terminal_costs_nothing(tmp_path: Path, asked: list[str]) -> None
         command, stdout=theirs, stderr=subprocess.PIPE, text=True, start_new_session=True, pass_fds=(tell, hear)
     ) as process:
         os.close(theirs)
+        os.close(tell)  # a script that ends before it tells anything ends this test, too
         assert os.read(told, 6) == b"buying"
         os.close(ours)
         os.write(say, b"x")
         assert process.stderr is not None
         words = process.stderr.read()
-    for end in (told, tell, hear, say):
+    for end in (told, hear, say):
         os.close(end)
     assert (process.returncode, "the answers are safe in entry 1" in words) == (5, True), words
     assert stored(tmp_path)["spent"] == "1/5"
@@ -154,7 +155,7 @@ def test_an_error_while_showing_says_where_the_answers_are(
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("dxgeom.cli.showing.brief", broken)
+    monkeypatch.setattr("dxgeom.cli.answers.brief", broken)
     result = invoke(*asked)
     assert isinstance(result.exception, RuntimeError)
     assert "the answers are safe in entry 1: dxgeom ledger show" in result.stderr

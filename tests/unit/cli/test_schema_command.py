@@ -36,6 +36,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "universe",
         "rules",
         "budget",
+        "privacy",
         "people",
         "dataset",
         "unconnected",

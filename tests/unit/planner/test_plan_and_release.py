@@ -366,7 +366,7 @@ QUERIES = dx.LinearQueries.from_matrix(list("a"), [[0, 1]])
 @pytest.mark.parametrize(
     ("metric", "queries", "words"),
     [
-        (QUERIES, METRIC, "'metric' is of type VerifiedMetric; found one of type LinearQueries: compile a policy"),
+        (QUERIES, METRIC, "the metric comes first: 'metric' and 'queries' are swapped"),
         ("policy.yaml", QUERIES, "'metric' is of type VerifiedMetric; found one of type str: compile a policy"),
         ([[0, 1], [1]], QUERIES, "found one of type list: .* dx.verify_metric"),
         ({"policy": "p"}, QUERIES, "found one of type dict"),

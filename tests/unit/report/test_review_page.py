@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from reference.example_policies import WITHOUT_ODDS
 from reference.project import POLICIES
 
 import dxgeom as dx
@@ -22,7 +21,7 @@ from dxgeom.report.sections.changes import changes_page
 from dxgeom.report.sections.review_page import review_page
 from dxgeom.wording.numbers import band_of, guesses, odds
 
-NAMES = sorted({path.name for path in POLICIES.iterdir() if path.is_dir()} - WITHOUT_ODDS)
+NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
 HOSTILE = "<script>alert(1)</script>"
 LONG = "a name that goes on " * 40
 TURNED = "ab\u202edc"
@@ -95,15 +94,6 @@ def test_every_example_has_a_page_that_stands_alone(name):
     assert json.loads(json.dumps(document.as_dict(), allow_nan=False))["digest"] == policy.fingerprint
     told = " ".join(said(document, number) for number in range(7))
     assert not re.search(r"\d[eE][+-]?\d\d", told)
-
-
-@pytest.mark.parametrize("name", sorted(WITHOUT_ODDS))
-def test_an_example_that_promises_no_odds_has_no_page(name):
-    policy, plan = planned(name)
-    with pytest.raises(
-        dx.UnsupportedCombination, match=r"promises none that always hold: read its curves with 'dxgeom"
-    ):
-        review_page(policy, plan, spend=policy.budget / 2)
 
 
 def test_the_ten_questions_are_answered(stays):
