@@ -90,7 +90,9 @@ def test_every_example_has_a_page_that_stands_alone(name):
     assert page.outside == []
     assert not page.tags & {"script", "iframe", "object", "embed", "form", "base"}
     assert max(map(len, document.lines())) <= 80 or "change" in " ".join(document.lines())
-    assert [section.number for section in document.sections] == [*range(9)]
+    # Odds are compared between steps; concentrated privacy promises none, and tells its curves instead.
+    left_out = {3} if policy.compile().privacy == "concentrated" else set()
+    assert [section.number for section in document.sections] == [one for one in range(9) if one not in left_out]
     assert json.loads(json.dumps(document.as_dict(), allow_nan=False))["digest"] == policy.fingerprint
     told = " ".join(said(document, number) for number in range(7))
     assert not re.search(r"\d[eE][+-]?\d\d", told)
