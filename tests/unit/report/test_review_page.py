@@ -94,7 +94,7 @@ def test_every_example_has_a_page_that_stands_alone(name):
     left_out = {3} if policy.compile().privacy == "concentrated" else set()
     assert [section.number for section in document.sections] == [one for one in range(9) if one not in left_out]
     assert json.loads(json.dumps(document.as_dict(), allow_nan=False))["digest"] == policy.fingerprint
-    told = " ".join(said(document, number) for number in range(7))
+    told = " ".join(said(document, number) for number in range(7) if number not in left_out)
     assert not re.search(r"\d[eE][+-]?\d\d", told)
 
 
