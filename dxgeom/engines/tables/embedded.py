@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
@@ -64,9 +64,11 @@ class DuckDB(Engine):
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of its own, in memory."""
     connection = duckdb.connect(":memory:", config=_SETTINGS)
-    # It knows how much is done, and the line that says so is drawn here, for every engine alike.
-    connection.execute("SET enable_progress_bar = true")
-    connection.execute("SET enable_progress_bar_print = false")
+    # It knows how much is done, and the line that says so is drawn here, for every engine alike. In a notebook it wants
+    # to draw a bar of its own, by a package that may be missing: then nobody knows how much is done.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
     try:
         yield connection
     finally:

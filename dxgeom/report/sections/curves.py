@@ -44,15 +44,18 @@ def curves_page(facts: Facts) -> Document:
 
 def _notices(facts: Facts) -> Iterable[Notice]:
     if facts.foreign_ledger:
-        yield Notice("stop", "This ledger is another policy's.", "Nothing in it is about these data.", "section-6")
+        yield Notice(
+            "stop", "This ledger is another policy's.", "Nothing in it is about these data.", "section-6", "Section 6"
+        )
     yield Notice(
         "decide",
         _CEILING,
         "Rare answers tell more than others. What is promised is how rarely, and how many guesses are right.",
         "section-1",
+        "Section 1",
     )
     if any(facts.policy.unprotected):
-        yield Notice("decide", "Something is not hidden at all.", "It may be told exactly.", "section-2")
+        yield Notice("decide", "Something is not hidden at all.", "It may be told exactly.", "section-2", "Section 2")
 
 
 def _in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
