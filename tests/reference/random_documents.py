@@ -181,6 +181,7 @@ DATASET: Drawn = st.fixed_dictionaries(
 MORE: dict[str, Drawn] = {
     "about": st.just("who was where"),
     "budget": st.sampled_from((1, "2.5")),
+    "privacy": st.sampled_from(("pure", "concentrated")),
     "people": PEOPLE,
     "dataset": DATASET,
     "unconnected": st.just("allow"),
