@@ -75,12 +75,6 @@ def test_the_same_answers_have_the_same_bars_whatever_the_data_were(rules, mecha
     assert all(json.dumps(one) == json.dumps(told[0]) for one in told)
 
 
-def test_a_plans_bars_are_known_before_there_are_data():
-    plan = planned("", "laplace")
-    widths = [plan.release(counts, ledger=":memory:", spend="1/2").half_widths(0.95) for counts in tables(plan)[:2]]
-    assert np.array_equal(widths[0], widths[1])
-
-
 def kept(folder: Path) -> bytes:
     """All that a release leaves on the disk, the packed answers unpacked."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
