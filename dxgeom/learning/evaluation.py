@@ -17,7 +17,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.learning.accounts import plain_account, usable_ledger
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_draws import bernoulli_exp, uniform_integer
@@ -50,7 +50,7 @@ class ErrorCount(Mechanism[ArrayLike, int]):
         return canonical_digest("error count", self.owner.policy_fingerprint, self.name)
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
-        _check_spend(spend)
+        require_spend(spend)
         self._law.check_size(1 / spend)
         _marks(data, 1)
 
@@ -92,7 +92,7 @@ class FewestErrors(Mechanism[ArrayLike, int]):
         return canonical_digest("fewest errors", self.owner.policy_fingerprint, self.name, self.models)
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
-        _check_spend(spend)
+        require_spend(spend)
         rows = len(_marks(data, 2, self.models))
         if max(spend.numerator * rows, spend.denominator * 2) >= _LONGEST:
             raise UnsupportedCombination("a spend with fewer digits is needed to choose by exact coins")
@@ -189,8 +189,3 @@ def _marks(data: ArrayLike, axes: int, width: int = 1) -> NDArray[np.int64]:
     if not (shaped and np.all((marks == 0) | (marks == 1))):
         raise DataError("marks of errors are 0 or 1 for each record, and each model where there are several")
     return marks.astype(np.int64)
-
-
-def _check_spend(spend: Fraction) -> None:
-    if not (isinstance(spend, Fraction) and spend > 0):
-        raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.numeric.blocks import block_slices
@@ -91,6 +91,24 @@ class Features(DefinedByNumbers):
     def longest_square(self) -> float:
         """The largest ‖a‖₂² of a record's features, *rounded up*."""
         return sum(group.longest_square for group in self.groups) * (1 + ROUNDED)
+
+    def with_last(self, data: ArrayLike, last: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Features (n, m), checked, and what stands behind them in each row (n,), called ``last``.
+
+        Raises: DataError for what is no table of these, or has no record.
+        """
+        try:
+            table = np.asarray(data, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError("a table of features holds numbers only") from error
+        if table.ndim != 2 or table.shape[1] != self.dimension + 1 or not len(table):
+            raise DataError(
+                f"the table has {self.dimension} features and a {last} for each record, and a record at least; found "
+                f"shape {table.shape}"
+            )
+        rows = np.ascontiguousarray(table[:, :-1])
+        self.check(rows)
+        return rows, table[:, -1]
 
     def check(self, rows: NDArray[np.float64]) -> None:
         """Raises: DataError for features that are not where they are said to be."""

@@ -18,7 +18,7 @@ from dxgeom.learning.perturbed.losses import GlmLoss
 from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
 from dxgeom.learning.perturbed.shares import best_share, usual_curvature
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, stretched
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -117,8 +117,7 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         return float(np.mean(curved / (curved + self.strength(share, spend) + noise)))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
-        if not (isinstance(spend, Fraction) and spend > 0):
-            raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
+        require_spend(spend)
         features, _ = self._table(data)
         share = self.share_for(len(features), spend)
         self.noise(share).check_size(1 / spend)
@@ -149,17 +148,7 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     def _table(self, data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Features (n, m) and responses (n,). Raises: DataError for what no record has."""
-        try:
-            table = np.asarray(data, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError("a table of features holds numbers only") from error
-        if table.ndim != 2 or table.shape[1] != self.features.dimension + 1 or not len(table):
-            raise DataError(
-                f"the table has {self.features.dimension} features and a response for each record, and a record at "
-                f"least; found shape {table.shape}"
-            )
-        features, responses = np.ascontiguousarray(table[:, :-1]), table[:, -1]
-        self.features.check(features)
+        features, responses = self.features.with_last(data, "response")
         allowed = self.loss.responses
         if allowed is not None and not np.all(np.isin(responses, [float(one) for one in allowed])):
             raise DataError(f"a response is {allowed[0]} or {allowed[1]} to this loss")

@@ -17,7 +17,7 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
 from dxgeom.learning.perturbed.shares import usual_curvature
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
@@ -73,8 +73,7 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         return float(np.mean(curved / (curved + 2 * noise)))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
-        if not (isinstance(spend, Fraction) and spend > 0):
-            raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
+        require_spend(spend)
         self.law.check_size(GRID / spend, WIDEST)
         self._table(data)
 
@@ -91,14 +90,7 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     def _table(self, data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Features and labels. Raises: DataError."""
-        try:
-            table = np.asarray(data, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError("a table of features holds numbers only") from error
-        if table.ndim != 2 or table.shape[1] != self.features.dimension + 1 or not len(table):
-            raise DataError(f"the table has {self.features.dimension} features and a label, found {table.shape}")
-        features, labels = np.ascontiguousarray(table[:, :-1]), table[:, -1]
-        self.features.check(features)
+        features, labels = self.features.with_last(data, "label")
         if not np.all((labels == 0) | (labels == 1)):
             raise DataError("a label is 0 or 1")
         return features, labels

@@ -16,7 +16,7 @@ from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
@@ -87,8 +87,7 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         return told / (told + float(np.sqrt(self.covariance(spend)[-1, -1])))
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
-        if not (isinstance(spend, Fraction) and spend > 0):
-            raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
+        require_spend(spend)
         self.law.check_size(1 / spend, WIDEST)
         self._places(data)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Mechanism as Mechanism,
         account_of as account_of,
         digest_of as digest_of,
+        require_spend as require_spend,
     )
     from dxgeom.mechanisms.contract.secret_mechanism import (
         SecretMechanism as SecretMechanism,

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES, kept_numbers, recalled_numbers
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -91,6 +92,12 @@ class Mechanism(ABC, Generic[Data, Answer]):
         longer is stored as long as the disk has room.
         """
         return ANSWER_BYTES
+
+
+def require_spend(spend: object) -> None:
+    """Raises: UnsupportedCombination unless it is a positive Fraction."""
+    if not (isinstance(spend, Fraction) and spend > 0):
+        raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
 
 
 def digest_of(*meaning: object) -> str:

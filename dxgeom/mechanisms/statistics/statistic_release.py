@@ -17,7 +17,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, Unsupporte
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import universe_digest
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
@@ -100,8 +100,7 @@ class StatisticMechanism(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         ]
 
     def _check_spend(self, spend: Fraction) -> None:
-        if not (isinstance(spend, Fraction) and spend > 0):
-            raise UnsupportedCombination(f"a spend is a positive Fraction, found {spend!r}")
+        require_spend(spend)
         self.law.check_size(1 / spend)
 
 
