@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import marginals as marginals, shapes as shapes
     from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
-        with_heavier as with_heavier,
     )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (

@@ -33,12 +33,6 @@ def active_differences(changes: PairedChanges) -> ListedChanges:
     return ListedChanges(changes.rows(chosen), changes.bounds[chosen])
 
 
-def with_heavier(listed: ListedChanges, changes: PairedChanges, places: NDArray[np.int64]) -> ListedChanges:
-    """With the differences at these places, too."""
-    rows = np.concatenate([listed.differences, changes.rows(places)])
-    return ListedChanges(rows, np.concatenate([listed.bounds, changes.bounds[places]]))
-
-
 def _whitening(changes: PairedChanges, scales: NDArray[np.float64]) -> NDArray[np.float64]:
     """(K, m): takes differences over scales to where they spread alike in all directions of their span."""
     columns, first, second, bounds = changes.kinds
