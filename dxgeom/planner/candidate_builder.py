@@ -73,16 +73,15 @@ class CandidateBuilder:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
             return self._gaussian_bound()
-        tables = 0.0 if isinstance(self._marginal_space, Exception) else self._marginal_space.bound * CAUTION
-        hull = None if isinstance(self._hull, Exception) else self._hull
-        space = None if isinstance(self._space, Exception) else self._space
-        return max(tables, self.objective.lower_bound(self.sensitivity, hull, space))
+        tables = _if_made(self._marginal_space)
+        other = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
+        return other if tables is None else max(tables.bound * CAUTION, other)
 
     def _gaussian_bound(self) -> float:
         try:
-            if not isinstance(self._marginal_space, Exception) and self.has_best_covariance:
-                return self._marginal_space.bound * CAUTION
-            return self.best_gaussian.bound * CAUTION
+            tables = _if_made(self._marginal_space)
+            best = tables if tables is not None and self.has_best_covariance else self.best_gaussian
+            return best.bound * CAUTION
         except BUILD_ERRORS:
             return 0.0
 
@@ -160,12 +159,14 @@ class CandidateBuilder:
     @property
     def asks_tables(self) -> bool:
         """Whether the queries are whole tables of counts under constants for attributes, and worth an eye for that."""
-        return not isinstance(self._marginal_space, Exception) and self._marginal_space.overlaps
+        tables = _if_made(self._marginal_space)
+        return tables is not None and tables.overlaps
 
     @property
     def has_best_covariance(self) -> bool:
         """Whether the best covariance is known in closed form."""
-        return not isinstance(self._marginal_space, Exception) and self.asks_tables and self._marginal_space.optimal
+        tables = _if_made(self._marginal_space)
+        return tables is not None and tables.overlaps and tables.optimal
 
     @cached_property
     def _marginal_space(self) -> MarginalSpace | Exception:
@@ -271,6 +272,10 @@ def _attempt(make: Callable[[], _Thing]) -> _Thing | Exception:
         return make()
     except BUILD_ERRORS as error:
         return error
+
+
+def _if_made(thing: _Thing | Exception) -> _Thing | None:
+    return None if isinstance(thing, Exception) else thing
 
 
 def _made(thing: _Thing | Exception) -> _Thing:
