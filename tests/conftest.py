@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,10 @@ from reference.project import POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
 from services.spark import session_of
+
+# A shell has its background work ignore interrupts, and children inherit that: some tests send them one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests never time: a busy machine is no failure. Where changes are judged, examples are the same each time;
 # elsewhere every run tries new ones.
