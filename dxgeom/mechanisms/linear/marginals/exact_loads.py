@@ -11,11 +11,39 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.marginals.promise import Promise
+from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 
 _BITS: Final = 200
+_LARGEST: Final = 2.0**200
+"""Larger noise is no use to anybody, and float64 has no room for its square's square."""
 _MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 """By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
+
+
+def require_hiding_scales(
+    question: MarginalQuestion, promise: Promise, scales: NDArray[np.float64], normal: bool
+) -> None:
+    """Raises: CertificateRefused unless noise of these scales is in everything that is protected, and honours the
+    constants.
+
+    What no noisy table measures would be told exactly, however little the others use of their budgets: every protected
+    residual has noise of its own, or that of a table that measures it.
+    """
+    family = question.family
+    proper = scales.shape == (family.count * (1 if normal else 2),) and bool(
+        np.all((scales >= 0) & (scales <= _LARGEST))
+    )
+    if not (proper and _noisy(question, scales, normal) and within_budgets(family, promise, scales, normal)):
+        raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+
+
+def _noisy(question: MarginalQuestion, scales: NDArray[np.float64], normal: bool) -> bool:
+    measured = scales > 0
+    if not normal:
+        inner, outer, _ = question.measurements
+        measured = np.isin(np.arange(question.family.count), inner[scales[outer] > 0])
+    return bool(np.all(measured | ~question.protected))
 
 
 def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:

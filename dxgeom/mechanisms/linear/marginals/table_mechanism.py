@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, DataError, TooLarge
+from dxgeom.errors import DataError, TooLarge
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.linear.marginals.assembly import (
@@ -25,7 +25,7 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     residual_table,
     summed_to,
 )
-from dxgeom.mechanisms.linear.marginals.exact_loads import within_budgets
+from dxgeom.mechanisms.linear.marginals.exact_loads import require_hiding_scales
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, residual_variances
 from dxgeom.mechanisms.linear.marginals.promise import Promise
@@ -92,11 +92,7 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        wanted = self.question.family.count * (1 if self.normal else 2)
-        proper = self.scales.shape == (wanted,) and bool(np.all(np.isfinite(self.scales) & (self.scales >= 0)))
-        whole = not self.normal or not np.any(self.question.protected & (self.scales <= 0))
-        if not (proper and whole and within_budgets(self.question.family, self.promise, self.scales, self.normal)):
-            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+        require_hiding_scales(self.question, self.promise, self.scales, self.normal)
 
     @property
     def normal(self) -> bool:
