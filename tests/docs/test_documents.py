@@ -150,7 +150,9 @@ READINGS = [
 
 
 def test_the_policy_document_builds_a_policy_in_python(capsys):
-    (code,) = blocks(GUIDE / "policies.md", "python")
+    code, with_things = blocks(GUIDE / "policies.md", "python")
+    exec(compile(with_things, "policies.md", "exec"), {})
+    assert float(capsys.readouterr().out) == 3.5
     exec(compile(code, "policies.md", "exec"), {})
     assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
 
