@@ -16,7 +16,7 @@ from dxgeom.learning.charged import charged_fit
 from dxgeom.learning.plain_models import Prepared
 from dxgeom.learning.totals.label_totals import LabelTotals, fitted_to_totals
 from dxgeom.learning.under_policy.models import PolicyModel, policy_model
-from dxgeom.learning.under_policy.rows import column_of
+from dxgeom.learning.under_policy.rows import column_of, require_single_rows
 from dxgeom.learning.under_policy.whole_tables import joined_table
 from dxgeom.planner.amounts import exact_amount
 
@@ -55,6 +55,7 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
 
 def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
     """Features and labels of a table's rows, in their order. Raises: ArrayError."""
+    require_single_rows(model.metric.people, X)
     rows, labels = model.rows(X), model.labels(column_of(X, model.label) if y is None else y)
     if len(rows) != len(labels):
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labels)]}")
@@ -62,11 +63,11 @@ def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
 
 
 def _needs_engine(model: PolicyModel, X: Any) -> bool:
-    """Whether a table is a file, or its rows are not as they stand: attributes made of others, and rows of people."""
-    universe = model.universe
+    """Whether a table is a file, or its rows are not as they stand: attributes made of others, some rows of people."""
+    universe, people = model.universe, model.universe.reading.people
     used = zip(model.feature_rows.encodings, universe.reading.attributes, strict=True)
     made = any(reading.expression is not None for one, reading in used if one is None or one.groups)
-    return made or universe.reading.people is not None or isinstance(X, (str, Path))
+    return made or (people is not None and people.count != "single") or isinstance(X, (str, Path))
 
 
 def _by_engine(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:

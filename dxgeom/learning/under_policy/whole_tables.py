@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.people import columns_of
 from dxgeom.engines.results.answer_frames import arrow_table
 from dxgeom.errors import ArrayError, UnsupportedCombination
-from dxgeom.learning.under_policy.rows import column_of
+from dxgeom.learning.under_policy.rows import column_of, says_nothing
 from dxgeom.universe.universe import Universe
 
 
@@ -37,4 +37,5 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     """As words, numbers, or nothing; days as words."""
     if column.dtype.kind == "M":
         return [None if text == "NaT" else text for text in column.astype("datetime64[D]").astype(str).tolist()]
-    return [cell if cell is None or isinstance(cell, (str, int, float)) else str(cell) for cell in column.tolist()]
+    cells = [None if says_nothing(cell) else cell for cell in column.tolist()]
+    return [cell if cell is None or isinstance(cell, (str, int, float)) else str(cell) for cell in cells]

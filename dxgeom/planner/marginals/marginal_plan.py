@@ -170,7 +170,7 @@ def _mechanism(
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
         scales = enlarged(question.family, promise, scales, kind == NORMAL)
-    return TableMechanism(kind, metric, queries, question, promise, scales)
+    return TableMechanism(kind, metric, queries, question, scales)
 
 
 def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:

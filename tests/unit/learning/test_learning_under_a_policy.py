@@ -221,7 +221,7 @@ def test_rows_of_people_are_those_that_the_policy_counts(people, rows_of_each, t
     assert model.score(data, data["label"]) > 0.7
     again = model_of(policy, tmp_path, ledger=tmp_path / "y.db")
     if rows_of_each == 1:
-        with pytest.raises(DxgeomError, match="has a single row"):
+        with pytest.raises(DxgeomError, match="more than one"):
             again.fit(data.assign(who=1))
         assert not (tmp_path / "y.db").exists()
 
@@ -253,3 +253,37 @@ def test_presence_is_carried_by_a_fit_too(tmp_path):
     model = model_of(policy, tmp_path, spend=1).fit(people())
     assert model.release_.mechanism.absence
     assert model.score(people(seed=1), people(seed=1)["label"]) > 0.7
+
+
+def test_a_person_with_a_single_row_has_no_second_one(tmp_path):
+    """Many rows of one person would tell so many times as much."""
+    policy = policy_of(
+        {"change": "word", "epsilon": 1},
+        {"change": "size", "epsilon": 1},
+        {"change": "label", "epsilon": 1},
+        people={"column": "who", "count": "single"},
+    )
+    table = pd.DataFrame({"word": ["a", "b"] * 200, "size": [0, 4] * 200, "label": ["no", "no", "yes", "yes"] * 100})
+    model = PrivateLogisticRegression(policy=policy, label="label", spend=1, ledger=tmp_path / "ledger.db")
+    refused = {
+        "more than one": table.assign(who=[*range(399), 0]),
+        "name nobody": table.assign(who=["", *map(str, range(399))]),
+        "by text or by whole numbers": table.assign(who=[0.5 * k for k in range(400)]),
+        "no column": table,
+    }
+    for why, rows in refused.items():
+        with pytest.raises(ArrayError, match=why):
+            model.fit(rows)
+    model.fit(table.assign(who=range(400)))
+
+
+def test_what_a_data_frame_marks_as_missing_is_missing():
+    policy = policy_of(
+        {"change": "word", "epsilon": 1},
+        {"change": "label", "epsilon": 1},
+        attributes={"word": {"values": ["a", "b"], "missing": {"epsilon": 1}}, "label": ["no", "yes"]},
+    )
+    model = policy_model(policy, "label")
+    words = [pd.Series(["a", None, "b"]).astype("string"), pd.Series(["a", pd.NA, "b"]), np.array(["a", None, "b"])]
+    for column in words:
+        assert model.rows({"word": column})[:, 1:].argmax(axis=1).tolist() == [0, 2, 1]

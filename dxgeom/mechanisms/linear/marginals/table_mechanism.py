@@ -25,10 +25,10 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     residual_table,
     summed_to,
 )
-from dxgeom.mechanisms.linear.marginals.exact_loads import within_budgets
+from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, residual_variances
-from dxgeom.mechanisms.linear.marginals.promise import Promise
+from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -81,21 +81,23 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
     ``marginal-gaussian`` D_α by at most α·(s·d(i, j))²/2: every budget is summed in integers when this is made. Each
     block is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
-    Raises: CertificateRefused for scales that are too small.
+    Raises: CertificateRefused for scales that are too small, or leave a part of the tables without noise; TooLarge
+    where the metric is no sum over attributes.
     """
 
     name: str
     metric: VerifiedMetric = field(repr=False)
     queries: MarginalQueries = field(repr=False)
     question: MarginalQuestion = field(repr=False)
-    promise: Promise = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        wanted = self.question.family.count * (1 if self.normal else 2)
-        proper = self.scales.shape == (wanted,) and bool(np.all(np.isfinite(self.scales) & (self.scales >= 0)))
-        whole = not self.normal or not np.any(self.question.protected & (self.scales <= 0))
-        if not (proper and whole and within_budgets(self.question.family, self.promise, self.scales, self.normal)):
+        family = self.question.family
+        own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
+        if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
+            raise CertificateRefused("these are the parts of other tables than are asked for")
+        promise = promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        if not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -214,6 +215,30 @@ def test_a_residual_without_noise_is_refused():
         proved(NORMAL, found, scales * 10)
 
 
+def test_laplace_noise_that_leaves_a_residual_without_any_is_refused():
+    """A plan file may state any scales: of one wide table alone nobody would learn more than its budget, but all other
+    tables would be released as they are."""
+    found, _ = space((3, 3, 3), (1, 1, 1))
+    scales = np.zeros(2 * found.family.count)
+    scales[found.family.asked[0]] = 100.0
+    with pytest.raises(CertificateRefused):
+        proved(LAPLACE, found, scales)
+
+
+def test_differences_alone_leave_what_they_do_not_tell_without_noise():
+    found, _ = space((2, 3), (1, 1), groups=[["a0", "a1"]])
+    scales = np.zeros(2 * found.family.count)
+    scales[found.family.count + found.family.asked[0]] = 100.0
+    with pytest.raises(CertificateRefused):
+        proved(LAPLACE, found, scales)
+
+
+def test_tables_that_hardly_count_get_noise_nevertheless():
+    found, _ = space((3, 3, 3), (1, 1, 1), factors=np.array([1.0] * 9 + [1e-30] * 18))
+    scales = marginal_laplace(found).mixing.scales
+    assert np.all(scales[found.family.asked] > 0)
+
+
 def test_a_budget_is_summed_exactly():
     """Eight tables of ⅛ each fill a budget of 1, and one unit in the last place less does not fit."""
     asked = [(0, place) for place in range(1, 9)]
@@ -263,3 +288,22 @@ def test_an_attribute_with_other_distances_is_given_its_least_and_bounded_by_its
     assert not found.optimal
     general = best_gaussian(gaussian_space(sensitivity, None, False), sensitivity, None)
     assert found.bound <= general.value <= found.best.value * (1 + 1e-9)
+
+
+def test_scales_that_leave_a_protected_part_without_noise_are_refused():
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"a": {"values": ["x", "y", "z"]}, "b": {"values": ["u", "v"]}}},
+            "rules": [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": 1}],
+        }
+    )
+    metric, queries = policy.compile(), dx.LinearQueries.marginals(policy.universe, ways=2)
+    whole = dx.universe.MarginalQueries.of(policy.universe, ways=2)
+    space = marginal_space(sensitivity_of(metric, queries), None, worst=False)
+    forged = np.zeros(8)
+    forged[1] = 4.0  # the table of one attribute alone, within every budget
+    with pytest.raises(CertificateRefused):
+        proved("marginal-laplace", space, forged)
+    with pytest.raises(CertificateRefused):
+        dataclasses.replace(dx.plan(metric, whole).mechanism, scales=forged)
