@@ -188,7 +188,10 @@ class FolderOnDisk(Folder):
             raise Unreadable("files are named relative to the policy's folder, with /")
         try:
             home = self.path.resolve(strict=True)
-            path = (home / name).resolve(strict=True)
+            path = (home / name).resolve()
+            if not path.is_relative_to(home):  # asked first: whether something is there is not told of other folders
+                raise Unreadable("this path leaves the policy's folder")
+            return path.resolve(strict=True)
         except FileNotFoundError as error:
             where = f"in the policy's folder, '{self.path.name or '.'}'"
             raise Unreadable(f"the file cannot be opened: No such file or directory {where}") from error
@@ -196,9 +199,6 @@ class FolderOnDisk(Folder):
             # RuntimeError: how Python before 3.13 reports a loop of links.
             reason = getattr(error, "strerror", None) or "its links run in a circle"
             raise Unreadable(f"the file cannot be opened: {reason}") from error
-        if not path.is_relative_to(home):
-            raise Unreadable("this path leaves the policy's folder")
-        return path
 
 
 @final
