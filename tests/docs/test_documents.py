@@ -33,12 +33,13 @@ PAGES = [
         "policies",
         "quantiles",
     ),
-    *("queries", "review", "secrets", "selection"),
+    *("queries", "review", "secrets", "selection", "tasks"),
 ]
 CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
 COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
+    "docs/guide/tasks.md": ["plan", "release", "ledger", "release"],
     "policies/README.md": ["check", "plan", "release"],
 }
 RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
@@ -238,6 +239,14 @@ def test_the_document_on_selection_runs(in_a_copy, capsys):
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
     assert Path("adult.db").is_file()
+
+
+def test_the_document_on_tasks_releases_what_it_shows(in_a_copy, capsys):
+    exec(compile("\n".join(blocks(GUIDE / "tasks.md", "python")), "tasks.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "below the most common, 95 times in 100" in printed
+    assert "1/2 of the budget remains" in printed
+    assert len(dx.ledger.read_ledger("tasks.db").entries) == 1
 
 
 def test_the_document_on_learning_runs(in_a_copy, capsys):
