@@ -9,6 +9,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
@@ -18,6 +19,7 @@ from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries | QuantileQueries,
+    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -51,7 +53,7 @@ def compile_and_release(
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
     require(
         queries,
-        (str, Path, LinearQueries, QuantileQueries),
+        (str, Path, LinearQueries, QuantileQueries, MarginalQueries),
         "queries",
         "name a queries file, or load one with dx.load_queries",
     )
@@ -73,16 +75,18 @@ def compile_and_release(
 
 def _planned(
     policy: Policy,
-    queries: LinearQueries | QuantileQueries,
+    queries: LinearQueries | QuantileQueries | MarginalQueries,
     objective: ObjectiveName,
     mechanism: str,
     records: int | None,
     spend: Amount,
-) -> Plan | QuantilePlan:
+) -> Plan | QuantilePlan | MarginalPlan:
     """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records)
+    if isinstance(queries, MarginalQueries):
+        return plan(metric, queries, objective=objective, mechanism=mechanism)
     if (objective, mechanism) != ("balanced", AUTO):
         raise UnsupportedCombination(
             "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"

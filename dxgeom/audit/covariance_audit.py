@@ -23,6 +23,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 
@@ -54,16 +55,19 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, (Plan, QuantilePlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    require(plan, (Plan, QuantilePlan, MarginalPlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not isinstance(plan, Plan):
-        raise CertificateRefused("this audit is of Gaussian noise, and the plan is of quantiles")
+        what = "of quantiles" if isinstance(plan, QuantilePlan) else "of tables of which none are listed"
+        raise CertificateRefused(
+            f"this audit is of Gaussian noise that hides listed differences, and the plan is {what}"
+        )
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         found = hidden_in_tables(mechanism)

@@ -16,6 +16,7 @@ from dxgeom.cli.terminal.printing import print_json, print_lines
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.policy.policy import Policy
@@ -105,11 +106,17 @@ def _asked(
     return loaded, _linear(kept.plan), amount, kept.digest
 
 
-def _linear(plan: Plan | QuantilePlan) -> Plan:
+def _linear(plan: Plan | QuantilePlan | MarginalPlan) -> Plan:
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
 
     if isinstance(plan, Plan):
         return plan
+    if isinstance(plan, MarginalPlan):
+        raise UnsupportedCombination(
+            "a page foretells errors answer by answer, and whole tables of counts have too many: 'dxgeom plan' has "
+            "those of each table; leave their file out"
+        )
     raise UnsupportedCombination(
         "a page foretells errors of counts, sums and means, and quantiles have none that is the same for all tables: "
         "leave their file out"

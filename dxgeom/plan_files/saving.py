@@ -18,9 +18,11 @@ from dxgeom.plan_files.document import FORMAT
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import policy_data
+from dxgeom.plan_files.table_plans import LoadedMarginalPlan, table_plan_text
 from dxgeom.plan_files.text.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.policy.policy import Policy
@@ -34,9 +36,17 @@ def save_plan(
 def save_plan(
     plan: QuantilePlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
 ) -> LoadedQuantilePlan: ...
+@overload
 def save_plan(
-    plan: Plan | QuantilePlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedPlan | LoadedQuantilePlan:
+    plan: MarginalPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedMarginalPlan: ...
+def save_plan(
+    plan: Plan | QuantilePlan | MarginalPlan,
+    path: str | os.PathLike[str],
+    *,
+    policy: Policy,
+    spend: Amount | None = None,
+) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -45,11 +55,11 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, (Plan, QuantilePlan), "plan", "make one with dx.plan")
+    require(plan, (Plan, QuantilePlan, MarginalPlan), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
-    text = quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
+    text = _text(plan, policy, spend)
     with told_as(os.fspath(path)):
         again = loaded(document_of_text(text))
     try:
@@ -60,6 +70,12 @@ def save_plan(
     except OSError as error:
         raise DataError(f"'{path}' cannot be written: {error.strerror}") from error
     return again
+
+
+def _text(plan: Plan | QuantilePlan | MarginalPlan, policy: Policy, spend: Amount | None) -> str:
+    if isinstance(plan, MarginalPlan):
+        return table_plan_text(plan, policy, spend)
+    return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
 
 
 def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:

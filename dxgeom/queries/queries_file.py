@@ -22,6 +22,7 @@ from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import rounding_of_each, taken_apart
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.without_histogram.whole_tables import TablesReader
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
@@ -30,6 +31,7 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import MOST_WEIGHTS
 from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
@@ -39,8 +41,11 @@ _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 def load_queries(
     path: str | os.PathLike[str], policy: Policy, records: int | None = None
-) -> LinearQueries | QuantileQueries:
+) -> LinearQueries | QuantileQueries | MarginalQueries:
     """Read a queries file for a policy's universe.
+
+    Where there are too many record types to count each, or tables of too many cells to list each, it may ask for whole
+    tables of counts, and nothing else.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -55,7 +60,7 @@ def parse_queries(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries | QuantileQueries:
+) -> LinearQueries | QuantileQueries | MarginalQueries:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
     Raises: QueryError.
@@ -70,7 +75,7 @@ def queries_from_dict(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries | QuantileQueries:
+) -> LinearQueries | QuantileQueries | MarginalQueries:
     """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
 
     Numbers are exact as in :meth:`Policy.from_dict`. Matrix files are read from ``folder`` only, and without one not at
@@ -81,17 +86,42 @@ def queries_from_dict(
     return _queries_of(text_of_data(data, _QUERIES, file, folder), policy, records)
 
 
-def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> LinearQueries | QuantileQueries:
+def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = None) -> MarginalQueries:
+    """The whole tables of counts that Python data ask for as a queries file does, however many record types there are.
+
+    Raises: QueryError with every mistake, among them whatever is no whole table.
+    """
+    mistakes = Mistakes(text_of_data(data, _QUERIES, "queries", None))
+    entries, agreed = _read_all(mistakes, policy.universe, records)
+    found = TablesReader(policy.universe, mistakes, agreed).workload(entries)
+    if found is None:
+        raise QueryError(mistakes.found)
+    return found
+
+
+def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tuple[tuple[Node, ...], int | None]:
+    """The entries of a text, and the number of records, where that is public."""
+    root = read_tree(mistakes, _BEGIN)
+    entries = _entries(root, mistakes) if root is not None else ()
+    if universe.absent is None:
+        return entries, _records(root, records, mistakes)
+    _refuse_records(root, records, mistakes)
+    return entries, records
+
+
+def _queries_of(
+    text: PolicyText, policy: Policy, records: int | None
+) -> LinearQueries | QuantileQueries | MarginalQueries:
     require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     universe = policy.universe
     mistakes = Mistakes(text)
-    root = read_tree(mistakes, _BEGIN)
-    entries = _entries(root, mistakes) if root is not None else ()
-    if universe.absent is None:
-        records = _records(root, records, mistakes)
-    else:
-        _refuse_records(root, records, mistakes)
+    entries, records = _read_all(mistakes, universe, records)
+    if not universe.indexable:
+        tables = TablesReader(universe, mistakes, records).workload(entries)
+        if tables is None:
+            raise QueryError(mistakes.found)
+        return tables
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
     _check_names(asked, mistakes)
@@ -104,10 +134,24 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Linear
         message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
     if mistakes:
-        raise QueryError(mistakes.found)
+        whole = _without_cells(entries, universe, records, mistakes)
+        if whole is None:
+            raise QueryError(mistakes.found)
+        return whole
     if quantiles:
         return QuantileQueries(tuple(one for _, one in quantiles), universe, records, text)
     return _stacked(*taken_apart([workload for _, workload in made]), universe, records, text)
+
+
+def _without_cells(
+    entries: tuple[Node, ...], universe: Universe, records: int | None, mistakes: Mistakes
+) -> MarginalQueries | None:
+    """The same as whole tables, where all that is wrong is that these have too many cells to list each; a count for
+    every value of one attribute alone is none, its noise is not found in closed form."""
+    if {one.code for one in mistakes.found} != {"DX207"}:
+        return None
+    found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
+    return found if found is not None and any(len(one) > 1 for one in found.asked) else None
 
 
 def _stacked(

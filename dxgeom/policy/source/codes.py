@@ -71,4 +71,5 @@ CODES: Final[dict[str, str]] = {
     "DX215": "a number of records, where the policy keeps it private",
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
+    "DX221": "a query, or part of one, that needs a count of every record type, where there are too many",
 }
