@@ -14,7 +14,7 @@ from dxgeom.learning.charged import charged_fit
 from dxgeom.learning.plain_models import Prepared
 from dxgeom.learning.totals.label_totals import LabelTotals, fitted_to_totals
 from dxgeom.learning.under_policy.models import PolicyModel, policy_model
-from dxgeom.learning.under_policy.rows import column_of
+from dxgeom.learning.under_policy.rows import column_of, require_single_rows
 from dxgeom.planner.amounts import exact_amount
 
 
@@ -40,6 +40,7 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
     ridge = Fraction(0) if estimator.ridge is None else exact_amount(estimator.ridge, "ridge")
     share = None if estimator.share is None else exact_amount(estimator.share, "share")
     mechanism = model.mechanism(ridge, share)
+    require_single_rows(model.metric.people, X)
     rows, labels = model.rows(X), model.labels(column_of(X, model.label) if y is None else y)
     if len(rows) != len(labels):
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labels)]}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import ArrayError, UnsupportedCombination
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.people.people import People
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import is_nan
@@ -63,15 +64,37 @@ def require_inside(universe: Universe, place: int, codes: NDArray[np.int64]) -> 
         )
 
 
+def require_single_rows(people: People | None, table: Any) -> None:
+    """Raises: ArrayError where the policy says that each person has a single row, and rows of the table name nobody, or
+    somebody again."""
+    if people is None:
+        return
+    column = column_of(table, people.column)
+    cells = column.tolist()
+    named = "each person has a single row ('count: single') and is named by " + f"'{people.column}'"
+    if any(_says_nothing(cell) for cell in cells):
+        raise ArrayError(f"{named}, but some rows name nobody; fill it in, or leave these rows out; nothing was spent")
+    if {*map(type, cells)} not in ({str}, {int}):
+        raise ArrayError(f"{named}, by text or by whole numbers, and this column has neither alone; convert it")
+    if len({*cells}) < len(cells):
+        raise ArrayError(f"{named}, but somebody is named on more than one; keep one row of each; nothing was spent")
+
+
 def _is_absent(column: NDArray[Any]) -> NDArray[np.bool_]:
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column), dtype=np.bool_)
     if column.dtype.kind != "O":
         empty = column == "" if column.dtype.kind == "U" else np.zeros(len(column))
         return np.asarray(empty, dtype=np.bool_)
-    cells = column.tolist()
-    absent = [cell is None or cell == "" or (isinstance(cell, float) and cell != cell) for cell in cells]
-    return np.array(absent, dtype=np.bool_)
+    return np.array([_says_nothing(cell) for cell in column.tolist()], dtype=np.bool_)
+
+
+def _says_nothing(cell: Any) -> bool:
+    """Whether a cell is none, an empty word, or no number or moment: what is not even equal to itself."""
+    if cell is None or isinstance(cell, str):
+        return not cell
+    same = cell == cell
+    return not isinstance(same, (bool, np.bool_)) or not same
 
 
 def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _AT_ONCE: Final = 1 << 18
 """About so many cells are laid out at a time."""
+_LEFT_TO_ROUNDING: Final = 1e-3
 _LISTED: Final = 100_000
 """The cells of more are not written out: they are kept in the ledger, and here as arrays."""
 
@@ -72,22 +73,22 @@ class MarginalAnswers(ShownAnswers):
 
     @cached_property
     def rmse(self) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of each cell of each table, rounding to the lattice left out, which adds
-        less than a thousandth."""
-        return np.asarray(np.sqrt(self.mechanism.variances) / float(self.spent))
+        """(tables,): root mean squared error of each cell of each table, rounding to the lattice included."""
+        return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
 
     def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
         """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
 
-        Of normal noise exactly, rounding widened by a step; of sums of Laplace noise by their variance and tails, see
-        ``laplace_half_widths``. Raises: UnsupportedCombination unless 0 < level < 1.
+        Noise by the quantile of normal numbers, or by the tails of sums of Laplace numbers; and rounding, of which one
+        part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
+        Raises: UnsupportedCombination unless 0 < level < 1.
         """
         require_level(level)
-        step = float(self.mechanism.step) / float(self.spent) if np.any(self.mechanism.scales > 0) else 0.0
-        noisy = self.rmse > 0
-        factor = normal_quantile(level) if self.mechanism.normal else _tail_factor(level)
-        widest = 2.0 ** max((len(one) for one in self.queries.asked), default=0)
-        return np.where(noisy, self.rmse * factor + step * widest, 0.0)
+        left = (1 - level) * _LEFT_TO_ROUNDING
+        factor = normal_quantile(level + left) if self.mechanism.normal else _tail_factor(level + left)
+        # Three times the variance of a rounding is the square of the most that it can be.
+        rounding = math.sqrt(2 * math.log(2 / left) * 3 * self.mechanism.rounding_part)
+        return np.asarray(np.sqrt(self.mechanism.variances) * (factor / float(self.spent) + rounding))
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each cell of one table: its columns' values, the count and its interval.

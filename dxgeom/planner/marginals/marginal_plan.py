@@ -32,6 +32,7 @@ from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+_SLACK: Final = 1e-9
 _DIGITS: Final = 6
 
 
@@ -63,20 +64,23 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of each cell of each table."""
-        return np.asarray(np.sqrt(self.mechanism.variances) / float(exact_amount(spend, "spend")))
+        """(tables,): root mean squared error of each cell of each table, rounding to the lattice included."""
+        return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
 
     @property
     def least_spend(self) -> Fraction:
         """The smallest spend, rounded up to six digits, at which every cell has the error that was asked for.
 
-        Raises: UnsupportedCombination when none was.
+        Raises: UnsupportedCombination when none was, or rounding to the lattice alone is more.
         """
         if not any(self.queries.errors):
             raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
         wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
-        # A thousandth more than the ideal noise: what rounding to the lattice adds is less.
-        spend = float(np.max(self.rmse() / wanted)) * (1 + 1e-3)
+        variances = self.mechanism.variances
+        left = wanted**2 - variances * self.mechanism.rounding_part
+        if not np.all(left > 0):
+            raise UnsupportedCombination("such small errors are less than what rounding noise to its lattice makes")
+        spend = float(np.sqrt(np.max(variances / left))) * (1 + _SLACK)
         unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
         return math.ceil(Fraction(spend) / unit) * unit
 
@@ -174,8 +178,8 @@ def plan_of_scales(
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
     _kinds(metric, mechanism)
-    promise, question = _question(metric, queries)
-    built = TableMechanism(mechanism, metric, queries, question, promise, scales)
+    _, question = _question(metric, queries)
+    built = TableMechanism(mechanism, metric, queries, question, scales)
     losses = {mechanism: _loss(built, question.costs, objective == "max")}
     return MarginalPlan(metric, queries, objective, built, losses, 0.0)
 
@@ -204,7 +208,7 @@ def _mechanism(
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
         scales = enlarged(question.family, promise, scales, kind == NORMAL)
-    return TableMechanism(kind, metric, queries, question, promise, scales)
+    return TableMechanism(kind, metric, queries, question, scales)
 
 
 def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:

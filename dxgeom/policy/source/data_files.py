@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeVar, final
 
@@ -52,6 +52,7 @@ class CsvTable:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
+    _read: dict[str, tuple[Fraction, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def column(self, name: str) -> tuple[str, ...]:
         """The cells of a column.
@@ -69,6 +70,11 @@ class CsvTable:
 
         Raises: WrongContent naming the first cell that is none.
         """
+        if name not in self._read:
+            self._read[name] = self._decimals(name)
+        return self._read[name]
+
+    def _decimals(self, name: str) -> tuple[Fraction, ...]:
         found = []
         for cell, line in zip(self.column(name), self.lines, strict=True):
             try:

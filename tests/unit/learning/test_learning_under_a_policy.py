@@ -184,3 +184,37 @@ def test_values_that_the_policy_does_not_list_are_refused_when_fitting_and_when_
 def test_a_policy_s_words_on_plain_arrays_are_refused():
     with pytest.raises(UnsupportedCombination, match="go with a policy"):
         PrivateLogisticRegression(epsilon=1, bounds=(0, 1), label="label").fit([[0]], [1])
+
+
+def test_a_person_with_a_single_row_has_no_second_one(tmp_path):
+    """Many rows of one person would tell so many times as much."""
+    policy = policy_of(
+        {"change": "word", "epsilon": 1},
+        {"change": "size", "epsilon": 1},
+        {"change": "label", "epsilon": 1},
+        people={"column": "who", "count": "single"},
+    )
+    table = pd.DataFrame({"word": ["a", "b"] * 200, "size": [0, 4] * 200, "label": ["no", "no", "yes", "yes"] * 100})
+    model = PrivateLogisticRegression(policy=policy, label="label", spend=1, ledger=tmp_path / "ledger.db")
+    refused = {
+        "more than one": table.assign(who=[*range(399), 0]),
+        "name nobody": table.assign(who=["", *map(str, range(399))]),
+        "by text or by whole numbers": table.assign(who=[0.5 * k for k in range(400)]),
+        "no column": table,
+    }
+    for why, rows in refused.items():
+        with pytest.raises(ArrayError, match=why):
+            model.fit(rows)
+    model.fit(table.assign(who=range(400)))
+
+
+def test_what_a_data_frame_marks_as_missing_is_missing():
+    policy = policy_of(
+        {"change": "word", "epsilon": 1},
+        {"change": "label", "epsilon": 1},
+        attributes={"word": {"values": ["a", "b"], "missing": {"epsilon": 1}}, "label": ["no", "yes"]},
+    )
+    model = policy_model(policy, "label")
+    words = [pd.Series(["a", None, "b"]).astype("string"), pd.Series(["a", pd.NA, "b"]), np.array(["a", None, "b"])]
+    for column in words:
+        assert model.rows({"word": column})[:, 1:].argmax(axis=1).tolist() == [0, 2, 1]

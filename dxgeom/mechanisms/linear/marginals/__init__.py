@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.marginals.exact_loads import (
         enlarged as enlarged,
-        require_hiding_scales as require_hiding_scales,
+        hides_everything as hides_everything,
         within_budgets as within_budgets,
     )
     from dxgeom.mechanisms.linear.marginals.gaussian_scales import (

@@ -1,4 +1,5 @@
-"""The proof that scales honour the constants: every budget summed in integers, each summand rounded up."""
+"""The proof that scales honour the constants: every budget summed in integers, each summand rounded up; and noise in
+every part that a record can move."""
 
 from __future__ import annotations
 
@@ -11,39 +12,43 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.marginals.promise import Promise
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 
 _BITS: Final = 200
 _LARGEST: Final = 2.0**200
-"""Larger noise is no use to anybody, and float64 has no room for its square's square."""
+"""Larger noise is of no use, and float64 has no room for the weights of its averages."""
 _MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 """By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
 
 
-def require_hiding_scales(
-    question: MarginalQuestion, promise: Promise, scales: NDArray[np.float64], normal: bool
-) -> None:
-    """Raises: CertificateRefused unless noise of these scales is in everything that is protected, and honours the
-    constants.
+def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
+    """Whether noise of these ``scales`` (sets,) or (2·sets,), 0 for none, honours the constants: there is noise in
+    every residual that a record can move at a finite distance, and it is :func:`within_budgets`; *exactly*.
 
-    What no noisy table measures would be told exactly, however little the others use of their budgets: every protected
-    residual has noise of its own, or that of a table that measures it.
+    A residual that no table with noise measures would be released as it is, however little the others spend.
     """
-    family = question.family
-    proper = scales.shape == (family.count * (1 if normal else 2),) and bool(
-        np.all((scales >= 0) & (scales <= _LARGEST))
-    )
-    if not (proper and _noisy(question, scales, normal) and within_budgets(family, promise, scales, normal)):
-        raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+    proper = scales.shape == (family.count * (1 if normal else 2),) and np.all((scales >= 0) & (scales <= _LARGEST))
+    if not proper or np.any(_moved(family, promise) & ~_noisy(family, scales > 0, normal)):
+        return False
+    return within_budgets(family, promise, scales, normal)
 
 
-def _noisy(question: MarginalQuestion, scales: NDArray[np.float64], normal: bool) -> bool:
-    measured = scales > 0
-    if not normal:
-        inner, outer, _ = question.measurements
-        measured = np.isin(np.arange(question.family.count), inner[scales[outer] > 0])
-    return bool(np.all(measured | ~question.protected))
+def _moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
+    """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance."""
+    if promise.presence is not None:
+        return np.ones(family.count, dtype=bool)
+    finite = np.array([constant is not None for constant in promise.least], dtype=bool)
+    return np.concatenate([finite[level].any(axis=1) for level in family.levels])
+
+
+def _noisy(family: SetFamily, used: NDArray[np.bool_], normal: bool) -> NDArray[np.bool_]:
+    """(sets,): whether the residual gets noise: its own, or that of a table, or of its differences, which tell of it
+    where it has all the table's attributes of two values."""
+    if normal:
+        return used
+    inner, outer, _ = family.inclusions
+    told = used[outer] | (used[outer + family.count] & (family.twos[inner] == family.twos[outer]))
+    return np.asarray(np.bincount(inner[told], minlength=family.count) > 0)
 
 
 def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
@@ -86,6 +91,6 @@ def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], n
     """
     for margin in _MARGINS:
         wider = np.asarray(scales * (1 + margin))
-        if within_budgets(family, promise, wider, normal):
+        if hides_everything(family, promise, wider, normal):
             return wider
     raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")

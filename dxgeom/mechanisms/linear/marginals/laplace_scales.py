@@ -25,6 +25,8 @@ _TRIAL: Final = 12
 _STEPS: Final = 600
 _SAME: Final = 1e-9
 _PATIENCE: Final = 8
+_USED: Final = 1e-9
+_TELLING: Final = 1e-9
 
 
 @final
@@ -59,6 +61,14 @@ class _Measured:
         each = rates[outer] ** 2 / (2 * spread)
         return each, np.asarray(np.bincount(inner, each, len(self.weights)), dtype=np.float64)
 
+    def needs(self, rates: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which tables are measured: those of some rate, and those without which a residual would be known less well,
+        or not at all, however little it counts."""
+        inner, outer, _ = self.pairs
+        each, whole = self.precisions(rates)
+        telling = np.bincount(outer[each > whole[inner] * _TELLING], minlength=len(rates)) > 0
+        return np.asarray(telling | (rates > rates.max() * _USED))
+
     def error(self, rates: NDArray[np.float64]) -> float:
         """Σ w/τ at rates that are within their budgets."""
         with np.errstate(divide="ignore", over="ignore"):  # what nothing measures has no error that is finite
@@ -91,7 +101,7 @@ def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] |
     tried = [_followed(measured, _start(question, *begun), _TRIAL) for begun in _STARTS]
     rates = min((rates for rates in tried), key=measured.error)
     rates = _followed(measured, rates, _STEPS)
-    every[question.measurable] = np.where(rates > rates.max() * 1e-9, rates, 0.0)
+    every[question.measurable] = np.where(measured.needs(rates), rates, 0.0)
     return LaplaceScales(every, measured.error(rates))
 
 

@@ -23,7 +23,7 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     spread_of_table,
     subsets,
 )
-from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged, require_hiding_scales
+from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged, hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import GaussianScales, best_gaussian_scales, cell_variances
 from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scales
 from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
@@ -193,7 +193,8 @@ def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> Addi
     family, normal = space.family, name == NORMAL
     if scales.shape != (family.count * (1 if normal else 2),) or not np.any(scales > 0):
         raise CertificateRefused(f"these tables have {family.count:,} parts, and noise in some of them")
-    require_hiding_scales(space.question, space.promise, scales, normal)
+    if not hides_everything(family, space.promise, scales, normal):
+        raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
     step = lattice_step(scales)
     numerators, over = (_of_residuals if normal else _of_tables)(space, scales)
     steps = space.sensitivity.queries.steps

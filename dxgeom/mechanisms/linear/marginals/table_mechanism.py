@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, TooLarge
+from dxgeom.errors import CertificateRefused, DataError, TooLarge
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.linear.marginals.assembly import (
@@ -25,10 +25,10 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     residual_table,
     summed_to,
 )
-from dxgeom.mechanisms.linear.marginals.exact_loads import require_hiding_scales
+from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, residual_variances
-from dxgeom.mechanisms.linear.marginals.promise import Promise
+from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -81,18 +81,24 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
     ``marginal-gaussian`` D_α by at most α·(s·d(i, j))²/2: every budget is summed in integers when this is made. Each
     block is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
-    Raises: CertificateRefused for scales that are too small.
+    Raises: CertificateRefused for scales that are too small, or leave a part of the tables without noise; TooLarge
+    where the metric is no sum over attributes.
     """
 
     name: str
     metric: VerifiedMetric = field(repr=False)
     queries: MarginalQueries = field(repr=False)
     question: MarginalQuestion = field(repr=False)
-    promise: Promise = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        require_hiding_scales(self.question, self.promise, self.scales, self.normal)
+        family = self.question.family
+        own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
+        if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
+            raise CertificateRefused("these are the parts of other tables than are asked for")
+        promise = promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        if not hides_everything(family, promise, self.scales, self.normal):
+            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
     @property
     def normal(self) -> bool:
@@ -131,6 +137,19 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         adds less than a thousandth."""
         own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
         return cell_variances(self.question, own)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
+        each noisy number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """(tables,): mean squared error of each cell of each table, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if self.queries.count > MOST_CELLS:

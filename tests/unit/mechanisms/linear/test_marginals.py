@@ -215,6 +215,30 @@ def test_a_residual_without_noise_is_refused():
         proved(NORMAL, found, scales * 10)
 
 
+def test_laplace_noise_that_leaves_a_residual_without_any_is_refused():
+    """A plan file may state any scales: of one wide table alone nobody would learn more than its budget, but all other
+    tables would be released as they are."""
+    found, _ = space((3, 3, 3), (1, 1, 1))
+    scales = np.zeros(2 * found.family.count)
+    scales[found.family.asked[0]] = 100.0
+    with pytest.raises(CertificateRefused):
+        proved(LAPLACE, found, scales)
+
+
+def test_differences_alone_leave_what_they_do_not_tell_without_noise():
+    found, _ = space((2, 3), (1, 1), groups=[["a0", "a1"]])
+    scales = np.zeros(2 * found.family.count)
+    scales[found.family.count + found.family.asked[0]] = 100.0
+    with pytest.raises(CertificateRefused):
+        proved(LAPLACE, found, scales)
+
+
+def test_tables_that_hardly_count_get_noise_nevertheless():
+    found, _ = space((3, 3, 3), (1, 1, 1), factors=np.array([1.0] * 9 + [1e-30] * 18))
+    scales = marginal_laplace(found).mixing.scales
+    assert np.all(scales[found.family.asked] > 0)
+
+
 def test_a_budget_is_summed_exactly():
     """Eight tables of ⅛ each fill a budget of 1, and one unit in the last place less does not fit."""
     asked = [(0, place) for place in range(1, 9)]
