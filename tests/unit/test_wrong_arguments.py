@@ -492,6 +492,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "progress": (3, "print"),
             "first": NOT_YES_OR_NO,
+            "privacy": NOT_A_CHOICE,
         },
     ),
     "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
