@@ -134,8 +134,8 @@ def _interior_point(
     ``tolerance``, relative, or as near as float64 brings them.
 
     At the optimum w³·y = 2ω. In logarithms this bends much less than the gradient −2ω/w³ + y = 0 itself, so Newton's
-    steps are taken on 3·log w + log y = log 2ω, A w + s = 1 and sλ = μ, by the matrix diag(3y/w) + Aᵀ diag(λ/s) A. It
-    starts where the first two hold, with the fullest row at half of what it allows, and only μ is left to lose.
+    steps are taken on 3·log w + log y = log 2ω, A w + s = 1 and sλ = μ. It starts where the first two hold, with the
+    fullest row at half of what it allows, and only μ is left to lose.
 
     Source: Mehrotra 1992, for linear programmes.
     """
@@ -149,8 +149,11 @@ def _interior_point(
         bound = max(bound, _dual_bound(weights, iterate))
         if value <= bound * (1 + tolerance):
             break
-        iterate = _stepped(rows, weights, iterate)
-        if not np.all(np.isfinite(iterate.rates)):
+        try:
+            iterate = _stepped(rows, weights, iterate)
+        except np.linalg.LinAlgError:
+            break
+        if not np.all(np.isfinite(iterate.rates) & (iterate.rates > 0)):
             break
     return best, bound
 
@@ -165,42 +168,59 @@ def _start(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> _Iterate:
 
 def _stepped(rows: NDArray[np.float64], weights: NDArray[np.float64], at: _Iterate) -> _Iterate:
     """One step: first as if straight to μ = 0, which tells how far to aim and what bends on the way."""
-    ratio = at.multipliers / at.slacks
-    solved = _normal_equations(rows, ratio, 3 * at.prices / at.rates)
+    newton = _newton(rows, at.multipliers / at.slacks, 3 * at.prices / at.rates)
     missed = at.prices * np.log(2 * weights / (at.rates**3 * at.prices))
-    straight = -(rows @ solved(missed + at.prices))
-    unpriced = -at.multipliers - ratio * straight
-    reach = min(1.0, _longest(at.slacks, straight), _longest(at.multipliers, unpriced))
+    straight = newton(missed, -at.multipliers)
+    reach = min(1.0, _longest(at.slacks, straight.slacks), _longest(at.multipliers, straight.multipliers))
     mean = at.complementarity
-    left = float((at.slacks + reach * straight) @ (at.multipliers + reach * unpriced)) / len(rows)
+    left = float((at.slacks + reach * straight.slacks) @ (at.multipliers + reach * straight.multipliers)) / len(rows)
     aim = min(1.0, max((left / mean) ** 3, _LEAST_AIM)) * mean
-    change = (aim - straight * unpriced) / at.slacks - at.multipliers
-    rates = solved(missed - rows.T @ change)
-    slacks = -(rows @ rates)
-    multipliers = change - ratio * slacks
-    longest = min(_longest(at.slacks, slacks), _longest(at.multipliers, multipliers))
-    size = min(1.0, _SHY * longest, _SHYER * _longest(at.rates, rates))
-    multipliers = at.multipliers + size * multipliers
-    return _Iterate(at.rates + size * rates, at.slacks + size * slacks, multipliers, rows.T @ multipliers)
+    step = newton(missed, (aim - straight.slacks * straight.multipliers) / at.slacks - at.multipliers)
+    longest = min(_longest(at.slacks, step.slacks), _longest(at.multipliers, step.multipliers))
+    size = min(1.0, _SHY * longest, _SHYER * _longest(at.rates, step.rates))
+    multipliers = at.multipliers + size * step.multipliers
+    return _Iterate(at.rates + size * step.rates, at.slacks + size * step.slacks, multipliers, rows.T @ multipliers)
+
+
+class _Step(NamedTuple):
+    rates: NDArray[np.float64]
+    slacks: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+
+
+def _newton(
+    rows: NDArray[np.float64], ratio: NDArray[np.float64], diagonal: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64], NDArray[np.float64]], _Step]:
+    """From m and c the step with diag·dw + Aᵀdλ = m, ds = −A dw and dλ = c − ratio·ds; by whichever of rates and
+    multipliers are fewer."""
+    if len(rows) >= len(diagonal):
+        root = np.sqrt(diagonal)
+        scaled = rows * (np.sqrt(ratio)[:, None] / root)
+        inverse = np.linalg.inv(np.eye(len(root)) + scaled.T @ scaled)
+
+        def by_rates(missed: NDArray[np.float64], change: NDArray[np.float64]) -> _Step:
+            rates = inverse @ ((missed - rows.T @ change) / root) / root
+            slacks = -(rows @ rates)
+            return _Step(rates, slacks, change - ratio * slacks)
+
+        return by_rates
+    spread = rows / diagonal
+    matrix = np.diag(1 / ratio) + spread @ rows.T
+    scale = 1 / np.sqrt(np.diag(matrix))
+    inverse = np.linalg.inv(matrix * scale[:, None] * scale)
+
+    def by_multipliers(missed: NDArray[np.float64], change: NDArray[np.float64]) -> _Step:
+        multipliers = scale * (inverse @ (scale * (change / ratio + spread @ missed)))
+        rates = (missed - rows.T @ multipliers) / diagonal
+        return _Step(rates, -(rows @ rates), multipliers)
+
+    return by_multipliers
 
 
 def _longest(numbers: NDArray[np.float64], change: NDArray[np.float64]) -> float:
     """The step at which the first of the positive ``numbers`` is 0."""
     falling = change < 0
     return float(np.min(-numbers[falling] / change[falling], initial=np.inf))
-
-
-def _normal_equations(
-    rows: NDArray[np.float64], ratio: NDArray[np.float64], diagonal: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """The inverse of diag + Aᵀ diag(ratio) A; by the few rows of A where there are more columns than rows."""
-    root = np.sqrt(diagonal)
-    scaled = rows * (np.sqrt(ratio)[:, None] / root)
-    if len(rows) >= len(root):
-        inverse = np.linalg.inv(np.eye(len(root)) + scaled.T @ scaled)
-        return lambda side: np.asarray(inverse @ (side / root) / root)
-    inverse = np.linalg.inv(np.eye(len(rows)) + scaled @ scaled.T)
-    return lambda side: np.asarray((side / root - scaled.T @ (inverse @ (scaled @ (side / root)))) / root)
 
 
 def _dual_bound(weights: NDArray[np.float64], at: _Iterate) -> float:
