@@ -76,6 +76,8 @@ class PairedChanges(Changes):
         return largest
 
     def scaled(self, factors: NDArray[np.int64]) -> PairedChanges:
+        if np.all(factors == 1):
+            return self
         return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors))
 
     def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
