@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
 
 
@@ -27,6 +30,8 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
 
     return {
@@ -34,6 +39,8 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         QuantileAnswers: _print_quantiles,
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
+        SyntheticAnswers: _print_synthetic,
+        SeriesAnswers: _print_series,
     }
 
 
@@ -46,6 +53,23 @@ def _print_tasks(answers: TaskAnswers, bars: Bars) -> list[str]:
         if said:
             print_lines(said)
     return []
+
+
+def _print_synthetic(answers: SyntheticAnswers, bars: Bars) -> list[str]:
+    bounds = answers.bounds(bars.level).tolist()
+    rows = [
+        (name, rounded(value, bound) if math.isfinite(bound) else f"{value:,.6g}", brief(bound))
+        for name, value, bound in zip(answers.queries.names, answers.values.tolist(), bounds, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {bars.level * 100:g} % at once, proved"), rows)
+    return [f"records    {answers.rows:,} synthetic ones; --output FILE.csv or FILE.parquet writes them"]
+
+
+def _print_series(answers: SeriesAnswers, bars: Bars) -> list[str]:
+    width = answers.half_width(bars.level)
+    rows = [(name, rounded(value, width), brief(width), brief(answers.rmse)) for name, value in answers.by_name.items()]
+    print_table(("reading", "answer", f"± at {bars.level * 100:g} % at once", "rmse"), rows)
+    return ["error      of values as the policy rounds them"]
 
 
 def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:

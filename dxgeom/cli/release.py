@@ -12,6 +12,7 @@ import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.plans.planning import plan_to_release
+from dxgeom.cli.plans.synthetic_tables import is_table, records_of, task_of_records
 from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
@@ -106,7 +107,13 @@ IdOption: TypeAlias = Annotated[
     typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
 ]
 OutputOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write the release as JSON to this new file, too; or, in one that ends in .csv or .parquet, the records "
+        "of the task that makes synthetic ones.",
+    ),
 ]
 PublicOption: TypeAlias = Annotated[
     Path | None,
@@ -169,20 +176,41 @@ def release(
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
         agreement.check(chosen, amount)
+        records_from = task_of_records(chosen, written) if written is not None and is_table(written) else None
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
             how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
-        with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-            _show(draw(), agreement, output, write, publish)
+        _draw_and_show(draw, agreement, output, (written, public), records_from)
+
+
+def _draw_and_show(
+    draw: Callable[[], Release[Any]],
+    agreement: Agreement,
+    output: TableFormat,
+    files: tuple[Path | None, Path | None],
+    records_from: str | None,
+) -> None:
+    """The release, shown and written into the curator's and the public file; these are begun before it is drawn.
+
+    ``records_from``: the task whose synthetic records the first file is to hold; None for the release itself.
+    """
+    written, public = files
+    with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
+        drawn = draw()
+        if write is not None and written is not None and records_from is not None:
+            with kept_safe(drawn):
+                write(records_of(drawn, records_from, written))
+            write = None
+        _show(drawn, agreement, output, write, publish)
 
 
 def _show(
     released: Release[Any],
     agreement: Agreement,
     output: TableFormat,
-    write: Callable[[str], None] | None,
-    publish: Callable[[str], None] | None,
+    write: Callable[[str | bytes], None] | None,
+    publish: Callable[[str | bytes], None] | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 

@@ -19,7 +19,7 @@ def check_new(target: Path) -> None:
 
 
 @contextmanager
-def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str], None] | None]:
+def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str | bytes], None] | None]:
     """A new file, begun at once and empty, so that what forbids writing it is found out before anything is paid for.
 
     What is yielded writes it, once; None without a target. A file that was not written whole is taken
@@ -34,14 +34,14 @@ def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     whole = False
 
-    def write(text: str) -> None:
+    def write(content: str | bytes) -> None:
         nonlocal whole
-        file.write(text)
+        file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
         os.fsync(file.fileno())
         whole = True
 
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with os.fdopen(descriptor, "wb") as file:
         try:
             yield write
         finally:
