@@ -6,16 +6,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.plans.planning import plan_to_release
-from dxgeom.cli.plans.synthetic_tables import is_table, records_of, task_of_records
-from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
+from dxgeom.cli.plans.synthetic_tables import task_of_records
+from dxgeom.cli.showing import (
+    kept_safe,
+    print_answer_table,
+    print_release,
+    whatever_becomes_of_the_terminal,
+    write_answer_table,
+    write_records,
+)
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
+from dxgeom.cli.terminal.new_files import Content, begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
@@ -33,15 +40,10 @@ from dxgeom.cli.terminal.options import (
     table_of,
 )
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
+from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, PurposeOption
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
-
-
-def _ledger(text: str) -> str:
-    if text == ":memory:":
-        raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return text if "://" in text else str(Path(text))
 
 
 DataFile: TypeAlias = Annotated[
@@ -52,19 +54,6 @@ DataFile: TypeAlias = Annotated[
         "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",
     ),
-]
-LedgerOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        parser=_ledger,
-        metavar="FILE",
-        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
-    ),
-]
-AllotmentOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -102,17 +91,13 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
-IdOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
-]
-OutputOption: TypeAlias = Annotated[
+ReleaseOutputOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FILE",
-        help="Write the release as JSON to this new file, too; or, in one that ends in .csv or .parquet, the records "
-        "of the task that makes synthetic ones.",
+        help="Write the release to this new file, too: as JSON, or as .csv or .parquet its answers, or the "
+        "records of a task that makes synthetic ones.",
     ),
 ]
 PublicOption: TypeAlias = Annotated[
@@ -123,9 +108,6 @@ PublicOption: TypeAlias = Annotated[
 ]
 RehearseOption: TypeAlias = Annotated[
     bool, typer.Option("--rehearse", help="Do all of it on made-up records: DATA and --ledger are left out.")
-]
-PurposeOption: TypeAlias = Annotated[
-    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
 ]
 
 
@@ -152,7 +134,7 @@ def release(
     purpose: PurposeOption = "",
     allotment: AllotmentOption = None,
     key: IdOption = None,
-    written: OutputOption = None,
+    written: ReleaseOutputOption = None,
     public: PublicOption = None,
     rehearse: RehearseOption = False,
     output: TableFormatOption = TableFormat.text,
@@ -176,41 +158,33 @@ def release(
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
         agreement.check(chosen, amount)
-        records_from = task_of_records(chosen, written) if written is not None and is_table(written) else None
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
             how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
-        _draw_and_show(draw, agreement, output, (written, public), records_from)
+        _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
 
 
 def _draw_and_show(
     draw: Callable[[], Release[Any]],
     agreement: Agreement,
     output: TableFormat,
-    files: tuple[Path | None, Path | None],
-    records_from: str | None,
+    written: Path | None,
+    public: Path | None,
+    table: _Table | None,
 ) -> None:
-    """The release, shown and written into the curator's and the public file; these are begun before it is drawn.
-
-    ``records_from``: the task whose synthetic records the first file is to hold; None for the release itself.
-    """
-    written, public = files
+    """The release, shown and written into both files, which are begun before it is drawn."""
     with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-        drawn = draw()
-        if write is not None and written is not None and records_from is not None:
-            with kept_safe(drawn):
-                write(records_of(drawn, records_from, written))
-            write = None
-        _show(drawn, agreement, output, write, publish)
+        _show(draw(), agreement, output, write, publish, table)
 
 
 def _show(
     released: Release[Any],
     agreement: Agreement,
     output: TableFormat,
-    write: Callable[[str | bytes], None] | None,
-    publish: Callable[[str | bytes], None] | None,
+    write: Callable[[Content], None] | None,
+    publish: Callable[[Content], None] | None,
+    table: _Table | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 
@@ -223,7 +197,11 @@ def _show(
         agreeing = agreement.of(released)
         told = agreeing_document(agreeing)
         curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
-        if write is not None:
+        if write is not None and table is not None and table.task is not None:
+            write(partial(write_records, released, table.task, suffix=table.suffix))
+        elif write is not None and table is not None:
+            write(partial(write_answer_table, released, bars, suffix=table.suffix))
+        elif write is not None:
             write(json_lines(curators))
         if publish is not None:
             publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
@@ -233,6 +211,20 @@ def _show(
             print_answer_table(released, bars)
         else:
             print_release(released, bars, agreeing)
+
+
+class _Table(NamedTuple):
+    """A file that is no JSON document but a table: how its name ends, and the task whose records it holds; None for
+    one of answers."""
+
+    suffix: str
+    task: str | None
+
+
+def _table_of(plan: Any, written: Path | None) -> _Table | None:
+    """Raises: UnsupportedCombination where several tasks make records."""
+    suffix = "" if written is None else written.suffix.lower()
+    return _Table(suffix, task_of_records(plan)) if suffix in (".csv", ".parquet") else None
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

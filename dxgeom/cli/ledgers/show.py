@@ -21,7 +21,7 @@ from dxgeom.cli.ledgers.words import (
     state_of,
 )
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file, check_new
+from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import TableFormat, TableFormatOption
 from dxgeom.cli.terminal.printing import brief, print_csv, print_json, print_lines, print_table, rounded
 from dxgeom.errors import LedgerError, UnsupportedCombination
@@ -68,19 +68,18 @@ def show(
 def _write_records(history: History, ledger: str, entry: int | None, target: Path) -> None:
     """The synthetic records of an entry as a file. Raises: LedgerError, DataError, UnsupportedCombination."""
     from dxgeom.cli.ledgers.kept_records import kept_records
-    from dxgeom.engines.results.table_files import SUFFIXES, table_bytes
+    from dxgeom.engines.results.answer_files import write_batches
     from dxgeom.ledger.history import read_answer
 
     suffix = target.suffix.lower()
-    if entry is None or suffix not in SUFFIXES:
+    if entry is None or suffix not in (".csv", ".parquet"):
         raise UnsupportedCombination(
             "--output is of the synthetic records of one entry: say which, --entry, and name a .csv or .parquet file"
         )
-    check_new(target)
     columns = kept_records(history, entry, _document(read_answer(ledger, entry)))
     with begun_file(target) as write:
         if write is not None:
-            write(table_bytes(columns, ".csv" if suffix == ".csv" else ".parquet"))
+            write(lambda file: write_batches(iter([columns]), file, suffix))
     rows = len(next(iter(columns.values()), []))
     print_lines([f"{rows:,} records written to {target}"])
 

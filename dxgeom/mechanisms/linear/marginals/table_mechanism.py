@@ -138,6 +138,19 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
         return cell_variances(self.question, own)
 
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
+        each noisy number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """(tables,): mean squared error of each cell of each table, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
+
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if self.queries.count > MOST_CELLS:
             raise TooLarge(

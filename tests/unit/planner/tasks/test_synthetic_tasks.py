@@ -11,7 +11,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.results.table_files import table_bytes
+from dxgeom.engines.results.answer_files import write_batches
 from dxgeom.mechanisms.metric_space import series_mechanism
 from dxgeom.universe.reading.record_tables import columns_of_records
 
@@ -40,7 +40,8 @@ def released(task, spend=1, records=5000, **options):
 def test_records_that_are_written_are_read_back_as_the_same_types(tmp_path, suffix):
     counts = np.random.default_rng(1).integers(0, 4, POLICY.universe.size)
     path = tmp_path / f"records{suffix}"
-    path.write_bytes(table_bytes(columns_of_records(POLICY.universe, counts), suffix))
+    with path.open("wb") as file:
+        write_batches(iter([columns_of_records(POLICY.universe, counts)]), file, suffix)
     assert np.array_equal(histogram_of_table(path, POLICY.universe).counts, counts)
 
 
