@@ -395,6 +395,7 @@ DOORS: dict[str, Door] = {
             "alpha": NOT_A_NUMBER,
             "law": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
+            "rows": NOT_A_COUNT,
         },
     ),
     "mwem": Door(
