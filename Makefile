@@ -44,8 +44,10 @@ soak: .venv/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
 
+# The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.
 docs: .venv-docs/ready
-	.venv-docs/bin/python -m sphinx -W --keep-going -q -E -c docs -d docs-output/doctrees . docs-output/html
+	PATH="$(CURDIR)/.venv-docs/bin:$$PATH" OMP_NUM_THREADS=1 \
+	  .venv-docs/bin/python -m sphinx -W --keep-going -q -E -j 2 -c docs -d docs-output/doctrees . docs-output/html
 	@echo "docs-output/html/index.html"
 
 wheel: .venv/ready
@@ -62,8 +64,8 @@ test-wheel: wheel
 
 # All comparisons with other libraries, or those named: make bench BENCHMARKS=benchmarks/checker.py
 BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py %/learning_peers.py,$(wildcard benchmarks/*.py))
-bench: .venv-peers/ready
-	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; .venv-peers/bin/python $$benchmark || exit 1; done
+bench: .venv-peers/ready $(if $(findstring benchmarks/learning.py,$(BENCHMARKS)),.venv-diffprivlib/ready)
+	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; DIFFPRIVLIB=.venv-diffprivlib/bin/python .venv-peers/bin/python $$benchmark || exit 1; done
 
 # Only when pyproject.toml changes; needs uv (pip install uv). Pins that still fit stay; UPGRADE=--upgrade renews them.
 LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -71,8 +73,9 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --extra opendp --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --group diffprivlib -o benchmarks/diffprivlib.lock
 	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
-	$(LOCK) --group docs -o requirements-docs.lock
+	$(LOCK) --extra plots --group docs -c requirements.lock -o requirements-docs.lock pyproject.toml
 
 PIP := --quiet --disable-pip-version-check
 
@@ -84,14 +87,20 @@ PIP := --quiet --disable-pip-version-check
 	$(call environment,.venv-peers,$<)
 	$(call this_project,.venv-peers)
 
+# Alone, as it needs an older scikit-learn than the others.
+.venv-diffprivlib/ready: benchmarks/diffprivlib.lock
+	$(call environment,.venv-diffprivlib,$<)
+	touch $@
+
 .venv-services/ready: tests/services/services.lock tests/services/axe-core.lock pyproject.toml
 	$(call environment,.venv-services,$<)
 	$(axe_core)
 	$(call this_project,.venv-services)
 
-.venv-docs/ready: requirements-docs.lock
+.venv-docs/ready: requirements-docs.lock docs/mathjax.lock pyproject.toml
 	$(call environment,.venv-docs,$<)
-	touch $@
+	$(mathjax)
+	$(call this_project,.venv-docs)
 
 define environment
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dxgeom needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -108,10 +117,18 @@ define axe_core
 	cd .venv-services/share/axe-core && tar -xzf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js package/LICENSE
 endef
 
+# What shows formulas, of npm's package, which is a file and needs nothing else.
+define mathjax
+	mkdir -p .venv-docs/share/mathjax
+	cd .venv-docs/share/mathjax && npm pack --silent mathjax@3.2.2
+	cd .venv-docs/share/mathjax && sha256sum --check --quiet ../../../docs/mathjax.lock
+	cd .venv-docs/share/mathjax && tar -xzf mathjax-3.2.2.tgz --strip-components=2 package/es5/tex-svg.js
+endef
+
 define this_project
 	$(1)/bin/python -m pip install $(PIP) --no-deps --no-build-isolation -e .
 	touch $(1)/ready
 endef
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output dist
+	rm -rf .venv .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist

@@ -25,6 +25,7 @@ from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.tasks.task_plan import TaskPlan
 
 _PRECISION: Final = 256
 _NEAR: Final = 1e-6
@@ -54,16 +55,17 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan | TaskPlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, (Plan, QuantilePlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    require(plan, (Plan, QuantilePlan, TaskPlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not isinstance(plan, Plan):
-        raise CertificateRefused("this audit is of Gaussian noise, and the plan is of quantiles")
+        what = "quantiles" if isinstance(plan, QuantilePlan) else "tasks"
+        raise CertificateRefused(f"this audit is of Gaussian noise, and the plan is of {what}")
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         found = hidden_in_tables(mechanism)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from dxgeom.cli.agreeing import Bars
 from dxgeom.cli.terminal.printing import brief, print_lines, print_table, rounded
+from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
 
 
 def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
@@ -23,8 +26,33 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-    return {LinearAnswers: _print_linear, QuantileAnswers: _print_quantiles}
+    return {
+        LinearAnswers: _print_linear,
+        QuantileAnswers: _print_quantiles,
+        TaskAnswers: _print_tasks,
+        SelectedCandidate: _print_selected,
+    }
+
+
+def _print_tasks(answers: TaskAnswers, bars: Bars) -> list[str]:
+    """Each task under its name, with what is said of its errors."""
+    for task, one in zip(answers.tasks.parts, answers.answers, strict=True):
+        spent = plain(task.share * answers.spent)
+        print_lines(["", f"{task.name}  ({task.asked.word}, {plain(task.share)} of the spend: {spent})"])
+        said = print_answers(one, bars)
+        if said:
+            print_lines(said)
+    return []
+
+
+def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
+    print_table(("picked", "of candidates"), [(answers.picked, str(answers.asked.candidates.count))])
+    below = brief(answers.shortfall(bars.level))
+    unit = "" if answers.unit is None else f" {answers.unit}"
+    return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
 
 
 def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:

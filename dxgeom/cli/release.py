@@ -32,15 +32,10 @@ from dxgeom.cli.terminal.options import (
     table_of,
 )
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
+from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, OutputOption, PurposeOption
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
-
-
-def _ledger(text: str) -> str:
-    if text == ":memory:":
-        raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return text if "://" in text else str(Path(text))
 
 
 DataFile: TypeAlias = Annotated[
@@ -51,19 +46,6 @@ DataFile: TypeAlias = Annotated[
         "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",
     ),
-]
-LedgerOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        parser=_ledger,
-        metavar="FILE",
-        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
-    ),
-]
-AllotmentOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -101,13 +83,6 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
-IdOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
-]
-OutputOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
-]
 PublicOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -116,9 +91,6 @@ PublicOption: TypeAlias = Annotated[
 ]
 RehearseOption: TypeAlias = Annotated[
     bool, typer.Option("--rehearse", help="Do all of it on made-up records: DATA and --ledger are left out.")
-]
-PurposeOption: TypeAlias = Annotated[
-    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
 ]
 
 

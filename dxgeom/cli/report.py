@@ -18,6 +18,7 @@ from dxgeom.errors import UnsupportedCombination
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
     from dxgeom.report.document.document import Document
 
@@ -105,11 +106,17 @@ def _asked(
     return loaded, _linear(kept.plan), amount, kept.digest
 
 
-def _linear(plan: Plan | QuantilePlan) -> Plan:
+def _linear(plan: Plan | QuantilePlan | TaskPlan) -> Plan:
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(plan, Plan):
         return plan
+    if isinstance(plan, TaskPlan):
+        raise UnsupportedCombination(
+            "a page foretells errors of counts, sums and means, and this file lists tasks: name a file of the queries "
+            "alone, and at --spend their share"
+        )
     raise UnsupportedCombination(
         "a page foretells errors of counts, sums and means, and quantiles have none that is the same for all tables: "
         "leave their file out"

@@ -29,7 +29,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, require_verifie
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
-from dxgeom.planner.answers.quantile_statements import statement_of
+from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
@@ -119,7 +119,9 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         share = exact_amount(spend, "spend") / len(self.parts)
         number = records or self.records or RECORDS
         return tuple(
-            statement_of(part.mechanism, None if part.asked.where else number, level, share) for part in self.parts
+            statement_of(part.mechanism, None if part.asked.where else number, level, share)
+            + rounding_of(part.asked, self.queries.universe)
+            for part in self.parts
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -37,7 +38,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan, Policy]:
+) -> tuple[Plan | QuantilePlan | TaskPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -49,6 +50,7 @@ def planned(
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
+    from dxgeom.universe.tasks.tasks import Tasks
 
     policy_read = load_policy(policy)
     asked = load_queries(queries, policy_read, records)
@@ -57,6 +59,9 @@ def planned(
     if isinstance(asked, QuantileQueries):
         _refuse_options(stated)
         return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
+    if isinstance(asked, Tasks):
+        stated = _of_tasks(stated)
+        stated["spend"] = 1 if spend is None else spend
     with _told() as progress:
         return plan(metric, asked, progress=progress, **stated), policy_read
 
@@ -68,7 +73,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | TaskPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -97,10 +102,13 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
-def least_spend(plan: Plan | QuantilePlan) -> Fraction | None:
+def least_spend(plan: Plan | QuantilePlan | TaskPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
+    if isinstance(plan, TaskPlan):
+        return plan.least_spend
     return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
 
 
@@ -109,6 +117,18 @@ def _refuse_options(stated: dict[str, Any]) -> None:
     given = [name for name, option in stated.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
+
+
+def _of_tasks(stated: dict[str, Any]) -> dict[str, Any]:
+    """What was said that is about all tasks that ask for counts and sums.
+
+    Raises: UnsupportedCombination where anything else is said.
+    """
+    for name in ("errors", "published"):
+        if stated.get(name, False):
+            advice = "write 'error' in the file" if name == "errors" else "leave it out"
+            raise UnsupportedCombination(f"'{name}' is about one workload, and this file lists tasks: {advice}")
+    return {name: option for name, option in stated.items() if name not in ("errors", "published")}
 
 
 @contextmanager

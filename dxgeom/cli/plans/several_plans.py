@@ -27,6 +27,7 @@ def show_several(
     from dxgeom.planner.plan_together import plan_together
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
+    from dxgeom.universe.quantile_queries import QuantileQueries
     from dxgeom.universe.queries import LinearQueries
 
     policy_read = load_policy(policy)
@@ -34,7 +35,8 @@ def show_several(
     for file in files:
         asked = load_queries(file, policy_read, records)
         if not isinstance(asked, LinearQueries):
-            raise UnsupportedCombination(f"{file} asks for quantiles: plan it on its own")
+            what = "asks for quantiles" if isinstance(asked, QuantileQueries) else "lists tasks"
+            raise UnsupportedCombination(f"{file} {what}: plan it on its own")
         workloads.append(asked)
     together = plan_together(
         policy_read.compile(), workloads, errors=_errors_of(workloads, errors), spend=spend, records=records

@@ -8,6 +8,11 @@ from fractions import Fraction
 from dxgeom.mechanisms.contract.composition import Parallel
 from dxgeom.mechanisms.quantiles.choice import MOST_RECORDS, QuantileMechanism
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
+from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
+from dxgeom.universe.predicates import parse_predicate
+from dxgeom.universe.quantile_queries import AskedQuantiles
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import shown
 
 
 def statement_of(mechanism: QuantileMechanism | Parallel, records: int | None, level: float, spend: Fraction) -> str:
@@ -20,6 +25,24 @@ def statement_of(mechanism: QuantileMechanism | Parallel, records: int | None, l
     if records is not None or not isinstance(mechanism, TransportQuantiles):
         return mechanism.statement(MOST_RECORDS if records is None else records, level, spend)
     return _of_any_number([mechanism], level, spend)
+
+
+def rounding_of(asked: AskedQuantiles, universe: Universe) -> str:
+    """What rounding to the attributes' values adds to a query's errors, in words to go on with; empty if nothing."""
+    place = universe.names.index(asked.attribute)
+    said = ""
+    if stands_for_more(universe, place, universe.attributes[place].columns[0]):
+        said += (
+            f"; a value of {shown(asked.attribute)} stands for all up to the next one, and the quantile of the numbers "
+            "themselves lies among those"
+        )
+    columns = () if asked.where is None else stepped_columns(parse_predicate(asked.where), universe)
+    if columns:
+        said += (
+            f"; its condition asks which value of {', '.join(map(shown, columns))} a record has, not which number, and "
+            "nothing is said of the difference; with < and >= there is none"
+        )
+    return said
 
 
 def _of_groups(mechanism: Parallel, level: float, spend: Fraction) -> Iterator[str]:

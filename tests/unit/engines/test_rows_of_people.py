@@ -106,6 +106,7 @@ def test_people_who_span_batches_are_put_together() -> None:
     assert max(int(np.add.reduceat(batch.rows, batch.starts[:-1]).max()) for batch in batches) == 300_000
 
 
+@pytest.mark.long
 def test_people_who_do_not_fit_into_memory_together_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"who": [f"person {k % 700_000}" for k in range(10**6)], "w": ["x"] * 10**6, "n": [1.0] * 10**6})
     monkeypatch.setitem(embedded._SETTINGS, "memory_limit", "40MB")

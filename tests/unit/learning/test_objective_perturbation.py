@@ -219,6 +219,7 @@ def test_the_gradient_in_float64_is_within_its_bound(loss):
         assert np.all(found.error < 1e-9)
 
 
+@pytest.mark.long
 def test_an_audit_of_a_thousand_fits_finds_no_more_than_the_spend():
     """Two tables that differ in their one informative record; a correct mechanism fails with a chance of 1e-10."""
     mechanism, spend = mechanism_of([box("x", "y")], Fraction(9, 10)), Fraction(8)

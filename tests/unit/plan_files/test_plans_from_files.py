@@ -178,7 +178,7 @@ def test_what_each_answer_is_about_is_kept(as_weights, tmp_path):
     assert {"sum of age", "records"} <= {origin.query for origin in queries.origins}
     if as_weights:
         queries = replace(queries, source=None)
-    plan = dx.plan(policy.compile(), queries)
+    plan = dx.plan(policy.compile(), queries, mechanism="laplace")
     written = dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     assert (written.document.queries.written is None) == as_weights
     loaded = dx.load_plan(tmp_path / "plan.json")

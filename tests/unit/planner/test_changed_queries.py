@@ -92,6 +92,7 @@ def test_a_biased_plan_can_be_below_what_bounds_all_noise_on_exact_answers():
     assert plan.gap < 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("matrix", [WEIGHTS, TWO])
 @pytest.mark.parametrize("counts", [[3, 0, 0, 0], [0, 3, 0, 0]])
 def test_intervals_hold_whatever_the_records_are(matrix, counts):

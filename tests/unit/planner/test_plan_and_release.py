@@ -64,6 +64,7 @@ def test_the_chosen_mechanism_is_the_best_candidate(plan):
     assert plan.lower_bound < plan.predicted_mse < predicted["epsilon-dp"]
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(3, 9))
 @example(25026, 4, 5)  # weights of a wide map at which an inverse loses its sign
@@ -75,6 +76,7 @@ def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, 
     assert chosen.lower_bound <= chosen.predicted_mse * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [8, 9])
 def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
     metric = dx.verify_metric(distances(30, count))

@@ -28,6 +28,7 @@ def workload(name):
     return dx.LinearQueries.from_matrix([f"{name} {k}" for k in range(len(rows))], rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
 def test_stated_errors_are_met_and_no_less_would_do(privacy):
     errors = [[4, 8], [10], {"prefix 1": 3}]

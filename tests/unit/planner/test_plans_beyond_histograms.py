@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 
 import numpy as np
@@ -43,7 +42,15 @@ def rows(sizes=SIZES, number=3000, seed=0):
     )
 
 
-@pytest.mark.parametrize(("privacy", "presence"), list(itertools.product(["pure", "concentrated"], [False, True])))
+@pytest.mark.parametrize(
+    ("privacy", "presence"),
+    [
+        ("pure", True),
+        ("concentrated", False),
+        pytest.param("pure", False, marks=pytest.mark.long),
+        pytest.param("concentrated", True, marks=pytest.mark.long),
+    ],
+)
 def test_a_wide_table_is_released_as_exactly_as_planned_and_tables_agree(privacy, presence):
     own, data = policy(privacy=privacy, presence=presence), rows()
     queries = MarginalQueries.of(own.universe, [["a0", "a1"], ["a2", "a1"], ["a3", "a7", "a9"], []])
@@ -144,6 +151,7 @@ def test_a_stated_number_of_records_is_not_compared_with_one_that_is_private():
         dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2, records=100))
 
 
+@pytest.mark.long
 def test_half_widths_hold():
     own, data = policy((2, 3, 4), privacy="pure"), rows((2, 3, 4))
     plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2))
@@ -155,6 +163,7 @@ def test_half_widths_hold():
     assert np.mean(held) >= 0.9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
 def test_half_widths_hold_where_noise_is_narrower_than_a_step_of_the_lattice(privacy):
     """Rounding does not become less when more is spent."""
@@ -172,6 +181,7 @@ def test_half_widths_hold_where_noise_is_narrower_than_a_step_of_the_lattice(pri
         beyond.least_spend  # noqa: B018
 
 
+@pytest.mark.long
 def test_wanted_errors_are_met_at_the_least_spend():
     own = policy()
     queries = MarginalQueries.of(own.universe, [["a0", "a1"], ["a2"], ["a3", "a4"]], errors=[3, 1, None])

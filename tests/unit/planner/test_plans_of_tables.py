@@ -101,6 +101,7 @@ def test_a_file_with_other_scales_is_refused(tmp_path, factor):
         dx.load_plan(tmp_path / "forged.json")
 
 
+@pytest.mark.long
 def test_error_targets_are_met_at_the_least_spend():
     own = policy("concentrated")
     queries = dx.LinearQueries.marginals(own.universe, ways=2)

@@ -163,6 +163,20 @@ def test_what_is_said_of_errors_claims_nothing_of_numbers_that_nobody_knows(poli
     assert several.endswith("where the ranks asked for are further apart than that")
 
 
+def test_what_rounding_to_values_adds_is_said_beside_the_ranks():
+    rounded = POLICY.replace("[0, 9], step: 1, whole: true", "[0, 90], step: 10").replace(
+        "ward: [A, B, C]", "dose: {range: [0, 9], step: 3}"
+    )
+    policy = dx.parse_policy(rounded)
+    text = "queries:\n  - median: age\n  - {median: age, where: dose <= 3}\n  - {median: age, where: dose >= 3}\n"
+    text += "  - {name: days, median: day}\n"
+    plain, stepped, cut, days = dx.plan(policy.compile(), queries(text, policy)).statements(1, 100)
+    assert "a value of 'age' stands for all up to the next one, and the quantile of the numbers" in plain
+    assert stepped.endswith("with < and >= there is none") and "asks which value of 'dose' a record has" in stepped
+    assert "'dose'" not in cut
+    assert "stands for" not in days
+
+
 def test_a_rehearsal_reads_nothing_and_says_so(policy, metric):
     made_up = dx.plan(metric, queries(BOTH, policy)).rehearse(spend="1/2")
     assert (made_up.rehearsal, made_up.booking, made_up.records) == (True, None, 120)

@@ -79,6 +79,7 @@ def test_a_mean_keeps_its_rounding_beside_a_count_of_the_same_weights():
     assert found.parts[0][0] <= -0.9 <= found.parts[0][1], "all ten voted -0.9"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", ["laplace", "hull", "strategy"])
 @pytest.mark.parametrize("spend", [Fraction(1), Fraction(1, 8)])
 def test_the_true_ratio_is_held_as_often_as_is_said(mechanism, spend):

@@ -81,6 +81,7 @@ def test_every_example_policy_has_a_form_for_each_attribute_and_one_for_its_reco
         assert all(form.why for form in policy.forms())
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(policies() | crowded() | joint())
 def test_without_the_rules_that_never_bind_nothing_changes(folder, policy):

@@ -39,6 +39,7 @@ def distances(rules: list[str]) -> np.ndarray:
     return policy(rules).compile().distance(codes[:, None], codes[None, :])
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(RULES), min_size=1, max_size=5, unique=True))
 def test_the_metric_is_the_same_without_a_redundant_rule(rules):

@@ -186,6 +186,7 @@ def test_rules_about_several_attributes_that_never_bind_are_found(rules, redunda
     assert np.array_equal(table(policy_of(WORDS, *rules)), table(policy_of(WORDS, *needed)))
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(joint())
 def test_the_metric_is_the_same_without_a_rule_that_never_binds(random_policy):

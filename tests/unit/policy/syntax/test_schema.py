@@ -79,6 +79,7 @@ def test_a_wrong_policy_of_the_wrong_structure_is_underlined(path):
     assert not is_valid(as_an_editor_reads_it(path.read_text(encoding="utf-8")), policy_schema())
 
 
+@pytest.mark.long
 def test_the_schema_rejects_most_wrong_policies_on_its_own():
     """Of those that are YAML at all; names, units, files and sizes are for ``check``."""
     found = {}

@@ -73,6 +73,7 @@ def test_the_units_of_the_body_decide_its_shape_and_never_its_size(name):
     assert small.variances() == pytest.approx(body_mechanism(SENSITIVITY, BODIES[name]).variances(), rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["box", "power 3", "halfspaces", "image"])
 def test_released_answers_have_the_predicted_error(name):
     """Six standard errors."""
