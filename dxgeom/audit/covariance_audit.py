@@ -23,8 +23,10 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.tasks.task_plan import TaskPlan
 
 _PRECISION: Final = 256
 _NEAR: Final = 1e-6
@@ -54,16 +56,19 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, (Plan, QuantilePlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    everything = (Plan, QuantilePlan, MarginalPlan, TaskPlan)
+    require(plan, everything, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not isinstance(plan, Plan):
-        raise CertificateRefused("this audit is of Gaussian noise, and the plan is of quantiles")
+        named: dict[type, str] = {QuantilePlan: "quantiles", TaskPlan: "tasks"}
+        what = named.get(type(plan), "tables of which none are listed")
+        raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         found = hidden_in_tables(mechanism)

@@ -12,6 +12,8 @@ from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
+_FEW = 4096
+
 
 @final
 class BatchEncoder:
@@ -67,13 +69,20 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 
 def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int], beyond: int) -> NDArray[np.int64]:
-    coded = column.dictionary_encode(null_encoding="encode")
-    words: list[str | None] = coded.dictionary.to_pylist()
+    words, places = _distinct(column)
     new = [word for word in words if word and word not in met]
     code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([new]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
     nothing = OUTSIDE if attribute.missing is None else attribute.missing
     codes = np.array([met.get(word, beyond) if word else nothing for word in words], dtype=np.int64)
-    places = np.asarray(np.from_dlpack(coded.indices), dtype=np.int64)
     return codes[places]
+
+
+def _distinct(column: Any) -> tuple[list[str | None], NDArray[np.int64]]:
+    """Words, and which of them stands in each row; of few rows no matter how often a word comes."""
+    if len(column) <= _FEW:
+        # Arrow's own functions take longer to load than so few rows to walk.
+        return column.to_pylist(), np.arange(len(column))
+    coded = column.dictionary_encode(null_encoding="encode")
+    return coded.dictionary.to_pylist(), np.asarray(np.from_dlpack(coded.indices), dtype=np.int64)

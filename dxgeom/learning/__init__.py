@@ -27,7 +27,12 @@ if TYPE_CHECKING:
         PseudoHuberLoss as PseudoHuberLoss,
     )
     from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation as ObjectivePerturbation
+    from dxgeom.learning.totals.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
     from dxgeom.learning.totals.label_totals import LabelTotals as LabelTotals
     from dxgeom.learning.totals.regression_totals import RegressionTotals as RegressionTotals
+    from dxgeom.learning.under_policy.linear_plan import (
+        LinearRegressionPlan as LinearRegressionPlan,
+        plan_linear as plan_linear,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import ArrayError, WrongArgument
+from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.accounts import usable_ledger
 from dxgeom.learning.bounds import ColumnBounds, Outside, column_bounds
 from dxgeom.learning.charged import charged_fit, refuse_weights
@@ -16,13 +17,20 @@ from dxgeom.learning.conventions import Estimator, column_names, numbers, one_re
 from dxgeom.learning.plain_models import Prepared, account_for, epsilon_of
 from dxgeom.learning.totals.least_squares import NoisyLeastSquares
 from dxgeom.learning.totals.regression_totals import RegressionTotals
+from dxgeom.learning.under_policy.linear_fitting import fit_linear
 from dxgeom.ledger.ledger import Ledger
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.policy.policy import Policy
 
 
 @final
 class PrivateLinearRegression(Estimator):
     """Least squares from noisy sums, whose fit is a private release, charged to a ledger.
+
+    Under a policy: ``policy``, ``label``, the attribute that is predicted, by ``features``, all others where they are
+    left out, and ``spend``, the multiple of the policy's distances that this fit uses. Columns are read and bounded as
+    the policy says; ``mechanism``: see :func:`dxgeom.learning.plan_linear`. On plain arrays:
 
     Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
     columns, (low, high), and ``response`` those of y; public. ``ledger``: a file, or an open ledger. ``outside``:
@@ -31,13 +39,20 @@ class PrivateLinearRegression(Estimator):
     :class:`PrivateLogisticRegression`.
 
     Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
-    most e^epsilon: see :class:`RegressionTotals`. The number of records is public, and so are columns' names.
-    Learned: ``coef_`` (p,), ``intercept_``, ``release_``; :meth:`intervals`.
+    most e^epsilon: see :class:`RegressionTotals`. The number of records is public, and so are columns' names. Under a
+    policy it is what the policy says, of people, presence and concentrated privacy, too.
+    Learned: ``coef_`` (p,), ``intercept_``, ``release_``; :meth:`intervals`; under a policy ``encoded_names_``, the
+    features that coefficients are of, and ``coefficients_``, a table of them in raw units.
     """
 
     def __init__(
         self,
         *,
+        policy: Policy | VerifiedMetric | None = None,
+        label: str | None = None,
+        features: Sequence[str] | None = None,
+        spend: Amount | None = None,
+        mechanism: str = "auto",
         epsilon: Amount | None = None,
         bounds: Any = None,
         response: Any = None,
@@ -51,6 +66,11 @@ class PrivateLinearRegression(Estimator):
         id: str | None = None,
         insecure_test_seed: int | None = None,
     ) -> None:
+        self.policy = policy
+        self.label = label
+        self.features = features
+        self.spend = spend
+        self.mechanism = mechanism
         self.epsilon = epsilon
         self.bounds = bounds
         self.response = response
@@ -71,6 +91,14 @@ class PrivateLinearRegression(Estimator):
         BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
         """
         refuse_weights(weights)
+        if self.policy is not None:
+            fit_linear(self, X, y)
+            return self
+        if self.label is not None or self.spend is not None or self.features is not None:
+            raise UnsupportedCombination(
+                "'label', 'features' and 'spend' go with a policy; on plain arrays say epsilon="
+            )
+        self.__dict__.pop("_rows", None)
         ledger = usable_ledger(self.ledger)
         column_names(X)
         table = numbers(X)
@@ -93,7 +121,9 @@ class PrivateLinearRegression(Estimator):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """(n,): the predicted responses."""
-        return np.asarray(self._numbers_to_predict(X) @ self.coef_ + self.intercept_)
+        self._require_fitted()
+        rows = self._rows.rows(X)[:, 1:] if hasattr(self, "_rows") else self._numbers_to_predict(X)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def score(self, X: Any, y: Any) -> float:
         """R². **Not private**: for data that are anyone's to see."""

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import plain
 
-LARGEST: Final = Fraction(10**30)
-SMALLEST: Final = Fraction(1, 10**30)
+_TOP: Final = 10**30
+LARGEST: Final = Fraction(_TOP)
+SMALLEST: Final = Fraction(1, _TOP)
 _LONGEST = 64
 _THOUSANDS: Final = 3
 _OTHERWISE = re.compile(r"([+-]?\d+)(?:[.,](\d+))?\s*(?:(%)|/\s*(\d+))?", re.ASCII)
@@ -37,13 +38,15 @@ def exact(text: str) -> Fraction:
             raise NotANumber("numbers are finite")
         raise NotANumber(meant(text) or "this is not a decimal number")
     sign, digits, exponent = match.groups()
+    whole, _, places = digits.partition(".")
     power = int(exponent or 0)
     if abs(power) > 100:
         raise NotANumber("numbers lie between 1e-30 and 1e30 in magnitude")
-    value = Fraction(digits.removesuffix(".")) * Fraction(10) ** power
-    if value and not SMALLEST <= value <= LARGEST:
+    power -= len(places)
+    above, below = int(whole + places) * 10 ** max(power, 0), 10 ** max(-power, 0)
+    if above and (below > above * _TOP or above > below * _TOP):
         raise NotANumber("numbers lie between 1e-30 and 1e30 in magnitude")
-    return -value if sign == "-" else value
+    return Fraction(-above if sign == "-" else above, below)
 
 
 def meant(text: str) -> str:

@@ -96,7 +96,7 @@ def test_every_field_of_the_queries_language_is_changed_once():
     derived = {owner(kind.syntax, field) for kind in QUERY_KINDS for field in kind.syntax.model_fields}
     assert {named for named, *_ in (*MEANT, *QUANTILES)} == derived
     # A list of these, and the number that a mean is divided by: see the next tests.
-    assert set(QueriesSyntax.model_fields) == {"records", "queries"}
+    assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks"}
 
 
 @pytest.mark.parametrize(("named", "query", "value"), MEANT, ids=[named for named, *_ in MEANT])

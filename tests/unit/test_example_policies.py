@@ -125,7 +125,8 @@ def of_any_kind(words: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("schema", "files"), [(policy_schema(), ("policy.yaml",)), (queries_schema(), ("queries.yaml", "quantiles.yaml"))]
+    ("schema", "files"),
+    [(policy_schema(), ("policy.yaml",)), (queries_schema(), ("queries.yaml", "quantiles.yaml", "tasks.yaml"))],
 )
 def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
     """Whatever an editor offers, however deep: also of people, data sets, nearest places and quantiles."""

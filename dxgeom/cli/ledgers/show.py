@@ -136,7 +136,20 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
     ]
     print_lines(lines)
     document = _document(answer)
+    tasks = document.get("tasks") if isinstance(document, dict) else None
+    if isinstance(tasks, list) and all(isinstance(one, dict) and "name" in one for one in tasks):
+        for one in tasks:
+            print_lines([f"{one['name']}  ({one.get('kind', 'task')}, spent {one.get('spent', '-')})"])
+            _print_answers(one)
+            print_lines([""])
+    elif answer is not None and not _print_answers(document):
+        print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
+
+
+def _print_answers(document: Any) -> bool:
+    """Print the answers of a release, or of a task in one, as a table; whether there were any of a known kind."""
     answers, quantiles = _rows(document, "answers", "rmse"), _rows(document, "quantiles", "label")
+    bounded, picked = _rows(document, "answers", "bound"), _picked(document)
     if answers is not None:
         rows = [
             (str(row["name"]), rounded(float(row["value"]), float(row["rmse"])), brief(float(row["rmse"])))
@@ -144,10 +157,25 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         ]
         print_table(("query", "answer", "rmse"), rows)
         _print_ratios(_rows(document, "ratios", "parts") or [])
+    elif bounded is not None:
+        rows = [(str(row["name"]), f"{float(row['value']):,.6g}", _bound(row["bound"])) for row in bounded]
+        print_table(("query", "answer", "bound"), rows)
     elif quantiles is not None:
         print_table(("quantile", "value"), [(str(row["name"]), str(row["label"])) for row in quantiles])
-    elif answer is not None:
-        print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
+    elif picked is not None:
+        print_table(("picked", "of candidates"), [picked])
+    return any(found is not None for found in (answers, bounded, quantiles, picked))
+
+
+def _picked(document: Any) -> tuple[str, str] | None:
+    """What a selection picked, and of how many; None where nothing was selected."""
+    if not (isinstance(document, dict) and {"picked", "candidates"} <= {*document}):
+        return None
+    return str(document["picked"]), str(document["candidates"])
+
+
+def _bound(bound: Any) -> str:
+    return "-" if bound is None else brief(float(bound))
 
 
 def _entry_json(history: History, number: int, answer: bytes | None) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
@@ -31,6 +30,8 @@ def common_columns(files: Sequence[Path]) -> tuple[str, ...]:
 
     Raises: DataError naming the first file that differs, and how.
     """
+    import pyarrow.parquet as pq  # with its file systems it loads slowly, and text needs none of it
+
     first = pq.read_schema(files[0])
     for file in files[1:]:
         other = pq.read_schema(file)
@@ -44,6 +45,8 @@ def common_columns(files: Sequence[Path]) -> tuple[str, ...]:
 
 def extent_of(files: Sequence[Path]) -> Extent:
     """How large they are together, by what they say of themselves."""
+    import pyarrow.parquet as pq
+
     return Extent(sum(pq.read_metadata(file).num_rows for file in files), sum(file.stat().st_size for file in files))
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.learning.totals.regression_totals import RegressionTotals, product_pairs
+from dxgeom.learning.totals.layout import NoisyTotals, TotalsLayout
 
 _SIMULATED: Final = 4000
 _USUAL_SIGNAL: Final = 1 / 40
@@ -20,24 +20,19 @@ _SEED: Final = 20_200_101
 
 
 class Totals(NamedTuple):
-    """``gram`` (p + 1, p + 1): Σ z zᵀ of z = (1, x); ``cross`` (p + 1,): Σ y·z; ``square``: Σ y²."""
+    """``gram`` (p + 1, p + 1): Σ z zᵀ of z = (1, x); ``cross`` (p + 1,): Σ y·z; ``square``: Σ y². Or many of each."""
 
     gram: NDArray[np.float64]
     cross: NDArray[np.float64]
-    square: float
+    square: NDArray[np.float64]
 
 
-def arranged(totals: NDArray[np.float64], records: float) -> Totals:
-    """The totals of :class:`RegressionTotals` (m,), as matrices; ``records``: 0 for those of noise alone."""
-    numbers = _numbers(len(totals))
-    whole = np.zeros((numbers + 1, numbers + 1))
-    whole[0, 0] = records
-    for place in range(numbers):
-        whole[0, place + 1] = whole[place + 1, 0] = totals[2 * place]
-        whole[place + 1, place + 1] = totals[2 * place + 1]
-    for (j, k), total in zip(product_pairs(numbers), totals[2 * numbers :], strict=True):
-        whole[j + 1, k + 1] = whole[k + 1, j + 1] = total
-    return Totals(whole[:-1, :-1], whole[:-1, -1], float(whole[-1, -1]))
+def arranged(layout: TotalsLayout, totals: NDArray[np.float64], records: float) -> Totals:
+    """Totals (…, m) as matrices; ``records``: their public number, 0 for totals of noise alone."""
+    whole = layout.matrices(totals)
+    if not layout.counts_records:
+        whole[..., 0, 0] = records
+    return Totals(whole[..., :-1, :-1], whole[..., :-1, -1], whole[..., -1, -1])
 
 
 @final
@@ -48,12 +43,12 @@ class NoisyLeastSquares:
     Definition: β̂ = (G + P)⁻¹c. Of the slopes, with G₀ their matrix after the intercept was eliminated, G₀ + P is
     G₀ + ρI with eigenvalues below ρ lifted to ρ, so that it is positive definite whatever the noise; the intercept is
     free. ρ = σ√(p + 1), σ the noise's deviation in one product, or σ²/(n/40) where
-    that is more, or ``ridge``: public.
+    that is more, or ``ridge``: public. ``records``: n, or None where it is private, and one of the totals.
     """
 
-    mechanism: RegressionTotals
+    noise: NoisyTotals
     released: tuple[Fraction, ...]
-    records: int
+    records: int | None
     spend: Fraction
     ridge: Fraction | None = None
     intercept: bool = True
@@ -61,22 +56,30 @@ class NoisyLeastSquares:
     @cached_property
     def totals(self) -> Totals:
         """What was released, without the row of the constant where there is no intercept."""
-        return self._kept(arranged(np.array([float(x) for x in self.released]), float(self.records)))
+        found = np.array([float(x) for x in self.released])
+        return self._kept(arranged(self.noise.layout, found, float(self.records or 0)))
+
+    @cached_property
+    def number(self) -> float:
+        """The number of records, noisy where it is private, and at least 1."""
+        noisy = float(self.noise.layout.matrices(np.array([float(x) for x in self.released]))[0, 0])
+        return max(1.0, noisy if self.records is None else float(self.records))
 
     @cached_property
     def strength(self) -> float:
         """ρ."""
         if self.ridge is not None:
             return float(self.ridge)
-        variance = float(np.diag(self.mechanism.covariance(self.spend))[-1])
-        return max(float(np.sqrt(variance * len(self.totals.gram))), variance / (self.records * _USUAL_SIGNAL))
+        variance = float(np.median(np.diag(self.noise.covariance(self.spend))[self.noise.layout.products]))
+        return max(float(np.sqrt(variance * len(self.totals.gram))), variance / (self.number * _USUAL_SIGNAL))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
         """G + P: symmetric, positive definite."""
         whole = self.totals.gram.copy()
         free = int(self.intercept)  # the constant's own total is exact, and its coefficient is not held back
-        beside = whole[free:, :free] @ whole[:free, free:] / self.records
+        whole[:free, :free] = self.number
+        beside = whole[free:, :free] @ whole[:free, free:] / self.number
         kept = whole[free:, free:] - beside
         least = max(self.strength, np.finfo(np.float64).tiny)
         sizes, axes = np.linalg.eigh(kept + self.strength * np.eye(len(kept)))
@@ -96,10 +99,9 @@ class NoisyLeastSquares:
         both at β̂; what ridge and repair pull is added to the quantile in full.
         """
         generator = np.random.default_rng(_SEED)
-        noise = self.mechanism.law.simulate(_SIMULATED, generator) / float(self.spend)
-        steps = np.array([float(step) for step in self.mechanism.steps])
-        rows = [self._kept(arranged(row, 0.0)) for row in noise * steps]
-        off = np.array([row.cross - row.gram @ self.coefficients for row in rows])
+        drawn = self.noise.simulate(_SIMULATED, self.spend, generator)
+        rows = self._kept(arranged(self.noise.layout, drawn, 0.0))
+        off = rows.cross - rows.gram @ self.coefficients
         sampling = generator.standard_normal(off.shape) @ self._root.T * np.sqrt(self.residual_variance)
         inverse = np.linalg.inv(self.matrix)
         moves = (off + sampling) @ (back @ inverse).T
@@ -113,8 +115,8 @@ class NoisyLeastSquares:
         """Of one response around its prediction, raised by twice the deviation that noise gives it; at most 1."""
         beta, (gram, cross, square) = self.coefficients, self.totals
         found = square - 2 * beta @ cross + beta @ gram @ beta
-        noise = np.sqrt(np.diag(self.mechanism.covariance(self.spend)).max()) * (1 + np.abs(beta).sum()) ** 2
-        return float(np.clip((found + 2 * noise) / self.records, 0.0, 1.0))
+        noise = np.sqrt(np.diag(self.noise.covariance(self.spend)).max()) * (1 + np.abs(beta).sum()) ** 2
+        return float(np.clip((found + 2 * noise) / self.number, 0.0, 1.0))
 
     @cached_property
     def _root(self) -> NDArray[np.float64]:
@@ -123,9 +125,6 @@ class NoisyLeastSquares:
         return np.asarray(axes * np.sqrt(np.maximum(sizes, 0.0)))
 
     def _kept(self, totals: Totals) -> Totals:
-        return totals if self.intercept else Totals(totals.gram[1:, 1:], totals.cross[1:], totals.square)
-
-
-def _numbers(totals: int) -> int:
-    """How many numbers q a record has that q + q + q(q − 1)/2 totals are of."""
-    return int((np.sqrt(9 + 8 * totals) - 3) / 2 + 0.5)
+        if self.intercept:
+            return totals
+        return Totals(totals.gram[..., 1:, 1:], totals.cross[..., 1:], totals.square)

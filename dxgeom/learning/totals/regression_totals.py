@@ -15,6 +15,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.learning.totals.layout import TotalsLayout
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
@@ -81,6 +82,16 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         numbers = len(self.predictors) + 1
         return (single, square) * numbers + (square,) * len(product_pairs(numbers))
 
+    @cached_property
+    def layout(self) -> TotalsLayout:
+        """Where the totals stand."""
+        numbers = len(self.predictors) + 1
+        singles = [((0, k),) for k in range(1, numbers + 1)]
+        squares = [((k, k),) for k in range(1, numbers + 1)]
+        products = [((j + 1, k + 1),) for j, k in product_pairs(numbers)]
+        both = itertools.chain.from_iterable(zip(singles, squares, strict=True))
+        return TotalsLayout(numbers + 1, (*both, *products))
+
     def signal_kept(self, records: int, spend: Fraction) -> float:
         """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
         told = records / 10
@@ -109,6 +120,11 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         steps = np.array([float(step) for step in self.steps])
         moment = self.law.second_moment / float(spend) ** 2 + np.eye(len(steps)) / 12
         return np.asarray(moment * np.outer(steps, steps))
+
+    def simulate(self, count: int, spend: Fraction, generator: np.random.Generator) -> NDArray[np.float64]:
+        """(count, m): the totals' errors by the law in float64: for figures, never for release."""
+        steps = np.array([float(step) for step in self.steps])
+        return np.asarray(self.law.simulate(count, generator) / float(spend) * steps)
 
     def _places(self, data: ArrayLike) -> NDArray[np.int64]:
         """(n, p + 1): each number in steps of the grid. Raises: DataError for what no record has."""

@@ -18,34 +18,48 @@ from dxgeom.universe.columns import NumberColumn
 @final
 @dataclass(frozen=True, eq=False)
 class EncodedAttribute:
-    """``table`` (values, dimensions): the features of each code; ``groups``: theirs, in order."""
+    """``table`` (values, dimensions): the features of each code; ``groups``: theirs, in order.
+
+    ``half``: what a distance of 1 in the first feature is worth, of numbers, and of days in days; else None.
+    ``middle``: the number that is 0 there.
+    """
 
     name: str
     groups: tuple[FeatureGroup, ...]
     table: NDArray[np.float64]
+    half: Fraction | None = None
+    middle: Fraction = Fraction(0)
 
 
-def encoded(attribute: Attribute) -> EncodedAttribute:
+def unused(attribute: Attribute) -> EncodedAttribute:
+    """An attribute that a model does not look at: no features."""
+    return EncodedAttribute(attribute.name, (), np.zeros((attribute.size, 0)))
+
+
+def encoded(attribute: Attribute, beside_first: bool = False) -> EncodedAttribute:
     """An attribute's features.
 
     Numbers and days: one feature, the values' own least and largest at −1 and 1; anything else: a feature for each
-    value, 1 where it holds. A missing number is 0, and 1 in a feature of its own.
+    value, 1 where it holds, ``beside_first`` for each but the first, which all are then compared with. A missing number
+    is 0, and 1 in a feature of its own.
     Guarantee: features are within their groups' bodies, whatever the value; nothing here comes from data.
     """
     present = attribute.present
     points = _points(present)
     missing = attribute.missing is not None
     if points is None:
-        names = tuple(f"{attribute.name}={label}" for label in attribute.labels)
-        return EncodedAttribute(attribute.name, (FeatureGroup(names, "choice"),), np.eye(attribute.size))
+        names = tuple(f"{attribute.name}={label}" for label in attribute.labels)[beside_first:]
+        words = (FeatureGroup(names, "choice"),) if names else ()
+        return EncodedAttribute(attribute.name, words, np.eye(attribute.size)[:, beside_first:])
     low, high = min(points), max(points)
+    half, middle = (high - low) / 2 or Fraction(1), (low + high) / 2
     scaled = [float((2 * x - low - high) / (high - low)) if high > low else 0.0 for x in points]
     line = FeatureGroup((attribute.name,), "box")
     if not missing:
-        return EncodedAttribute(attribute.name, (line,), np.array(scaled)[:, None])
+        return EncodedAttribute(attribute.name, (line,), np.array(scaled)[:, None], half, middle)
     groups = (line, FeatureGroup((f"{attribute.name} is missing",), "choice"))
     table = np.column_stack([[*scaled, 0.0], [0.0] * len(scaled) + [1.0]])
-    return EncodedAttribute(attribute.name, groups, table)
+    return EncodedAttribute(attribute.name, groups, table, half, middle)
 
 
 def _points(attribute: Attribute) -> list[Fraction] | None:

@@ -51,6 +51,11 @@ class Releasable(ABC, Generic[Shown]):
     def _releasing(self) -> Releasing[Shown]:
         """What a release of it is made of."""
 
+    @property
+    def releasing(self) -> Releasing[Shown]:
+        """What a release of it is made of, for whoever releases several plans as one."""
+        return self._releasing()
+
     def release(
         self,
         table: Any,

@@ -72,7 +72,7 @@ def test_totals_are_exact_and_arranged_as_matrices():
     )
     z = places / GRID
     whole = np.column_stack([np.ones(50), z])
-    found = arranged(totals, 50)
+    found = arranged(mechanism.layout, totals, 50)
     assert found.gram == pytest.approx(whole[:, :-1].T @ whole[:, :-1])
     assert found.cross == pytest.approx(whole[:, :-1].T @ z[:, -1])
     assert found.square == pytest.approx(z[:, -1] @ z[:, -1])

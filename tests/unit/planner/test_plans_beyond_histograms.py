@@ -18,7 +18,7 @@ MarginalQueries = dx.universe.MarginalQueries
 SIZES = (2, 3, 5, 4, 7) * 8
 
 
-def policy(sizes=SIZES, privacy="concentrated", presence=False):
+def policy(sizes=SIZES, privacy="concentrated", presence=False, budget=100):
     return dx.Policy.from_dict(
         {
             "policy": "wide",
@@ -30,7 +30,7 @@ def policy(sizes=SIZES, privacy="concentrated", presence=False):
                 *([{"presence": True, "epsilon": 1}] if presence else []),
             ],
             "privacy": privacy,
-            "budget": 100,
+            "budget": budget,
         }
     )
 
@@ -145,6 +145,12 @@ def test_answers_are_arrays_frames_and_json():
         released.to_pandas()
 
 
+def test_a_stated_number_of_records_is_not_compared_with_one_that_is_private():
+    own = policy((2, 3), presence=True)
+    with pytest.raises(UnsupportedCombination, match="keeps private"):
+        dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2, records=100))
+
+
 @pytest.mark.long
 def test_half_widths_hold():
     own, data = policy((2, 3, 4), privacy="pure"), rows((2, 3, 4))
@@ -155,6 +161,24 @@ def test_half_widths_hold():
         answer = plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=seed).answer
         held.append(np.abs(answer.table("a1, a2") - truth) <= answer.half_widths(0.9)[answer.queries.table("a1, a2")])
     assert np.mean(held) >= 0.9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_half_widths_hold_where_noise_is_narrower_than_a_step_of_the_lattice(privacy):
+    """Rounding does not become less when more is spent."""
+    own, data = policy((2, 3, 4), privacy, budget=10_000), rows((2, 3, 4), 200)
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2))
+    truth, held, errors = pd.crosstab(data["a1"], data["a2"]).to_numpy(), [], []
+    for seed in range(60):
+        answer = plan.release(data, ledger=":memory:", spend=300, insecure_test_seed=seed).answer
+        errors.append(answer.table("a1, a2") - truth)
+        held.append(np.abs(errors[-1]) <= answer.half_widths(0.9)[answer.queries.table("a1, a2")])
+    assert np.mean(held) >= 0.9
+    assert np.sqrt(np.mean(np.square(errors))) <= 1.1 * answer.rmse[answer.queries.table("a1, a2")]
+    beyond = dx.plan(own.compile(), plan.queries, errors=["1e-9"] * 3)
+    with pytest.raises(UnsupportedCombination, match="rounding"):
+        beyond.least_spend  # noqa: B018
 
 
 @pytest.mark.long

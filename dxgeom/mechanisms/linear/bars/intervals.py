@@ -111,7 +111,8 @@ def simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
     if law is None:
         return np.zeros((1, len(mixing_matrix)))
     count = min(SIMULATED, _ENTRIES // max(mixing_matrix.shape))
-    return np.asarray(np.abs(law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T))
+    noise = law.simulate(count, np.random.default_rng(0)) @ mixing_matrix.T
+    return np.asarray(np.abs(noise, out=noise))
 
 
 def safe_rank(count: int, level: float) -> int:

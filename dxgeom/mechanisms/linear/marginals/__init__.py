@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.marginals.exact_loads import (
         enlarged as enlarged,
+        hides_everything as hides_everything,
         within_budgets as within_budgets,
     )
     from dxgeom.mechanisms.linear.marginals.gaussian_scales import (

@@ -10,13 +10,15 @@ The search is damped Newton's method in log μ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dxgeom.errors import CertificateRefused
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 GAP: Final = 1e-11
 """Relative gap at which the search ends."""

@@ -16,14 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dxgeom.mechanisms.linear.marginals.program import Budgets
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @final
@@ -128,6 +130,8 @@ class MarginalQuestion:
 
     def _shares(self, change: float, factors: NDArray[np.float64]) -> sparse.csr_matrix:
         """(protected, k): ``change`` times the factors of the others, for each member; their product for presence."""
+        from scipy import sparse  # not before tables are asked for: most plans have none
+
         whole = self.family.products(factors)
         rows, columns, entries = [np.arange(self.family.count)], [np.full(self.family.count, self._absent)], [whole]
         for start, level in zip(self.family.starts, self.family.levels, strict=False):

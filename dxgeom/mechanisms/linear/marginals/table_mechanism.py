@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, DataError, TooLarge
+from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.linear.marginals.assembly import (
@@ -92,6 +92,11 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
         family = self.question.family
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
@@ -137,6 +142,19 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         adds less than a thousandth."""
         own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
         return cell_variances(self.question, own)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
+        each noisy number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """(tables,): mean squared error of each cell of each table, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if self.queries.count > MOST_CELLS:

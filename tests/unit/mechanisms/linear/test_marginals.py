@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -287,3 +288,22 @@ def test_an_attribute_with_other_distances_is_given_its_least_and_bounded_by_its
     assert not found.optimal
     general = best_gaussian(gaussian_space(sensitivity, None, False), sensitivity, None)
     assert found.bound <= general.value <= found.best.value * (1 + 1e-9)
+
+
+def test_scales_that_leave_a_protected_part_without_noise_are_refused():
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"a": {"values": ["x", "y", "z"]}, "b": {"values": ["u", "v"]}}},
+            "rules": [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": 1}],
+        }
+    )
+    metric, queries = policy.compile(), dx.LinearQueries.marginals(policy.universe, ways=2)
+    whole = dx.universe.MarginalQueries.of(policy.universe, ways=2)
+    space = marginal_space(sensitivity_of(metric, queries), None, worst=False)
+    forged = np.zeros(8)
+    forged[1] = 4.0  # the table of one attribute alone, within every budget
+    with pytest.raises(CertificateRefused):
+        proved("marginal-laplace", space, forged)
+    with pytest.raises(CertificateRefused):
+        dataclasses.replace(dx.plan(metric, whole).mechanism, scales=forged)

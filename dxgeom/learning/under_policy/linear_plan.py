@@ -1,0 +1,192 @@
+"""A linear regression under a policy, planned before any data are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.learning.totals.coefficients import Coefficients
+from dxgeom.learning.totals.layout import TotalsLayout
+from dxgeom.learning.totals.least_squares import NoisyLeastSquares
+from dxgeom.learning.under_policy.encoding import EncodedAttribute, encoded
+from dxgeom.learning.under_policy.feature_rows import FeatureRows, feature_rows
+from dxgeom.learning.under_policy.totals_queries import totals_queries
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.choose import plan
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.columns import NumberColumn
+from dxgeom.universe.universe import Universe
+
+_PART: Final = 1 / 10
+"""The usual variance of a scaled predictor."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlannedTotals:
+    """The totals that a plan answers: see :class:`NoisyTotals`."""
+
+    mechanism: AdditiveMechanism
+    layout: TotalsLayout
+
+    def covariance(self, spend: Fraction) -> NDArray[np.float64]:
+        """(m, m): up to the rounding of float64."""
+        mixing, law = self.mechanism.float_mixing, self.mechanism.law
+        found = np.diag(self.mechanism.rounding_variances)
+        return found if law is None else found + mixing @ law.second_moment @ mixing.T / float(spend) ** 2
+
+    def simulate(self, count: int, spend: Fraction, generator: np.random.Generator) -> NDArray[np.float64]:
+        """(count, m): for figures, never for release."""
+        law, mixing = self.mechanism.law, self.mechanism.float_mixing
+        if law is None:
+            return np.zeros((count, len(mixing)))
+        return np.asarray(law.simulate(count, generator) @ mixing.T / float(spend))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearRegressionPlan(Releasable[Coefficients]):
+    """Least squares of one attribute on others, from totals with the noise that suits the policy best.
+
+    ``totals``: the plan of the sums, with its candidates, their exact errors and a lower bound. ``ridge``: see
+    :class:`NoisyLeastSquares`; None for one as large as the noise.
+    Guarantee: that of the totals' mechanism; coefficients and their intervals are post-processing.
+    """
+
+    totals: Plan = field(repr=False)
+    layout: TotalsLayout = field(repr=False)
+    rows: FeatureRows = field(repr=False)
+    response: EncodedAttribute = field(repr=False)
+    ridge: Fraction | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest(
+            "linear regression", self.totals.fingerprint, self.response.name, self.names, self.ridge
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients' names, the intercept first."""
+        return ("intercept", *self.rows.names)
+
+    @property
+    def noise(self) -> PlannedTotals:
+        """What is known of the totals' errors."""
+        return PlannedTotals(self.totals.mechanism, self.layout)
+
+    def signal_kept(self, records: int, spend: Fraction) -> float:
+        """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
+        told = records * _PART
+        deviations = np.sqrt(np.diag(self.noise.covariance(spend))[self.layout.products])
+        return told / (told + float(np.median(deviations)))
+
+    def scaled_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A and b: intercept and coefficients of the encoded features are A·β + b, of the raw response."""
+        half = float(self.response.half or 1)
+        base = np.zeros(len(self.names))
+        base[0] = float(self.response.middle)
+        return half * np.eye(len(self.names)), base
+
+    def _releasing(self) -> Releasing[Coefficients]:
+        made = self.totals._releasing()
+        purpose = f"a linear regression of {self.response.name} by {self.totals.mechanism.name}"
+        return Releasing(self.totals.mechanism, purpose, self._said, made.blank, made.records)
+
+    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+        number = None if self.layout.counts_records else records
+        fit = NoisyLeastSquares(self.noise, values, number, spend, self.ridge)
+        back, base = self.scaled_back()
+        units = np.array([1.0, *(1 / float(one or 1) for one in self._halves)])
+        words = ("", *("1" if one is not None else "" for one in self._halves))
+        return Coefficients(self.response.name, self.names, words, fit, back * units[:, None], base, self.fingerprint)
+
+    @property
+    def _halves(self) -> list[Fraction | None]:
+        """For each feature, what 1 is worth of it in raw units; None of words and marks of what is missing."""
+        return [
+            one.half if place == 0 else None
+            for one in self.rows.used
+            for place, _ in enumerate(name for group in one.groups for name in group.names)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        return {
+            "fit": {"linear": self.response.name, "by": [one.name for one in self.rows.used]},
+            "ridge": None if self.ridge is None else str(self.ridge),
+            "totals": self.totals.as_dict(),
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def lines(self) -> list[str]:
+        """The plan for a reader."""
+        told = ", ".join(self.rows.names)
+        head = f"least squares of {self.response.name} on {told}, from {self.totals.queries.count} sums"
+        return [head, *self.totals.lines()]
+
+
+def plan_linear(
+    policy: Policy | VerifiedMetric,
+    label: str,
+    features: Sequence[str] | None = None,
+    *,
+    ridge: Amount | None = None,
+    mechanism: str = "auto",
+) -> LinearRegressionPlan:
+    """A linear regression of the attribute ``label`` on ``features``, all others where they are left out.
+
+    Args: ``policy``: what dx.load_policy gives, or what it compiles to. ``mechanism``: of the totals, a candidate of
+    :func:`dxgeom.plan`; left out, the one of the least total squared error, with Gaussian noise among them where the
+    policy counts concentrated privacy.
+    Guarantee: reads no data. Whatever the policy says of people, presence, values that are missing and attributes made
+    of others holds here too: a fit is a release of linear queries.
+    Raises: UnsupportedCombination; TooLarge for a universe of which no histogram can be made, as :func:`dxgeom.plan`.
+    """
+    metric = policy.compile() if isinstance(policy, Policy) else policy
+    if not isinstance(metric, VerifiedMetric) or metric.universe is None or not isinstance(label, str):
+        raise UnsupportedCombination(
+            "under a policy, policy= is what dx.load_policy gives, and label= names the attribute to be predicted"
+        )
+    universe = metric.universe
+    if universe.listed is not None:
+        raise UnsupportedCombination(
+            "a model is told from attributes, each on its own, and this policy's records are a table: list its "
+            "attributes in the policy"
+        )
+    rows = feature_rows(universe, label, features, beside_first=True)
+    response = _response(universe, label)
+    asked = totals_queries(universe, rows.used, response)
+    totals = plan(metric, asked.queries, objective="mse", mechanism=mechanism)
+    kept = None if ridge is None else exact_amount(ridge, "ridge")
+    return LinearRegressionPlan(totals, asked.layout, rows, response, kept)
+
+
+def _response(universe: Universe, label: str) -> EncodedAttribute:
+    """Raises: UnsupportedCombination for what is no number, the same for everybody, or missing for some."""
+    attribute = universe.attribute(label)
+    if attribute.missing is not None:
+        raise UnsupportedCombination(
+            f"'{label}' may be missing, and least squares has no number for such a record: predict another attribute, "
+            "or state a policy in which it is not missing"
+        )
+    if not isinstance(attribute.columns[0], NumberColumn) or attribute.size < 2:
+        raise UnsupportedCombination(f"a linear regression predicts numbers, two at least; '{label}' has none")
+    return encoded(attribute)
