@@ -35,7 +35,12 @@ PAGES = [
     ),
     *("queries", "review", "secrets", "selection", "tasks"),
 ]
-CODE_RUN_HERE = {"README.md", "docs/guide/engines.md", *(f"docs/guide/{page}.md" for page in PAGES)}
+CODE_RUN_HERE = {
+    "README.md",
+    "docs/coming-from.md",
+    "docs/guide/engines.md",
+    *(f"docs/guide/{page}.md" for page in PAGES),
+}
 COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
@@ -46,7 +51,7 @@ COMMANDS_RUN_HERE = {
 RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
 """Run by ``test_documents_on_servers.py``."""
 RUN_WITH_EXTRAS = {"docs/guide/opendp.md"}
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(document, language):
