@@ -120,10 +120,7 @@ class PairedChanges(Changes):
 
     @cached_property
     def joined(self) -> NDArray[np.int64]:
-        """(R, K): what each kind of records is above the first one that pairs join it with.
-
-        Their span is that of all differences, for each of one is a sum of some of the other.
-        """
+        """(R, K): what each kind of records is above the first one that pairs join it with: of the differences' span."""
         columns, first, second, _ = self.kinds
         root = np.arange(len(columns))
         while True:
