@@ -10,6 +10,7 @@ from dxgeom.cli.terminal.printing import brief, print_lines, print_table, rounde
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
@@ -24,6 +25,7 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
@@ -34,6 +36,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         QuantileAnswers: _print_quantiles,
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
+        Coefficients: _print_coefficients,
     }
 
 
@@ -53,6 +56,14 @@ def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
     below = brief(answers.shortfall(bars.level))
     unit = "" if answers.unit is None else f" {answers.unit}"
     return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
+
+
+def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
+    from dxgeom.learning.totals.coefficients import interval_in_words
+
+    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
+    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
+    return [f"error      {answers.note}"]
 
 
 def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:

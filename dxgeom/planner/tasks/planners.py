@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, final
 
@@ -14,7 +15,7 @@ from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.selection_plan import plan_selection
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import AskedTask, QueriesTask, SelectTask
+from dxgeom.universe.tasks.asked import AskedTask, FitTask, QueriesTask, SelectTask
 from dxgeom.universe.tasks.tasks import TaskWithShare
 
 
@@ -42,7 +43,13 @@ def _select(planning: Planning, asked: SelectTask) -> PartPlan:
     return plan_selection(planning.metric, asked, planning.records)
 
 
+def _fit(planning: Planning, asked: FitTask) -> PartPlan:
+    """By the room of models, which is above this one, and found by its name."""
+    found: PartPlan = import_module("dxgeom.learning.under_policy.fit_plans").plan_fit(planning, asked)
+    return found
+
+
 PLANNERS: Final[Mapping[type[AskedTask], Callable[[Planning, Any], PartPlan]]] = MappingProxyType(
-    {QueriesTask: _queries, SelectTask: _select}
+    {QueriesTask: _queries, SelectTask: _select, FitTask: _fit}
 )
 """The planner of each kind of task."""

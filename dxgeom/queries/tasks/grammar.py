@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.tree_places import kind_of
 from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.queries.tasks.fit import FitKind
 from dxgeom.queries.tasks.of_queries import QueriesKind
 from dxgeom.queries.tasks.select import SelectKind
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
@@ -18,7 +19,7 @@ from dxgeom.universe.tasks.asked import AskedTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.wording import did_you_mean, shown
 
-TASK_KINDS: Final[tuple[TaskKind, ...]] = (QueriesKind(), SelectKind())
+TASK_KINDS: Final[tuple[TaskKind, ...]] = (QueriesKind(), SelectKind(), FitKind())
 TASK_WORDS: Final = tuple(kind.word for kind in TASK_KINDS)
 _BESIDE: Final = ("name", "share")
 
