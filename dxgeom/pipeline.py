@@ -9,6 +9,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
@@ -20,6 +21,7 @@ from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries | QuantileQueries | Tasks,
+    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries | Tasks,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -53,7 +55,7 @@ def compile_and_release(
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
     require(
         queries,
-        (str, Path, LinearQueries, QuantileQueries, Tasks),
+        (str, Path, LinearQueries, QuantileQueries, MarginalQueries, Tasks),
         "queries",
         "name a queries file, or load one with dx.load_queries",
     )
@@ -75,18 +77,20 @@ def compile_and_release(
 
 def _planned(
     policy: Policy,
-    queries: LinearQueries | QuantileQueries | Tasks,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | Tasks,
     objective: ObjectiveName,
     mechanism: str,
     records: int | None,
     spend: Amount,
-) -> Plan | QuantilePlan | TaskPlan:
+) -> Plan | QuantilePlan | MarginalPlan | TaskPlan:
     """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records)
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
+    if isinstance(queries, MarginalQueries):
+        return plan(metric, queries, objective=objective, mechanism=mechanism)
     if (objective, mechanism) != ("balanced", AUTO):
         raise UnsupportedCombination(
             "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"

@@ -23,6 +23,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
@@ -55,17 +56,19 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan | TaskPlan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, (Plan, QuantilePlan, TaskPlan), "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    everything = (Plan, QuantilePlan, MarginalPlan, TaskPlan)
+    require(plan, everything, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not isinstance(plan, Plan):
-        what = "quantiles" if isinstance(plan, QuantilePlan) else "tasks"
-        raise CertificateRefused(f"this audit is of Gaussian noise, and the plan is of {what}")
+        named: dict[type, str] = {QuantilePlan: "quantiles", TaskPlan: "tasks"}
+        what = named.get(type(plan), "tables of which none are listed")
+        raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         found = hidden_in_tables(mechanism)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dxgeom.cli.agreeing import Bars
-from dxgeom.cli.terminal.printing import brief, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_table, rounded
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
     from dxgeom.planner.tasks.task_answers import TaskAnswers
+
+_MOST_CELLS: Final = 100
+"""So many cells of whole tables are shown on a terminal."""
 
 
 def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
@@ -27,6 +32,7 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
     from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -37,6 +43,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
         Coefficients: _print_coefficients,
+        MarginalAnswers: _print_tables,
     }
 
 
@@ -64,6 +71,30 @@ def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
     rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
     print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
     return [f"error      {answers.note}"]
+
+
+def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
+    """Cell by cell where they are few, else a line for each table."""
+    widths, errors, level = answers.half_widths(bars.level), answers.rmse, f"{bars.level * 100:g} %"
+    if answers.queries.count <= _MOST_CELLS:
+        for place, name in enumerate(answers.names):
+            labels = [*zip(*answers.queries.labels(place).values(), strict=True)] or [("all records",)]
+            values, width = answers.table(name).ravel().tolist(), float(widths[place])
+            cells = [(", ".join(one), rounded(value, width)) for one, value in zip(labels, values, strict=True)]
+            print_table((name, f"count, ± {brief(width)} at {level}"), cells)
+            print_lines([""])
+        return ["cells      tables agree: what two have in common is the same"]
+    shown = min(MOST_SHOWN, len(answers.names))
+    rows = [
+        (name, f"{math.prod(shape):,}", brief(float(width)), brief(float(error)))
+        for name, shape, width, error in zip(
+            answers.names[:shown], answers.queries.shapes, widths, errors, strict=False
+        )
+    ]
+    print_table(("table", "cells", f"± at {level}", "rmse"), rows)
+    others = f", and {len(answers.names) - shown:,} tables more" if len(answers.names) > shown else ""
+    where = "--output cells.parquet, or .csv, writes all; --format csv prints them; the ledger keeps them"
+    return [f"cells      {answers.queries.count:,} in these tables{others}: {where}"]
 
 
 def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:

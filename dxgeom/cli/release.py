@@ -12,9 +12,15 @@ import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.plans.planning import plan_to_release
-from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
+from dxgeom.cli.showing import (
+    kept_safe,
+    print_answer_table,
+    print_release,
+    whatever_becomes_of_the_terminal,
+    write_answer_table,
+)
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
+from dxgeom.cli.terminal.new_files import Content, begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
@@ -32,15 +38,10 @@ from dxgeom.cli.terminal.options import (
     table_of,
 )
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
+from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, PurposeOption
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
-
-
-def _ledger(text: str) -> str:
-    if text == ":memory:":
-        raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
-    return text if "://" in text else str(Path(text))
 
 
 DataFile: TypeAlias = Annotated[
@@ -51,19 +52,6 @@ DataFile: TypeAlias = Annotated[
         "spark://…#table; one row per record. Left out when rehearsing.",
         metavar="DATA",
     ),
-]
-LedgerOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        parser=_ledger,
-        metavar="FILE",
-        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
-    ),
-]
-AllotmentOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
 ]
 PolicyOrPlanFile: TypeAlias = Annotated[
     Path, typer.Argument(help="The policy file (YAML), or a plan file (JSON) of 'plan --output'.", metavar="POLICY")
@@ -101,12 +89,13 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
-IdOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
-]
-OutputOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
+ReleaseOutputOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write the release to this new file, too: as JSON, or its answers as .csv or .parquet.",
+    ),
 ]
 PublicOption: TypeAlias = Annotated[
     Path | None,
@@ -116,9 +105,6 @@ PublicOption: TypeAlias = Annotated[
 ]
 RehearseOption: TypeAlias = Annotated[
     bool, typer.Option("--rehearse", help="Do all of it on made-up records: DATA and --ledger are left out.")
-]
-PurposeOption: TypeAlias = Annotated[
-    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
 ]
 
 
@@ -145,7 +131,7 @@ def release(
     purpose: PurposeOption = "",
     allotment: AllotmentOption = None,
     key: IdOption = None,
-    written: OutputOption = None,
+    written: ReleaseOutputOption = None,
     public: PublicOption = None,
     rehearse: RehearseOption = False,
     output: TableFormatOption = TableFormat.text,
@@ -174,15 +160,16 @@ def release(
             how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
         with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-            _show(draw(), agreement, output, write, publish)
+            _show(draw(), agreement, output, write, publish, _table_suffix(written))
 
 
 def _show(
     released: Release[Any],
     agreement: Agreement,
     output: TableFormat,
-    write: Callable[[str], None] | None,
-    publish: Callable[[str], None] | None,
+    write: Callable[[Content], None] | None,
+    publish: Callable[[Content], None] | None,
+    as_table: str | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 
@@ -195,7 +182,9 @@ def _show(
         agreeing = agreement.of(released)
         told = agreeing_document(agreeing)
         curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
-        if write is not None:
+        if write is not None and as_table is not None:
+            write(partial(write_answer_table, released, bars, suffix=as_table))
+        elif write is not None:
             write(json_lines(curators))
         if publish is not None:
             publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
@@ -205,6 +194,12 @@ def _show(
             print_answer_table(released, bars)
         else:
             print_release(released, bars, agreeing)
+
+
+def _table_suffix(written: Path | None) -> str | None:
+    """How the file of answers is written, where it is no JSON document but a table."""
+    suffix = "" if written is None else written.suffix.lower()
+    return suffix if suffix in (".csv", ".parquet") else None
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
@@ -74,23 +74,45 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
 
 def print_release(released: Release[Any], bars: Bars, agreeing: ConsistentAnswers | DxgeomError | None) -> None:
     """The release as text, and the answers that agree; of a rehearsal every line says so."""
-    if not released.rehearsal:
+    with marked(rehearsal=released.rehearsal):
         _print(released, bars)
         print_agreeing(agreeing)
+
+
+@contextmanager
+def marked(*, rehearsal: bool) -> Iterator[None]:
+    """Every line that is printed below says that it is of a rehearsal, if it is."""
+    if not rehearsal:
+        yield
         return
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
-        _print(released, bars)
-        print_agreeing(agreeing)
+        yield
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
+
+
+def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suffix: str) -> None:
+    """The answers as rows of a CSV or Parquet file; of a rehearsal every row says so."""
+    from dxgeom.engines.results.answer_files import write_batches
+
+    def marked(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        rows = next(len(one[0]) if isinstance(one, tuple) else len(one) for one in batch.values())
+        return {"rehearsal": [REHEARSAL] * rows, **batch} if released.rehearsal else batch
+
+    write_batches(map(marked, released.answer.batches(bars.level, joint=bars.joint)), target, suffix)
 
 
 def print_answer_table(released: Release[Any], bars: Bars) -> None:
     """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
-    columns = released.answer.columns(bars.level, joint=bars.joint)
-    marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
-    table = {**marked, **columns}
-    print_csv(tuple(table), zip(*table.values(), strict=True))
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+
+    if isinstance(released.answer, MarginalAnswers):
+        write_answer_table(released, bars, sys.stdout.buffer, ".csv")
+    else:
+        columns = released.answer.columns(bars.level, joint=bars.joint)
+        marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
+        table = {**marked, **columns}
+        print_csv(tuple(table), zip(*table.values(), strict=True))
     for warning in released.answer.warnings:
         print_error(f"warning: {warning}")
 
@@ -108,13 +130,13 @@ def _print(released: Release[Any], bars: Bars) -> None:
             f"mechanism  {released.mechanism.name}",
             *said,
             f"people     {ONE_ROW if released.people is None else released.people.sentence}",
-            *_account(released),
+            *account_lines(released),
             *(f"warning    {warning}" for warning in released.answer.warnings),
         ]
     )
 
 
-def _account(released: Release[Any]) -> list[str]:
+def account_lines(released: Release[Any]) -> list[str]:
     """What was spent, and where that is written down."""
     budget, booking = released.mechanism.account.budget, released.booking
     currency = released.mechanism.account.currency

@@ -21,5 +21,6 @@ if TYPE_CHECKING:
         plan_schema as plan_schema,
         release_schema as release_schema,
     )
+    from dxgeom.plan_files.table_plans import LoadedMarginalPlan as LoadedMarginalPlan
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

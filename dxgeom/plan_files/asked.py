@@ -16,7 +16,7 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.queries.queries_file import Asked, queries_from_dict
+from dxgeom.queries.queries_file import Asked, queries_from_dict, tables_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.quantile_queries import QuantileQueries
@@ -26,6 +26,7 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
@@ -67,6 +68,17 @@ def quantile_queries_of(part: QueriesPart, policy: Policy) -> QuantileQueries:
     queries = _read(part, policy)
     if not isinstance(queries, QuantileQueries):
         raise Wrong("DX304", "queries.written", "these ask for counts and sums, the plan is of quantiles")
+    if queries.fingerprint != part.fingerprint:
+        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    return queries
+
+
+def table_queries_of(part: QueriesPart, policy: Policy) -> MarginalQueries:
+    """The whole tables of counts that a file asks for. Raises: Wrong."""
+    if part.written is None or part.weights is not None or part.files:
+        raise Wrong("DX302", "queries", "whole tables are asked for in words")
+    with refused_as("DX304", "queries.written"):
+        queries = tables_from_dict(part.written, policy, part.records)
     if queries.fingerprint != part.fingerprint:
         raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
     return queries

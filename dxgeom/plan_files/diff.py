@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, TypeAlias, final
 from dxgeom.plan_files.document import path_text
 from dxgeom.plan_files.loading import LoadedPlan
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
+from dxgeom.plan_files.table_plans import LoadedMarginalPlan
 from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
 
 _LONGEST = 60
 _SAME = 1e-9
 
 
-AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedTaskPlan
+AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan
 
 
 class ErrorChange(NamedTuple):
@@ -99,6 +100,8 @@ def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     elif before.mechanism.fingerprint != after.mechanism.fingerprint:
         yield f"mechanism: {after.mechanism.name} as before, with other numbers"
     if isinstance(old, LoadedPlan) and isinstance(new, LoadedPlan):
+        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
+    if isinstance(old, LoadedMarginalPlan) and isinstance(new, LoadedMarginalPlan):
         yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
     if isinstance(old, LoadedQuantilePlan) and isinstance(new, LoadedQuantilePlan):
         yield from (f"forms: {change}" for change in _changes(old.document.forms, new.document.forms, ()))

@@ -28,6 +28,7 @@ from dxgeom.planner.plan import Plan
 
 if TYPE_CHECKING:
     from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
+    from dxgeom.plan_files.table_plans import LoadedMarginalPlan
     from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
 
 _SAME = 1e-9
@@ -58,7 +59,7 @@ class LoadedPlan(LoadedReleasable[LinearAnswers]):
         return self.plan.half_widths(level, self.at_spend(spend))
 
 
-def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan | LoadedTaskPlan:
+def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
@@ -74,7 +75,7 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan |
         return loaded(read_document(Path(path)))
 
 
-def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | LoadedTaskPlan:
+def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """The plan of a document. Raises: Wrong."""
     if document.get("format") == FORMAT and "forms" in document:
         from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
@@ -84,6 +85,10 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | Loaded
         from dxgeom.plan_files.tasks.task_plans import loaded_tasks  # slow to load, and seldom needed
 
         return loaded_tasks(document)
+    if document.get("format") == FORMAT and "table_noise" in document:
+        from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
+
+        return loaded_tables(document)
     part = parsed(document)
     if part.digest != digest_of(document):
         raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")

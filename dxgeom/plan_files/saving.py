@@ -16,10 +16,12 @@ from dxgeom.plan_files.document import FORMAT
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import policy_data
+from dxgeom.plan_files.table_plans import LoadedMarginalPlan, table_plan_text
 from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan, errors_data, task_plan_text
 from dxgeom.plan_files.text.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
@@ -36,11 +38,19 @@ def save_plan(
 ) -> LoadedQuantilePlan: ...
 @overload
 def save_plan(
+    plan: MarginalPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedMarginalPlan: ...
+@overload
+def save_plan(
     plan: TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
 ) -> LoadedTaskPlan: ...
 def save_plan(
-    plan: Plan | QuantilePlan | TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedPlan | LoadedQuantilePlan | LoadedTaskPlan:
+    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan,
+    path: str | os.PathLike[str],
+    *,
+    policy: Policy,
+    spend: Amount | None = None,
+) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -49,7 +59,7 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, (Plan, QuantilePlan, TaskPlan), "plan", "make one with dx.plan")
+    require(plan, (Plan, QuantilePlan, MarginalPlan, TaskPlan), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
@@ -66,9 +76,11 @@ def save_plan(
     return again
 
 
-def _text_of(plan: Plan | QuantilePlan | TaskPlan, policy: Policy, spend: Amount | None) -> str:
+def _text_of(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, policy: Policy, spend: Amount | None) -> str:
     if isinstance(plan, TaskPlan):
         return task_plan_text(plan, policy, spend)
+    if isinstance(plan, MarginalPlan):
+        return table_plan_text(plan, policy, spend)
     return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from dxgeom.plan_files.document import PlanDocument
 from dxgeom.plan_files.laws import SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
+from dxgeom.plan_files.table_plans import TablePlanDocument
 from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
@@ -169,7 +170,7 @@ def plan_schema() -> dict[str, Any]:
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    schema = _schema_of(PlanDocument | QuantilePlanDocument | TaskPlanDocument, "dxgeom plan")
+    schema = _schema_of(PlanDocument | QuantilePlanDocument | TablePlanDocument | TaskPlanDocument, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
@@ -177,6 +178,7 @@ def plan_schema() -> dict[str, Any]:
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
+    schema["$defs"]["TableNoisePart"]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
     return schema
 
 

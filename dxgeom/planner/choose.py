@@ -161,7 +161,7 @@ def _of_tables(
     errors: Sequence[Amount] | Mapping[str, Amount] | None,
 ) -> MarginalPlan:
     """Raises: UnsupportedCombination where anything is said that is about other noise."""
-    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress) or isinstance(errors, Mapping):
+    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress):
         raise UnsupportedCombination(
             "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
             "importance or errors, one for each table, are about them; leave the others out"

@@ -22,21 +22,27 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.tasks.grammar import tasks_listed
 from dxgeom.queries.tasks.task_kind import TaskReader
+from dxgeom.queries.without_histogram.whole_tables import TablesReader
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
-Asked: TypeAlias = LinearQueries | QuantileQueries | Tasks
-"""What a queries file asks for: linear queries, quantiles, or several tasks."""
+Asked: TypeAlias = LinearQueries | QuantileQueries | MarginalQueries | Tasks
+"""What a queries file asks for: linear queries, quantiles, whole tables of counts, or several tasks."""
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
+
+    Where there are too many record types to count each, or tables of too many cells to list each, it may ask for whole
+    tables of counts, and nothing else.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -77,23 +83,60 @@ def queries_from_dict(
     return _queries_of(text_of_data(data, _QUERIES, file, folder), policy, records)
 
 
+def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = None) -> MarginalQueries:
+    """The whole tables of counts that Python data ask for as a queries file does, however many record types there are.
+
+    Raises: QueryError with every mistake, among them whatever is no whole table.
+    """
+    mistakes = Mistakes(text_of_data(data, _QUERIES, "queries", None))
+    _, entries, agreed = _read_all(mistakes, policy.universe, records)
+    found = TablesReader(policy.universe, mistakes, agreed).workload(entries)
+    if found is None:
+        raise QueryError(mistakes.found)
+    return found
+
+
+def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tuple[str, tuple[Node, ...], int | None]:
+    """The key of a text's list, its entries, and the number of records, where that is public."""
+    root = read_tree(mistakes, _BEGIN)
+    key, entries = _entries(root, mistakes) if root is not None else ("queries", ())
+    if universe.absent is None:
+        return key, entries, _records(root, records, mistakes)
+    _refuse_records(root, records, mistakes)
+    return key, entries, records
+
+
 def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     universe = policy.universe
     mistakes = Mistakes(text)
-    root = read_tree(mistakes, _BEGIN)
-    key, entries = _entries(root, mistakes) if root is not None else ("queries", ())
-    if universe.absent is None:
-        records = _records(root, records, mistakes)
-    else:
-        _refuse_records(root, records, mistakes)
+    key, entries, records = _read_all(mistakes, universe, records)
+    if not universe.indexable:
+        tables = TablesReader(universe, mistakes, records).workload(entries)
+        if tables is None:
+            raise QueryError(mistakes.found)
+        return tables
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     of_tasks = key == "tasks"
     asked = tasks_listed(entries, TaskReader(reader), text) if of_tasks else queries_listed(entries, reader, text)
     if mistakes or asked is None:
-        raise QueryError(mistakes.found)
+        whole = None if of_tasks else _without_cells(entries, universe, records, mistakes)
+        if whole is None:
+            raise QueryError(mistakes.found)
+        return whole
     return asked
+
+
+def _without_cells(
+    entries: tuple[Node, ...], universe: Universe, records: int | None, mistakes: Mistakes
+) -> MarginalQueries | None:
+    """The same as whole tables, where all that is wrong is that these have too many cells to list each; a count for
+    every value of one attribute alone is none, its noise is not found in closed form."""
+    if {one.code for one in mistakes.found} != {"DX207"}:
+        return None
+    found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
+    return found if found is not None and any(len(one) > 1 for one in found.asked) else None
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:

@@ -40,6 +40,7 @@ COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release"],
+    "docs/guide/secrets.md": ["answer", "answer"],
     "policies/README.md": ["check", "plan", "release"],
 }
 RUN_ON_SERVERS = {"docs/guide/shared-ledger.md"}
@@ -129,6 +130,7 @@ def test_the_commands_of_a_document_run(document, in_a_copy):
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
     Path("mine.csv").write_text("age,ward\n34,A\n57,B\n")
     Path("roads.csv").write_text("from,to,distance\na,b,1\nb,c,2\n")
+    Path("day.yaml").write_text(blocks(GUIDE / "secrets.md", "yaml")[0])
     for words in lines:
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == 0, result.output
@@ -148,7 +150,9 @@ READINGS = [
 
 
 def test_the_policy_document_builds_a_policy_in_python(capsys):
-    (code,) = blocks(GUIDE / "policies.md", "python")
+    code, with_things = blocks(GUIDE / "policies.md", "python")
+    exec(compile(with_things, "policies.md", "exec"), {})
+    assert float(capsys.readouterr().out) == 3.5
     exec(compile(code, "policies.md", "exec"), {})
     assert capsys.readouterr().out.startswith("policy: clinic\nuniverse:\n")
 
@@ -180,8 +184,9 @@ def test_the_query_document_shows_queries_that_load(policies):
 
 
 def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
-    (code,) = blocks(GUIDE / "secrets.md", "python")
-    exec(compile(code, "secrets.md", "exec"), {})
+    names: dict[str, object] = {}
+    for code in blocks(GUIDE / "secrets.md", "python"):
+        exec(compile(code, "secrets.md", "exec"), names)
     assert "of the budget remain" in capsys.readouterr().out
     assert Path("places.db").is_file()
 

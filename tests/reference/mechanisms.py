@@ -29,6 +29,7 @@ from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_expon
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
@@ -173,6 +174,27 @@ def planar_view(mechanism, answers, here, there):
     return nearer(mechanism.law, np.array(answers, dtype=np.float64) * 9, PLACES[here], PLACES[there])
 
 
+def line_view(mechanism, answers, here, there):
+    layers = {
+        z: mechanism.law.layer(z) for z in {int(a / mechanism.step) - p for a in answers for p in mechanism.places}
+    }
+    steps = [int(answer / mechanism.step) for answer in answers]
+    near, far = mechanism.places[here], mechanism.places[there]
+    return float(mechanism.law.epsilon) * np.array([layers[z - far] - layers[z - near] for z in steps], dtype=float)
+
+
+def on_a_line(make):
+    return Case(
+        make=lambda: make(LINE, [Fraction(j) for j in range(SIZE)], Fraction(1, 2)),
+        data=0,
+        others=tuple((j, RATE * j) for j in (1, 2, 3)),
+        view=line_view,
+        wrong=(-1, SIZE, 1.5, math.nan, True, None),
+        loss=lambda number: float(abs(number)),
+        stated=lambda mechanism, _: mechanism.mean_absolute,
+    )
+
+
 def itself(mechanism, answers, here, there):
     """An answer that is a number already."""
     del mechanism, here, there
@@ -268,6 +290,8 @@ CASES = {
         loss=lambda place: float(place[0] ** 2 + place[1] ** 2),
         stated=lambda mechanism, _: mechanism.mean_squared_error,
     ),
+    "staircase": on_a_line(staircase),
+    "layered line": on_a_line(lambda *given: layered_line(*given, width=1)),
     "series": Case(
         make=lambda: series_mechanism("meter", 3, RATE, Fraction(1, 8)),
         data=[8, 16, 8],

@@ -87,7 +87,11 @@ NOT_EDGES = (None, 3, "edges.csv", Path("edges.csv"), metric, ["ab", "bc"], [("a
 NOT_EDGES += ([("a", "b", None)], [("a", "b", math.nan)], [(1, "b", 1)], {"a": 1}, TABLE, [])
 
 
+NOT_A_POLICY_FILE = (None, POLICY, metric, queries, 3)
+NOT_A_TASK = (None, 3, ["optimal"], metric, policy, {"task": "optimal"}, TABLE)
+
 CALLED = {
+    ("answer", "secret"): "'grade'",
     ("Policy.from_dict", "data"): "top level",
     ("Policy.explain", "first"): "record",
     ("Policy.explain", "second"): "record",
@@ -393,6 +397,21 @@ DOORS: dict[str, Door] = {
             "places": (None, 3, "cities.csv", RAGGED, {"a": 1}, ["a"], [[0.5, 1.0]] * 3, metric, TABLE),
             "step": NOT_EXACT,
             "spend": NOT_EXACT,
+        },
+    ),
+    "plan_answer": Door(
+        dx.one_secret.plan_answer,
+        {"policy": policy, "task": "optimal", "spend": HALF},
+        {"policy": NOT_A_POLICY_FILE, "task": NOT_A_TASK, "spend": (None, *NOT_AN_AMOUNT)},
+    ),
+    "answer": Door(
+        dx.one_secret.answer,
+        {"policy": policy, "task": "optimal", "secret": "low", **SPENT},
+        {
+            "policy": NOT_A_POLICY_FILE,
+            "task": NOT_A_TASK,
+            "secret": (None, math.nan, ["low"], RAGGED, {"low": 1}, matrix, metric, policy, True, 3, TABLE),
+            **{name: OF_A_RELEASE[name] for name in ("ledger", "spend", "purpose", "id", "allotment")},
         },
     ),
     "series_mechanism": Door(

@@ -15,6 +15,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
@@ -38,7 +39,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | TaskPlan, Policy]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -51,6 +52,7 @@ def planned(
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
     from dxgeom.universe.tasks.tasks import Tasks
+    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
     asked = load_queries(queries, policy_read, records)
@@ -62,6 +64,9 @@ def planned(
     if isinstance(asked, Tasks):
         stated = _of_tasks(stated)
         stated["spend"] = 1 if spend is None else spend
+    if isinstance(asked, MarginalQueries):
+        said = {name: option for name, option in stated.items() if option is not False}
+        return plan(metric, asked, **said), policy_read
     with _told() as progress:
         return plan(metric, asked, progress=progress, **stated), policy_read
 
@@ -73,7 +78,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | TaskPlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -102,13 +107,17 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
-def least_spend(plan: Plan | QuantilePlan | TaskPlan) -> Fraction | None:
+def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(plan, TaskPlan):
         return plan.least_spend
+    if isinstance(plan, MarginalPlan):
+        return plan.least_spend if any(plan.queries.errors) else None
+
     return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
 
 

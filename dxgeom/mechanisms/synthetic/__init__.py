@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
     from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once
     from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
+    from dxgeom.mechanisms.synthetic.round_shares import best_rounds as best_rounds, share_of_round as share_of_round
     from dxgeom.mechanisms.synthetic.synthetic import (
         LastLook as LastLook,
         Measurement as Measurement,

@@ -204,9 +204,10 @@ class FolderOnDisk(Folder):
 @final
 @dataclass(frozen=True)
 class FolderInMemory(Folder):
-    """Files that were handed over with the text; the disk is not looked at."""
+    """Files that were handed over with the text; the disk is not looked at, but for what is ``beside`` them."""
 
     contents: Mapping[str, bytes] = field(repr=False)
+    beside: Folder | None = None
     _taken: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -214,6 +215,9 @@ class FolderInMemory(Folder):
         return self._taken
 
     def content(self, name: str, limit: int) -> bytes:
+        if name not in self.contents and self.beside is not None:
+            self._taken[name] = self.beside.content(name, limit)
+            return self._taken[name]
         if name not in self.contents:
             raise Unreadable("the file is not among those that came with the text")
         if len(self.contents[name]) > limit:
