@@ -11,6 +11,7 @@ from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -31,6 +32,7 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -46,6 +48,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         SelectedCandidate: _print_selected,
         SyntheticAnswers: _print_synthetic,
         SeriesAnswers: _print_series,
+        Coefficients: _print_coefficients,
         MarginalAnswers: _print_tables,
     }
 
@@ -83,6 +86,14 @@ def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
     below = brief(answers.shortfall(bars.level))
     unit = "" if answers.unit is None else f" {answers.unit}"
     return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
+
+
+def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
+    from dxgeom.learning.totals.coefficients import interval_in_words
+
+    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
+    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
+    return [f"error      {answers.note}"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
