@@ -82,7 +82,7 @@ def in_notebook() -> bool:
 
 
 def begun_by_a_kernel() -> bool:
-    """Whether a notebook's cell began this process: its terminal takes no answers, and shows every line ever written."""
+    """Whether a notebook's cell began this process: its terminal takes no answers and forgets no line."""
     return "JPY_PARENT_PID" in os.environ
 
 

@@ -64,7 +64,8 @@ def improvement_dots(rows: Sequence[tuple[str, float, str]]) -> Scene:
         marks.append(Label((where, at), said, "end" if near else "start", "ink", (-9, -10) if near else (9, 0)))
     names = tuple((len(shown) - place - 0.5, cut(name, 34)) for place, (name, *_) in enumerate(shown))
     worst, best = min(finite, default=1.0), max(finite, default=1.0)
-    alt = f"Improvement over ordinary noise for {len(shown)} questions, from {digits(worst, 3)} to {digits(best, 3)} times."
+    gains = f"from {digits(worst, 3)} to {digits(best, 3)} times"
+    alt = f"Improvement over ordinary noise for {len(shown)} questions, {gains}."
     powers = [power for power in range(-3, 10) if start <= power <= end]
     steps = [(math.log10(base) + power, base * 10.0**power) for power in powers for base in (1, 2, 5)]
     ticks = tuple((place, f"{value:,.6g}") for place, value in steps if start <= place <= end)
