@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dxgeom.cli.agreeing import Bars
-from dxgeom.cli.terminal.printing import brief, print_lines, print_table, rounded
+from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_table, rounded
+from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
+
+_MOST_CELLS: Final = 100
+"""So many cells of whole tables are shown on a terminal."""
 
 
 def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
@@ -22,9 +32,81 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-    return {LinearAnswers: _print_linear, QuantileAnswers: _print_quantiles}
+    return {
+        LinearAnswers: _print_linear,
+        QuantileAnswers: _print_quantiles,
+        TaskAnswers: _print_tasks,
+        SelectedCandidate: _print_selected,
+        SyntheticAnswers: _print_synthetic,
+        SeriesAnswers: _print_series,
+        MarginalAnswers: _print_tables,
+    }
+
+
+def _print_tasks(answers: TaskAnswers, bars: Bars) -> list[str]:
+    """Each task under its name, with what is said of its errors."""
+    for task, one in zip(answers.tasks.parts, answers.answers, strict=True):
+        spent = plain(task.share * answers.spent)
+        print_lines(["", f"{task.name}  ({task.asked.word}, {plain(task.share)} of the spend: {spent})"])
+        said = print_answers(one, bars)
+        if said:
+            print_lines(said)
+    return []
+
+
+def _print_synthetic(answers: SyntheticAnswers, bars: Bars) -> list[str]:
+    bounds = answers.bounds(bars.level).tolist()
+    rows = [
+        (name, rounded(value, bound) if math.isfinite(bound) else f"{value:,.6g}", brief(bound))
+        for name, value, bound in zip(answers.queries.names, answers.values.tolist(), bounds, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {bars.level * 100:g} % at once, proved"), rows)
+    return [f"records    {answers.rows:,} synthetic ones; --output FILE.csv or FILE.parquet writes them"]
+
+
+def _print_series(answers: SeriesAnswers, bars: Bars) -> list[str]:
+    width = answers.half_width(bars.level)
+    rows = [(name, rounded(value, width), brief(width), brief(answers.rmse)) for name, value in answers.by_name.items()]
+    print_table(("reading", "answer", f"± at {bars.level * 100:g} % at once", "rmse"), rows)
+    return ["error      of values as the policy rounds them"]
+
+
+def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
+    print_table(("picked", "of candidates"), [(answers.picked, str(answers.asked.candidates.count))])
+    below = brief(answers.shortfall(bars.level))
+    unit = "" if answers.unit is None else f" {answers.unit}"
+    return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
+
+
+def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
+    """Cell by cell where they are few, else a line for each table."""
+    widths, errors, level = answers.half_widths(bars.level), answers.rmse, f"{bars.level * 100:g} %"
+    if answers.queries.count <= _MOST_CELLS:
+        for place, name in enumerate(answers.names):
+            labels = [*zip(*answers.queries.labels(place).values(), strict=True)] or [("all records",)]
+            values, width = answers.table(name).ravel().tolist(), float(widths[place])
+            cells = [(", ".join(one), rounded(value, width)) for one, value in zip(labels, values, strict=True)]
+            print_table((name, f"count, ± {brief(width)} at {level}"), cells)
+            print_lines([""])
+        return ["cells      tables agree: what two have in common is the same"]
+    shown = min(MOST_SHOWN, len(answers.names))
+    rows = [
+        (name, f"{math.prod(shape):,}", brief(float(width)), brief(float(error)))
+        for name, shape, width, error in zip(
+            answers.names[:shown], answers.queries.shapes, widths, errors, strict=False
+        )
+    ]
+    print_table(("table", "cells", f"± at {level}", "rmse"), rows)
+    others = f", and {len(answers.names) - shown:,} tables more" if len(answers.names) > shown else ""
+    where = "--output cells.parquet, or .csv, writes all; --format csv prints them; the ledger keeps them"
+    return [f"cells      {answers.queries.count:,} in these tables{others}: {where}"]
 
 
 def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:

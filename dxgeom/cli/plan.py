@@ -12,6 +12,8 @@ import typer
 from dxgeom.cli.plans.planning import planned
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
+from dxgeom.cli.plans.table_plans import show_table_plan
+from dxgeom.cli.plans.task_plans import show_task_plan
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -35,8 +37,10 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -112,11 +116,17 @@ def _plan_one(
     if target is not None:
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
     kept = {} if target is None else _kept(chosen, target, compiled, spend)
     if isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+    elif isinstance(chosen, TaskPlan):
+        show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
+    elif isinstance(chosen, MarginalPlan):
+        show_table_plan(chosen, spend, level, output, kept)
     else:
         _show(chosen, spend, records, level, output, kept)
 
@@ -136,7 +146,9 @@ def _refuse_for_several(
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")
 
 
-def _kept(plan: Plan | QuantilePlan, target: Path, policy: Policy, spend: Fraction | None) -> dict[str, str]:
+def _kept(
+    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, target: Path, policy: Policy, spend: Fraction | None
+) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
 

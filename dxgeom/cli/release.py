@@ -6,15 +6,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.plans.planning import plan_to_release
-from dxgeom.cli.showing import kept_safe, print_answer_table, print_release, whatever_becomes_of_the_terminal
+from dxgeom.cli.plans.synthetic_tables import task_of_records
+from dxgeom.cli.showing import (
+    kept_safe,
+    print_answer_table,
+    print_release,
+    whatever_becomes_of_the_terminal,
+    write_answer_table,
+    write_records,
+)
 from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
+from dxgeom.cli.terminal.new_files import Content, begun_file
 from dxgeom.cli.terminal.options import (
     CoarseFacetsOption,
     ErrorOption,
@@ -32,7 +40,7 @@ from dxgeom.cli.terminal.options import (
     table_of,
 )
 from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
-from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, OutputOption, PurposeOption
+from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, PurposeOption
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
@@ -83,6 +91,15 @@ QuietDataOption: TypeAlias = Annotated[
 ]
 
 
+ReleaseOutputOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write the release to this new file, too: as JSON, or as .csv or .parquet its answers, or the "
+        "records of a task that makes synthetic ones.",
+    ),
+]
 PublicOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -117,7 +134,7 @@ def release(
     purpose: PurposeOption = "",
     allotment: AllotmentOption = None,
     key: IdOption = None,
-    written: OutputOption = None,
+    written: ReleaseOutputOption = None,
     public: PublicOption = None,
     rehearse: RehearseOption = False,
     output: TableFormatOption = TableFormat.text,
@@ -145,16 +162,29 @@ def release(
         if book is not None:
             how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
-        with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-            _show(draw(), agreement, output, write, publish)
+        _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
+
+
+def _draw_and_show(
+    draw: Callable[[], Release[Any]],
+    agreement: Agreement,
+    output: TableFormat,
+    written: Path | None,
+    public: Path | None,
+    table: _Table | None,
+) -> None:
+    """The release, shown and written into both files, which are begun before it is drawn."""
+    with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
+        _show(draw(), agreement, output, write, publish, table)
 
 
 def _show(
     released: Release[Any],
     agreement: Agreement,
     output: TableFormat,
-    write: Callable[[str], None] | None,
-    publish: Callable[[str], None] | None,
+    write: Callable[[Content], None] | None,
+    publish: Callable[[Content], None] | None,
+    table: _Table | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 
@@ -167,7 +197,11 @@ def _show(
         agreeing = agreement.of(released)
         told = agreeing_document(agreeing)
         curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
-        if write is not None:
+        if write is not None and table is not None and table.task is not None:
+            write(partial(write_records, released, table.task, suffix=table.suffix))
+        elif write is not None and table is not None:
+            write(partial(write_answer_table, released, bars, suffix=table.suffix))
+        elif write is not None:
             write(json_lines(curators))
         if publish is not None:
             publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
@@ -177,6 +211,20 @@ def _show(
             print_answer_table(released, bars)
         else:
             print_release(released, bars, agreeing)
+
+
+class _Table(NamedTuple):
+    """A file that is no JSON document but a table: how its name ends, and the task whose records it holds; None for
+    one of answers."""
+
+    suffix: str
+    task: str | None
+
+
+def _table_of(plan: Any, written: Path | None) -> _Table | None:
+    """Raises: UnsupportedCombination where several tasks make records."""
+    suffix = "" if written is None else written.suffix.lower()
+    return _Table(suffix, task_of_records(plan)) if suffix in (".csv", ".parquet") else None
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

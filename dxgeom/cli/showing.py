@@ -8,9 +8,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
@@ -91,12 +91,37 @@ def marked(*, rehearsal: bool) -> Iterator[None]:
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
+def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suffix: str) -> None:
+    """The answers as rows of a CSV or Parquet file; of a rehearsal every row says so."""
+    from dxgeom.engines.results.answer_files import write_batches
+
+    def marked(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        rows = next(len(one[0]) if isinstance(one, tuple) else len(one) for one in batch.values())
+        return {"rehearsal": [REHEARSAL] * rows, **batch} if released.rehearsal else batch
+
+    write_batches(map(marked, released.answer.batches(bars.level, joint=bars.joint)), target, suffix)
+
+
+def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
+    """The records of a task as rows of a CSV or Parquet file; of a rehearsal every row says so."""
+    from dxgeom.engines.results.answer_files import write_batches
+
+    answers = released.answer[task]
+    marked = {"rehearsal": [REHEARSAL] * answers.rows} if released.rehearsal else {}
+    write_batches(iter([{**marked, **answers.record_columns}]), target, suffix)
+
+
 def print_answer_table(released: Release[Any], bars: Bars) -> None:
     """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
-    columns = released.answer.columns(bars.level, joint=bars.joint)
-    marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
-    table = {**marked, **columns}
-    print_csv(tuple(table), zip(*table.values(), strict=True))
+    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+
+    if isinstance(released.answer, MarginalAnswers):
+        write_answer_table(released, bars, sys.stdout.buffer, ".csv")
+    else:
+        columns = released.answer.columns(bars.level, joint=bars.joint)
+        marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
+        table = {**marked, **columns}
+        print_csv(tuple(table), zip(*table.values(), strict=True))
     for warning in released.answer.warnings:
         print_error(f"warning: {warning}")
 

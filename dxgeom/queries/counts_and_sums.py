@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import final
 
@@ -9,9 +10,10 @@ from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, TableKind, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
+from dxgeom.universe.workloads.groups import Groups
 
 
 @final
@@ -32,8 +34,8 @@ class SumSyntax(QuerySyntax):
 
 
 @final
-class Count(QueryKind):
-    """How many records satisfy a condition."""
+class Count(TableKind):
+    """How many records satisfy a condition; ``true`` is of them all, which is a table of one cell."""
 
     word = "count"
     syntax = CountSyntax
@@ -42,6 +44,13 @@ class Count(QueryKind):
         chosen = columns.condition(value)
         name = "count" if node.entry("by") and one_line(value) == "true" else one_line(value)
         return None if chosen is None else AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen)
+
+    def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
+        if one_line(value) == "true":
+            return [()]
+        message = "without a count of every record type only whole tables are counted, not those with a condition"
+        columns.note("DX221", value.span, message, "ask for the marginal of the columns in it, or 'count: true'")
+        return None
 
 
 @final

@@ -43,6 +43,26 @@ class QueryReader:
 
     def asked(self, node: Node) -> AskedQueries | AskedQuantiles | None:
         """The queries of one entry of the list."""
+        found = self.checked(node)
+        if found is None or not isinstance(node, Mapping):
+            return None
+        kind, syntax, value = found
+        before = len(self.columns.mistakes.found)
+        self.columns.stepped.clear()
+        try:
+            made = kind.asked(node, value, self.columns, self.records)
+        except TooLarge as error:
+            self.columns.note("DX207", value.span, str(error))
+            return None
+        if made is None or syntax is None or len(self.columns.mistakes.found) > before:
+            return None
+        if isinstance(made, AskedQuantiles):
+            return replace(made, name=syntax.name or made.name)
+        return self._linear(made, syntax, kind, node)
+
+    def checked(self, node: Node) -> tuple[QueryKind, NamedSyntax | None, Node] | None:
+        """The kind of one entry, the entry as its model has it, None where only its importance is wrong, and what is
+        behind its word."""
         if not isinstance(node, Mapping):
             message = f"a query is a mapping such as 'count: age >= 65', found {kind_of(node)}"
             self.columns.note("DX200", node.span, message, "write a colon and a space behind its kind")
@@ -54,19 +74,8 @@ class QueryReader:
         syntax, wrong = self._checked(kind, node)
         if empty or wrong - {_UNIMPORTANT}:
             return None
-        before = len(self.columns.mistakes.found)
-        self.columns.stepped.clear()
         _, value = node.entry(kind.word) or (None, node)
-        try:
-            made = kind.asked(node, value, self.columns, self.records)
-        except TooLarge as error:
-            self.columns.note("DX207", value.span, str(error))
-            return None
-        if made is None or syntax is None or len(self.columns.mistakes.found) > before:
-            return None
-        if isinstance(made, AskedQuantiles):
-            return replace(made, name=syntax.name or made.name)
-        return self._linear(made, syntax, kind, node)
+        return kind, syntax, value
 
     def _linear(self, made: AskedQueries, syntax: NamedSyntax, kind: QueryKind, node: Mapping) -> AskedQueries | None:
         """The queries with their names, by group, and with what else is said of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping as Map
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
@@ -15,6 +16,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.quantile_queries import AskedQuantiles
+from dxgeom.universe.workloads.groups import Groups
 
 WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
 """A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
@@ -138,6 +140,15 @@ class QueryKind(ABC):
 
         Raises: TooLarge.
         """
+
+
+class TableKind(QueryKind, ABC):
+    """A kind of query that can ask for whole tables of counts."""
+
+    @abstractmethod
+    def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
+        """The tables that a well-formed query without a condition asks for, each by its columns, with no cell listed;
+        none of them is the number of records. Notes mistakes, and gives None then."""
 
 
 def one_line(node: Node) -> str:

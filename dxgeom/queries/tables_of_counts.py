@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Final, final
@@ -12,13 +13,15 @@ from pydantic import Field, WithJsonSchema
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.source.mistakes import Span
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
+from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.policy.source.yaml_tree import Sequence as Nodes
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.query_kind import (
     SEVERAL_WORDS,
     Bounds,
     QueryKind,
     QuerySyntax,
+    TableKind,
     Where,
     Word,
     condition_words,
@@ -30,6 +33,7 @@ from dxgeom.universe.weight_table import products
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.counts import NamedTable, marginal, prefix_counts, range_counts
 from dxgeom.universe.workloads.groups import Groups, groups_of_column, ordered_groups
+from dxgeom.universe.workloads.whole_tables import MOST_TABLES
 
 _ALL_WAYS: Final[dict[str, Any]] = {
     "type": "object",
@@ -84,7 +88,7 @@ class RangesSyntax(QuerySyntax):
 
 
 @final
-class Marginal(QueryKind):
+class Marginal(TableKind):
     """A count for every combination of values."""
 
     word = "marginal"
@@ -92,12 +96,16 @@ class Marginal(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        entries = value.items if isinstance(value, Sequence) else (value,)
-        return _counts(node, columns, [_marginal(value.span, entries, columns)])
+        return _counts(node, columns, _marginals(self.tables(value, columns)))
+
+    def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
+        entries = value.items if isinstance(value, Nodes) else (value,)
+        groups = _columns(value.span, entries, columns)
+        return None if groups is None else [groups]
 
 
 @final
-class Marginals(QueryKind):
+class Marginals(TableKind):
     """Several marginals."""
 
     word = "marginals"
@@ -105,15 +113,20 @@ class Marginals(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        return _counts(node, columns, _marginals(self.tables(value, columns)))
+
+    def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
         if isinstance(value, Mapping):
-            return _counts(node, columns, _all_ways(value, columns))
-        if not isinstance(value, Sequence) or not value.items:
+            return _all_ways(value, columns)
+        if not isinstance(value, Nodes) or not value.items:
             message = "'marginals' is a list of groups, such as [[age, sex], [race]], or {ways: 2}"
             columns.note("DX108", value.span, message, "write 'marginal: age' for one table")
-            return _counts(node, columns, [])
-        lists = [item.items if isinstance(item, Sequence) else (item,) for item in value.items]
+            return None
+        lists = [item.items if isinstance(item, Nodes) else (item,) for item in value.items]
         each = zip(value.items, lists, strict=True)
-        return _counts(node, columns, [_marginal(item.span, entries, columns) for item, entries in each])
+        found = [_columns(item.span, entries, columns) for item, entries in each]
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
 
 
 @final
@@ -125,7 +138,7 @@ class Prefixes(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        return _counts(node, columns, [_along(self.word, node, value, columns, prefix_counts)])
+        return _counts(node, columns, _along(self.word, node, value, columns, prefix_counts))
 
 
 @final
@@ -137,14 +150,17 @@ class Ranges(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        return _counts(node, columns, [_along(self.word, node, value, columns, range_counts)])
+        return _counts(node, columns, _along(self.word, node, value, columns, range_counts))
 
 
-def _counts(node: Mapping, columns: ColumnReader, made: list[NamedTable | None]) -> AskedQueries | None:
+def _marginals(asked: Sequence[tuple[Groups, ...]] | None) -> list[NamedTable] | None:
+    return None if asked is None else [marginal(groups) for groups in asked]
+
+
+def _counts(node: Mapping, columns: ColumnReader, tables: list[NamedTable] | None) -> AskedQueries | None:
     """Tables of counts, of those records only that satisfy the query's condition."""
     chosen = columns.where(node)
-    tables = [one for one in made if one is not None]
-    if chosen is None or len(tables) < len(made) or not tables:
+    if chosen is None or not tables:
         return None
     names = tuple(name + condition_words(node) for one in tables for name in one.names)
     counted = tuple(products(one.table, chosen) for one in tables)
@@ -153,8 +169,8 @@ def _counts(node: Mapping, columns: ColumnReader, made: list[NamedTable | None])
     return AskedQueries(names, (Fraction(1),) * len(names), counted, origins=tuple(origins) if by_group else ())
 
 
-def _marginal(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> NamedTable | None:
-    groups = [group for group in map(columns.groups, entries) if group is not None]
+def _columns(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> tuple[Groups, ...] | None:
+    groups = tuple(group for group in map(columns.groups, entries) if group is not None)
     if not entries:
         columns.note("DX108", span, "a marginal is of one or more columns", "write 'marginal: age' for one table")
     if len(groups) < len(entries) or not groups:
@@ -162,10 +178,10 @@ def _marginal(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> N
     if len({group.axis for group in groups}) < len(groups):
         columns.note("DX201", span, "a marginal takes one column of each attribute, found two of one")
         return None
-    return marginal(groups)
+    return groups
 
 
-def _all_ways(value: Mapping, columns: ColumnReader) -> list[NamedTable | None]:
+def _all_ways(value: Mapping, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
     for key, _ in value.entries:
         if key.text not in _ALL_WAYS["properties"]:
             advice = did_you_mean(key.text, tuple(_ALL_WAYS["properties"]))
@@ -177,16 +193,19 @@ def _all_ways(value: Mapping, columns: ColumnReader) -> list[NamedTable | None]:
         for one in first:
             columns.by_value(*one)
     else:
-        nodes = among[1].items if isinstance(among[1], Sequence) else (among[1],)
+        nodes = among[1].items if isinstance(among[1], Nodes) else (among[1],)
         found = [columns.groups(node) for node in nodes]
     known = [one for one in found if one is not None]
     ways = _ways(value, len(found), columns)
     if ways is None or len(known) < len(found):
-        return []
+        return None
     if len({one.axis for one in known}) < len(known):
         columns.note("DX201", value.span, "a marginal takes one column of each attribute, found two of one")
-        return []
-    return [marginal(group) for group in itertools.combinations(known, ways)]
+        return None
+    if math.comb(len(known), ways) > MOST_TABLES:
+        columns.note("DX207", value.span, f"these are {math.comb(len(known), ways):,} tables; at most {MOST_TABLES:,}")
+        return None
+    return [*itertools.combinations(known, ways)]
 
 
 def _ways(value: Mapping, most: int, columns: ColumnReader) -> int | None:
@@ -204,7 +223,7 @@ def _ways(value: Mapping, most: int, columns: ColumnReader) -> int | None:
 
 def _along(
     word: str, node: Mapping, value: Node, columns: ColumnReader, counts: Callable[[Groups], NamedTable]
-) -> NamedTable | None:
+) -> list[NamedTable] | None:
     found, bounds = columns.column(value), node.entry("at")
     if found is None:
         return None
@@ -213,8 +232,8 @@ def _along(
     except UnsupportedCombination as error:
         columns.note("DX201", value.span, str(error), f"{word} are along numbers or dates")
         return None
-    if bounds is not None and isinstance(bounds[1], Sequence):
+    if bounds is not None and isinstance(bounds[1], Nodes):
         groups = columns.intervals(value, bounds[1])
     else:
         columns.by_value(*found)
-    return None if groups is None else counts(groups)
+    return None if groups is None else [counts(groups)]

@@ -6,8 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from dxgeom.errors import DataError, file_errors
+
+Content: TypeAlias = str | Callable[[BinaryIO], None]
+"""What goes into a file."""
 
 
 def check_new(target: Path) -> None:
@@ -19,11 +23,11 @@ def check_new(target: Path) -> None:
 
 
 @contextmanager
-def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str], None] | None]:
+def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[Content], None] | None]:
     """A new file, begun at once and empty, so that what forbids writing it is found out before anything is paid for.
 
-    What is yielded writes it, once; None without a target. A file that was not written whole is taken
-    away. ``mode``: who may read and write it, as far as the umask allows.
+    What is yielded writes it, once: a text, or what a function writes to it; None without a target. A file that was
+    not written whole is taken away. ``mode``: who may read and write it, as far as the umask allows.
     Raises: DataError when it cannot be begun; OSError from the writing.
     """
     if target is None:
@@ -34,14 +38,17 @@ def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[str
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     whole = False
 
-    def write(text: str) -> None:
+    def write(content: Content) -> None:
         nonlocal whole
-        file.write(text)
+        if isinstance(content, str):
+            file.write(content.encode("utf-8"))
+        else:
+            content(file)
         file.flush()
         os.fsync(file.fileno())
         whole = True
 
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with os.fdopen(descriptor, "wb") as file:
         try:
             yield write
         finally:

@@ -15,6 +15,8 @@ import typer
 from dxgeom.numeric.json_text import jsonable
 
 _GAP = "  "
+MOST_SHOWN = 30
+"""So many of very many lines are shown as text; JSON has all."""
 
 
 def print_lines(lines: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from dxgeom.errors import MissingExtra
 
 def arrow_table(columns: Mapping[str, Sequence[Any]]) -> Any:
     """A ``pyarrow.Table`` of columns of words or of numbers; where a row has no entry, None, it is null."""
-    return pa.table({name: _column(entries) for name, entries in columns.items()})
+    return pa.table({name: column_of(entries) for name, entries in columns.items()})
 
 
 def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
@@ -43,7 +43,8 @@ def polars_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     return polars.from_arrow(arrow_table(columns))
 
 
-def _column(entries: Sequence[Any]) -> Any:
+def column_of(entries: Sequence[Any]) -> Any:
+    """The entries of a column as Arrow holds them: numbers where any is one, else words."""
     if any(isinstance(entry, float) for entry in entries):
         return pa.array(entries, type=pa.float64())
     return pa.array(entries, type=pa.int64() if any(isinstance(entry, int) for entry in entries) else pa.string())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +22,8 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+_AT_ONCE: Final = 1 << 18
+"""About so many cells are laid out at a time."""
 _LEFT_TO_ROUNDING: Final = 1e-3
 _LISTED: Final = 100_000
 """The cells of more are not written out: they are kept in the ledger, and here as arrays."""
@@ -106,6 +109,54 @@ class MarginalAnswers(ShownAnswers):
             "high": (values + width).tolist(),
             "rmse": [float(self.rmse[place])] * len(values),
         }
+
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Mapping[str, Any]]:
+        """Every cell of every table as rows of one table, some hundred thousand at a time: the table's name, its
+        columns and their values, as words by their places in a list; the count, its interval and error.
+
+        Raises: UnsupportedCombination for ``joint``.
+        """
+        if joint:
+            raise UnsupportedCombination("intervals of whole tables are each cell's own; leave 'joint' out")
+        sizes = [math.prod(shape) for shape in self.queries.shapes]
+        begun = np.cumsum([0, *sizes])[:-1] // _AT_ONCE
+        for _, places in itertools.groupby(range(len(sizes)), lambda place: begun[place]):
+            yield self._rows([*places], level)
+
+    def _rows(self, places: Sequence[int], level: float) -> Mapping[str, Any]:
+        """The cells of some tables."""
+        widest = max(map(len, self.queries.asked))
+        lengths = [math.prod(self.queries.shapes[place]) for place in places]
+        values = np.concatenate([self.exact.numerators[place] / self.exact.divisors[place] for place in places])
+        widths = np.repeat(self.half_widths(level)[list(places)], lengths)
+        columns = np.full((widest, len(values)), -1, dtype=np.int32)
+        codes, at = columns.copy(), 0
+        for place, length in zip(places, lengths, strict=True):
+            own = self.queries.asked[place]
+            cells = np.indices(self.queries.shapes[place]).reshape(len(own), length)
+            columns[: len(own), at : at + length] = np.array(own)[:, None]
+            codes[: len(own), at : at + length] = cells + self._first_words[list(own)][:, None]
+            at += length
+        told: dict[str, Any] = {"table": (np.repeat(np.array(places, dtype=np.int32), lengths), self.names)}
+        for number in range(widest):
+            told[f"column {number + 1}"] = (columns[number], self.queries.column_titles)
+            told[f"value {number + 1}"] = (codes[number], self._words)
+        return {
+            **told,
+            "count": values,
+            "low": values - widths,
+            "high": values + widths,
+            "rmse": np.repeat(self.rmse[list(places)], lengths),
+        }
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(word for one in self.queries.columns for word in one.words)
+
+    @cached_property
+    def _first_words(self) -> NDArray[np.int32]:
+        """Of each column, the place of its first value in ``_words``."""
+        return np.cumsum([0, *self.queries.sizes])[:-1].astype(np.int32)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """Args: ``joint``: of no use here: intervals are each cell's own."""

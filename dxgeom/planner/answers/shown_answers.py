@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dxgeom.planner.answers.answer_table import Columns
@@ -31,6 +31,10 @@ class ShownAnswers(ABC):
     @abstractmethod
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
+
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Mapping[str, Any]]:
+        """The same, as it goes into a file, a part at a time."""
+        yield self.columns(level, joint=joint)
 
     @abstractmethod
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:

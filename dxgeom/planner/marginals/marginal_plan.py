@@ -42,7 +42,8 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     """How whole tables of counts are answered; reusable for many releases, each charged on its own.
 
     ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out; the least is
-    taken, or the one that was named. ``lower_bound``: no additive noise that stretches to every spend has less.
+    taken, or the one that was named. ``lower_bound``: no additive noise that stretches to every spend has less; 0 for a
+    plan from a file, where nothing is searched for.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -118,8 +119,18 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        if not self.lower_bound > 0:
+            return [head, *rows]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
         return [head, *rows, f"{foot}is within a factor {self.gap:.6g} of it"]
+
+    def half_widths(self, level: float = 0.95, spend: Amount = 1) -> NDArray[np.float64]:
+        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
+
+        Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        blank = NoisyTables((), self.mechanism.divisors)
+        return MarginalAnswers(self.mechanism, blank, exact_amount(spend, "spend"), None).half_widths(level)
 
 
 def plan_tables(
@@ -129,28 +140,21 @@ def plan_tables(
     objective: str = "balanced",
     mechanism: str = AUTO,
     importance: Sequence[Amount] | None = None,
-    errors: Sequence[Amount | None] | None = None,
+    errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
 ) -> MarginalPlan:
     """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
 
     Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace" or
-    "marginal-gaussian"; ``importance``, ``errors``: one for each table, instead of the queries' own. With errors the
-    worst answer counts, next to its own.
+    "marginal-gaussian"; ``importance``, ``errors``: one for each table, errors also by name, instead of the queries'
+    own. With errors the worst answer counts, next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    require_verified(metric)
-    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
-        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
     queries = _with(queries, importance, errors)
     worst = _worst(queries, objective)
     kinds = _kinds(metric, mechanism)
-    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
-    family = family_of(queries.sizes, queries.asked)
-    costs = _costs(queries)
-    question = MarginalQuestion.under(family, promise.least, promise.presence, costs)
+    promise, question = _question(metric, queries)
+    family, costs = question.family, question.costs
     best = best_gaussian_scales(question, worst)
     above = MarginalQuestion.under(family, promise.most, promise.presence, costs)
     bound = best.bound if promise.exact else best_gaussian_scales(above, worst).bound
@@ -160,6 +164,36 @@ def plan_tables(
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
     return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+
+
+def plan_of_scales(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    objective: Literal["mse", "max"],
+    mechanism: str,
+    scales: NDArray[np.float64],
+) -> MarginalPlan:
+    """The plan with these very ``scales``, as a file has them; nothing is sought.
+
+    Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
+    """
+    _kinds(metric, mechanism)
+    _, question = _question(metric, queries)
+    built = TableMechanism(mechanism, metric, queries, question, scales)
+    losses = {mechanism: _loss(built, question.costs, objective == "max")}
+    return MarginalPlan(metric, queries, objective, built, losses, 0.0)
+
+
+def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
+    """Raises: UnsupportedCombination for queries about other records, or people; TooLarge."""
+    require_verified(metric)
+    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
+        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+    if metric.people is not None:
+        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
+    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    family = family_of(queries.sizes, queries.asked)
+    return promise, MarginalQuestion.under(family, promise.least, promise.presence, _costs(queries))
 
 
 def _mechanism(
@@ -198,10 +232,15 @@ def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
 
 
 def _with(
-    queries: MarginalQueries, importance: Sequence[Amount] | None, errors: Sequence[Amount | None] | None
+    queries: MarginalQueries,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
 ) -> MarginalQueries:
     if importance is not None:
         queries = replace(queries, importance=tuple(exact_amount(one, "importance") for one in importance))
+    if isinstance(errors, Mapping):
+        by_place = {queries.table(name): error for name, error in errors.items()}
+        errors = [by_place.get(place) for place in range(len(queries.asked))]
     if errors is not None:
         wanted = tuple(None if one is None else exact_amount(one, "wanted error") for one in errors)
         queries = replace(queries, errors=wanted)

@@ -128,10 +128,11 @@ class MarginalQueries:
 
     def titles(self, table: int) -> tuple[str, ...]:
         """The columns that a table is over."""
-        return tuple(self._titles[place] for place in self.asked[table])
+        return tuple(self.column_titles[place] for place in self.asked[table])
 
     @cached_property
-    def _titles(self) -> tuple[str, ...]:
+    def column_titles(self) -> tuple[str, ...]:
+        """What each of ``columns`` is called."""
         return tuple(one.title for one in self.columns)
 
     @cached_property
@@ -157,7 +158,7 @@ class MarginalQueries:
     def labels(self, table: int) -> dict[str, list[str]]:
         """Of every cell of a table, the value of each of its columns, cell by cell."""
         shape = self.shapes[table]
-        places = np.indices(shape).reshape(len(shape), -1)
+        places = np.indices(shape).reshape(len(shape), math.prod(shape))
         own = [self.columns[place] for place in self.asked[table]]
         return {
             title: [one.words[code] for code in codes.tolist()]

@@ -15,6 +15,8 @@ from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 
 _BITS: Final = 200
+_LARGEST: Final = 2.0**200
+"""Larger noise is of no use, and float64 has no room for the weights of its averages."""
 _MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 """By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
 
@@ -25,7 +27,7 @@ def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.flo
 
     A residual that no table with noise measures would be released as it is, however little the others spend.
     """
-    proper = scales.shape == (family.count * (1 if normal else 2),) and np.all(np.isfinite(scales) & (scales >= 0))
+    proper = scales.shape == (family.count * (1 if normal else 2),) and np.all((scales >= 0) & (scales <= _LARGEST))
     if not proper or np.any(_moved(family, promise) & ~_noisy(family, scales > 0, normal)):
         return False
     return within_budgets(family, promise, scales, normal)

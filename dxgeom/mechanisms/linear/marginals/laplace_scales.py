@@ -71,7 +71,7 @@ class _Measured:
 
     def error(self, rates: NDArray[np.float64]) -> float:
         """Σ w/τ at rates that are within their budgets."""
-        with np.errstate(divide="ignore"):  # what nothing measures has no error that is finite
+        with np.errstate(divide="ignore", over="ignore"):  # what nothing measures has no error that is finite
             return float((self.weights / self.precisions(rates)[1]).sum())
 
     def improved(

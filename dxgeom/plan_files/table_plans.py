@@ -1,0 +1,126 @@
+"""Plans of whole tables of counts as files: the scale of the noise in each part; all else is made anew and proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.plan_files.aims import spend_of
+from dxgeom.plan_files.asked import table_queries_of
+from dxgeom.plan_files.document import FORMAT, Decimal, Digest, PolicyPart, QueriesPart, Rational, path_text
+from dxgeom.plan_files.laws import scales_data, scales_of
+from dxgeom.plan_files.loaded import LoadedReleasable
+from dxgeom.plan_files.sources import policy_data, policy_of
+from dxgeom.plan_files.text.json_text import digest_of, document_text
+from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
+from dxgeom.policy.policy import Policy
+from dxgeom.queries.without_histogram.whole_tables import words_of_tables
+
+_SAME = 1e-9
+"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
+
+
+@final
+class TableNoisePart(BaseModel):
+    """The noise in the parts of whole tables."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Literal["marginal-gaussian", "marginal-laplace"]
+    scales: dict[str, Any] = Field(description="The scale of the noise in each part at spend 1, in counts; 0 for none.")
+
+
+@final
+class TablePlanDocument(BaseModel):
+    """A plan of whole tables of counts: everything that decides the law of its releases, and nothing private."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    format: Literal["dxgeom plan 1"]
+    policy: PolicyPart
+    queries: QueriesPart
+    objective: Literal["mse", "max"] = Field(description="What was made small: the total squared error, or the worst.")
+    table_noise: TableNoisePart
+    spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
+    errors: list[Decimal] = Field(
+        description="Root mean squared error of each table's cells at spend 1; recomputed when the file is loaded."
+    )
+    fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
+    digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LoadedMarginalPlan(LoadedReleasable[MarginalAnswers]):
+    """A plan of whole tables of counts that was read from a file. What else was tried is not in files."""
+
+    plan: MarginalPlan
+    document: TablePlanDocument = field(repr=False)
+
+    @property
+    def _least_spend(self) -> Fraction | None:
+        return self.plan.least_spend if any(self.plan.queries.errors) else None
+
+    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
+        """(tables,): root mean squared error of each cell of each table."""
+        return self.plan.rmse(self.at_spend(spend))
+
+
+def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) -> str:
+    """The text of the file. Raises: UnsupportedCombination for another policy; TooLarge for very many tables."""
+    if plan.metric.fingerprint != policy.fingerprint:
+        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
+    queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "policy": policy_data(policy),
+        "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
+        "objective": plan.objective,
+        "table_noise": {"name": plan.mechanism.name, "scales": scales_data(plan.mechanism.scales)},
+        "spend": None if spend is None else str(exact_amount(spend, "spend")),
+        "errors": [repr(error) for error in plan.rmse().tolist()],
+        "fingerprint": plan.fingerprint,
+    }
+    return document_text({**document, "digest": digest_of(document)})
+
+
+def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
+    """The plan of a document. Nothing is searched for: the scales are the file's, and they are proved to be enough for
+    what the policy protects, every budget in integers.
+
+    Raises: Wrong.
+    """
+    try:
+        part = TablePlanDocument.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Wrong("DX302", path_text(first["loc"]), str(first["msg"])) from error
+    if part.digest != digest_of(document):
+        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    policy = policy_of(part.policy)
+    queries = table_queries_of(part.queries, policy)
+    scales = scales_of(part.table_noise.scales, "table_noise.scales")
+    with refused_as("DX306", "table_noise"):
+        plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales)
+    if plan.fingerprint != part.fingerprint:
+        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    _check_errors(part.errors, plan)
+    return LoadedMarginalPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+
+
+def _check_errors(stated: list[str], plan: MarginalPlan) -> None:
+    found = plan.rmse()
+    if len(stated) != len(found):
+        raise Wrong("DX307", "errors", "there is one for each table, in their order")
+    for place, (said, error) in enumerate(zip(stated, found.tolist(), strict=True)):
+        if not abs(float(said) - error) <= _SAME * error:
+            raise Wrong("DX307", f"errors[{place}]", f"this is {error!r}, the file says {said}")

@@ -1,0 +1,139 @@
+"""Plans of whole tables of counts as files: kept as they were, refused when forged, and nothing is believed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.json_schema import is_valid
+from reference.plan_documents import changed, read, without, write
+
+import dxgeom as dx
+from dxgeom.errors import PlanError
+from dxgeom.plan_files.diff import differences
+from dxgeom.plan_files.schemas import plan_schema
+from dxgeom.plan_files.text.json_text import digest_of
+
+SIZES = (2, 3, 5, 4) * 10
+QUERIES = """queries:
+  - marginal: [a0, a3]
+    error: 3
+  - marginals: {ways: 2, of: [a1, a2, a5]}
+  - count: true
+"""
+
+
+def policy(privacy="concentrated"):
+    attributes = {f"a{i}": {"values": [f"v{j}" for j in range(size)]} for i, size in enumerate(SIZES)}
+    rules = [{"change": name, "epsilon": 1} for name in attributes]
+    return dx.Policy.from_dict(
+        {"policy": "wide", "privacy": privacy, "universe": {"attributes": attributes}, "rules": rules}
+    )
+
+
+@pytest.fixture(params=["pure", "concentrated"])
+def original(request, tmp_path):
+    own = policy(request.param)
+    plan = dx.plan(own.compile(), dx.parse_queries(QUERIES, own))
+    dx.save_plan(plan, tmp_path / "original.json", policy=own, spend="1/2")
+    return own, plan, tmp_path / "original.json"
+
+
+def rows():
+    generator = np.random.default_rng(0)
+    return pd.DataFrame({f"a{i}": [f"v{j}" for j in generator.integers(0, n, 200)] for i, n in enumerate(SIZES)})
+
+
+def test_a_plan_of_tables_is_kept(original):
+    _, plan, path = original
+    loaded = dx.load_plan(path)
+    assert (loaded.fingerprint, loaded.plan.fingerprint) == (plan.fingerprint, plan.fingerprint)
+    assert loaded.to_json() == path.read_text("ascii")
+    assert is_valid(read(path), plan_schema())
+    assert np.array_equal(loaded.rmse(), plan.rmse("1/2"))
+    assert loaded.plan.queries.asked == plan.queries.asked
+    data = rows()
+    drawn = [one.release(data, ledger=":memory:", spend="1/2", insecure_test_seed=7) for one in (plan, loaded)]
+    assert drawn[0].answer.as_dicts() == drawn[1].answer.as_dicts()
+    assert differences(loaded, loaded).lines() == ["the two plans are the same"]
+
+
+def test_tables_asked_for_in_python_are_written_in_words(tmp_path):
+    own = policy()
+    importance = [2, *[1] * 779, 3]
+    groups = [*map(list, itertools.combinations(own.universe.names, 2)), []]
+    queries = dx.universe.MarginalQueries.of(own.universe, groups, importance=importance, records=200)
+    plan = dx.plan(own.compile(), queries, mechanism="marginal-laplace")
+    kept = dx.save_plan(plan, tmp_path / "plan.json", policy=own)
+    assert kept.fingerprint == plan.fingerprint
+    assert kept.plan.queries.records == 200
+
+
+def refused(document, tmp_path):
+    path = tmp_path / "forged.json"
+    write(path, {**document, "digest": digest_of(document)})
+    with pytest.raises(PlanError) as caught:
+        dx.load_plan(path)
+    (first,) = caught.value.diagnostics
+    return first.code, first.path
+
+
+def test_noise_that_is_too_small_or_missing_somewhere_is_refused(original, tmp_path):
+    _, _, path = original
+    document = read(path)
+    scales = document["table_noise"]["scales"]["scales"]["floats"]
+    where = ("table_noise", "scales", "scales", "floats")
+    noisy = [place for place, text in enumerate(scales) if float.fromhex(text) > 0]
+    smaller = [(float.fromhex(text) * (1 - 1e-6)).hex() for text in scales]
+    assert refused(changed(document, where, smaller), tmp_path) == ("DX306", "table_noise")
+    silent = [text if place == noisy[0] else "0x0.0p+0" for place, text in enumerate(scales)]
+    assert refused(changed(document, where, silent), tmp_path) == ("DX306", "table_noise")
+    for text in ("-0x1.0000000000000p+3", "inf", "0x1.0000000000000p+900"):
+        code, _ = refused(changed(document, (*where, noisy[0]), text), tmp_path)
+        assert code in ("DX302", "DX306")
+    wider = [(float.fromhex(text) * 2).hex() if float.fromhex(text) else text for text in scales]
+    assert refused(changed(document, where, wider), tmp_path) == ("DX307", "fingerprint")
+
+
+FORGED = [
+    (("table_noise", "name"), "laplace", "DX302", "table_noise"),
+    (("queries", "written", "queries", 0, "error"), "4", "DX304", "queries.fingerprint"),
+    (("queries", "written", "queries", 0), {"count": "a0 == 'v1'"}, "DX304", "queries.written"),
+    (("queries", "written"), None, "DX302", "queries"),
+    (("policy", "written", "rules", 0, "epsilon"), "9", "DX303", "policy.fingerprint"),
+    (("spend",), "2", "DX308", "spend"),
+    (("errors", 0), "0.1", "DX307", "errors[0]"),
+    (("errors",), [], "DX307", "errors"),
+    (("fingerprint",), "0" * 64, "DX307", "fingerprint"),
+    (("mechanism",), {}, "DX302", "mechanism"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "code", "where"), FORGED)
+def test_a_forged_plan_of_tables_is_refused(original, place, value, code, where, tmp_path):
+    document = read(original[2])
+    found, at = refused(changed(document, place, value), tmp_path)
+    assert (found, at.startswith(where)) == (code, True)
+
+
+def test_gaussian_noise_is_refused_under_a_pure_policy(tmp_path):
+    own = policy()
+    dx.save_plan(dx.plan(own.compile(), dx.parse_queries(QUERIES, own)), tmp_path / "one.json", policy=own)
+    pure = policy("pure")
+    document = changed(read(tmp_path / "one.json"), ("policy", "written", "privacy"), "pure")
+    document = changed(document, ("policy", "fingerprint"), pure.fingerprint)
+    assert refused(document, tmp_path) == ("DX306", "table_noise")
+
+
+def test_no_field_may_be_missing_and_an_edited_file_is_refused(original, tmp_path):
+    document = read(original[2])
+    for name in [*document]:
+        code, _ = refused(without(document, (name,)), tmp_path) if name != "digest" else ("DX302", "")
+        assert code in ("DX301", "DX302")
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps({**document, "spend": "1/4"}), encoding="ascii")
+    with pytest.raises(PlanError, match="DX307"):
+        dx.load_plan(path)
