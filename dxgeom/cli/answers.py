@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
 
 _MOST_CELLS: Final = 100
@@ -33,6 +35,8 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
 
     return {
@@ -40,6 +44,8 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         QuantileAnswers: _print_quantiles,
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
+        SyntheticAnswers: _print_synthetic,
+        SeriesAnswers: _print_series,
         MarginalAnswers: _print_tables,
     }
 
@@ -53,6 +59,23 @@ def _print_tasks(answers: TaskAnswers, bars: Bars) -> list[str]:
         if said:
             print_lines(said)
     return []
+
+
+def _print_synthetic(answers: SyntheticAnswers, bars: Bars) -> list[str]:
+    bounds = answers.bounds(bars.level).tolist()
+    rows = [
+        (name, rounded(value, bound) if math.isfinite(bound) else f"{value:,.6g}", brief(bound))
+        for name, value, bound in zip(answers.queries.names, answers.values.tolist(), bounds, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {bars.level * 100:g} % at once, proved"), rows)
+    return [f"records    {answers.rows:,} synthetic ones; --output FILE.csv or FILE.parquet writes them"]
+
+
+def _print_series(answers: SeriesAnswers, bars: Bars) -> list[str]:
+    width = answers.half_width(bars.level)
+    rows = [(name, rounded(value, width), brief(width), brief(answers.rmse)) for name, value in answers.by_name.items()]
+    print_table(("reading", "answer", f"± at {bars.level * 100:g} % at once", "rmse"), rows)
+    return ["error      of values as the policy rounds them"]
 
 
 def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:

@@ -24,6 +24,7 @@ from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, int
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.finite.banded_tables import banded_geometric, banded_laplace
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
@@ -289,6 +290,8 @@ CASES = {
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),
     "optimal table": secret(lambda spend: optimal_table(LINE, [Fraction(1, SIZE)] * SIZE, LOSSES, spend)),
+    "banded geometric": secret(lambda spend: banded_geometric(LINE, spend)),
+    "banded Laplace": secret(lambda spend: banded_laplace(LINE, spend)),
     "planar Laplace": Case(
         make=lambda: planar_laplace(LINE, PLACES, Fraction(1, 9), Fraction(1, 2)),
         data=0,

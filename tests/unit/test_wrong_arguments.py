@@ -395,6 +395,7 @@ DOORS: dict[str, Door] = {
             "alpha": NOT_A_NUMBER,
             "law": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
+            "rows": NOT_A_COUNT,
         },
     ),
     "mwem": Door(
@@ -521,6 +522,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "progress": (3, "print"),
             "first": NOT_YES_OR_NO,
+            "privacy": NOT_A_CHOICE,
         },
     ),
     "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),

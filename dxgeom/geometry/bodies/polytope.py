@@ -30,8 +30,7 @@ SHIFT_BITS = (0, 8, 12, 16)
 """Vertices are first taken as they are, then moved by up to 2^bits grid steps (see :func:`_in_general_position`)."""
 _FLAT = 1e-10
 """A simplex whose determinant is this small next to its edges may be flat; its plane is not to be read off."""
-_GAUGES_PER_BLOCK = 4_000_000
-_MOST_STATED = 4096
+_GAUGES_PER_BLOCK, _MOST_STATED = 4_000_000, 4096
 
 
 @final

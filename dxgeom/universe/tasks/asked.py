@@ -110,10 +110,7 @@ class StatisticsTask(AskedTask):
 @final
 @dataclass(frozen=True, eq=False)
 class SeriesTask(AskedTask):
-    """The readings of one record, that move together. ``attributes``: those that are told, in the order of the policy.
-
-    Every attribute of the policy is a reading, and all are told: a series is one answer.
-    """
+    """The readings of one record, that move together. ``attributes``: all of the policy's, in its order."""
 
     word = "series"
     attributes: tuple[str, ...]
