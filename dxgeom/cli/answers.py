@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.selected_few import SelectedFew
     from dxgeom.planner.tasks.series_plan import SeriesAnswers
     from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -35,6 +36,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.selected_few import SelectedFew
     from dxgeom.planner.tasks.series_plan import SeriesAnswers
     from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -44,6 +46,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         QuantileAnswers: _print_quantiles,
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
+        SelectedFew: _print_selected_few,
         SyntheticAnswers: _print_synthetic,
         SeriesAnswers: _print_series,
         MarginalAnswers: _print_tables,
@@ -83,6 +86,14 @@ def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
     below = brief(answers.shortfall(bars.level))
     unit = "" if answers.unit is None else f" {answers.unit}"
     return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
+
+
+def _print_selected_few(answers: SelectedFew, bars: Bars) -> list[str]:
+    rows = [(str(number), name) for number, name in enumerate(answers.picked, start=1)]
+    print_table(("place", f"picked of {answers.asked.candidates.count:,} candidates"), rows)
+    unit = "" if answers.unit is None else f" {answers.unit}"
+    below = f"less than {brief(answers.shortfall(bars.level))}{unit} below the best for its place"
+    return [f"error      proved: at {bars.level * 100:g} %, for all places at once, each score is {below}"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
