@@ -16,6 +16,7 @@ from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.selection_plan import plan_selection
 from dxgeom.planner.tasks.series_plan import plan_series
 from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+from dxgeom.planner.tasks.top_plan import plan_top
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import (
@@ -52,7 +53,8 @@ def _queries(planning: Planning, asked: QueriesTask) -> PartPlan:
 
 
 def _select(planning: Planning, asked: SelectTask) -> PartPlan:
-    return plan_selection(planning.metric, asked, planning.records)
+    planned = plan_selection if asked.picks == 1 else plan_top
+    return planned(planning.metric, asked, planning.records)
 
 
 def _synthesize(planning: Planning, asked: SynthesisTask) -> PartPlan:

@@ -42,13 +42,15 @@ class QueriesTask(AskedTask):
 class SelectTask(AskedTask):
     """Which of these candidates has the largest score, a linear query each; ``law`` says how it is drawn.
 
-    ``labels``: what each candidate is called by itself, where that is less than its query's name.
+    ``labels``: what each candidate is called by itself, where that is less than its query's name. ``picks``: how many
+    are asked for, the best first.
     """
 
     word = "select"
     candidates: LinearQueries
     law: str
     labels: tuple[str, ...] = ()
+    picks: int = 1
 
     @property
     def each_label(self) -> tuple[str, ...]:
@@ -57,7 +59,11 @@ class SelectTask(AskedTask):
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label)
+        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label, *self._several)
+
+    @property
+    def _several(self) -> tuple[int, ...]:
+        return () if self.picks == 1 else (self.picks,)
 
 
 @final
