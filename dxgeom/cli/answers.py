@@ -11,6 +11,7 @@ from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -32,6 +33,7 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -49,6 +51,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         SelectedFew: _print_selected_few,
         SyntheticAnswers: _print_synthetic,
         SeriesAnswers: _print_series,
+        Coefficients: _print_coefficients,
         MarginalAnswers: _print_tables,
     }
 
@@ -94,6 +97,14 @@ def _print_selected_few(answers: SelectedFew, bars: Bars) -> list[str]:
     unit = "" if answers.unit is None else f" {answers.unit}"
     below = f"less than {brief(answers.shortfall(bars.level))}{unit} below the best for its place"
     return [f"error      proved: at {bars.level * 100:g} %, for all places at once, each score is {below}"]
+
+
+def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
+    from dxgeom.learning.totals.coefficients import interval_in_words
+
+    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
+    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
+    return [f"error      {answers.note}"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:

@@ -122,7 +122,7 @@ class PairedChanges(Changes):
 
     @cached_property
     def joined(self) -> NDArray[np.int64]:
-        """(R, K): what each kind of records is above the first one that pairs join it with: of the differences' span."""
+        """(R, K): what each kind of records is above the first one that pairs join it with; of the same span."""
         columns, first, second, _ = self.kinds
         root = np.arange(len(columns))
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, final
 
@@ -21,6 +22,7 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import (
     AskedTask,
     DatabaseTask,
+    FitTask,
     QueriesTask,
     SelectTask,
     SeriesTask,
@@ -71,6 +73,12 @@ def _series(planning: Planning, asked: SeriesTask) -> PartPlan:
     return plan_series(planning.metric, asked)
 
 
+def _fit(planning: Planning, asked: FitTask) -> PartPlan:
+    """By the room of models, which is above this one, and found by its name."""
+    found: PartPlan = import_module("dxgeom.learning.under_policy.fit_plans").plan_fit(planning, asked)
+    return found
+
+
 PLANNERS: Final[Mapping[type[AskedTask], Callable[[Planning, Any], PartPlan]]] = MappingProxyType(
     {
         QueriesTask: _queries,
@@ -79,6 +87,7 @@ PLANNERS: Final[Mapping[type[AskedTask], Callable[[Planning, Any], PartPlan]]] =
         DatabaseTask: _database,
         StatisticsTask: _statistics,
         SeriesTask: _series,
+        FitTask: _fit,
     }
 )
 """The planner of each kind of task."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -124,3 +125,22 @@ class SeriesTask(AskedTask):
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("series", self.attributes)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitTask(AskedTask):
+    """A regression, ``model`` linear or logistic, of the attribute ``response`` on those of ``by``.
+
+    ``by``: None for all others. ``ridge``: the least one, None for what privacy asks for.
+    """
+
+    word = "fit"
+    model: str
+    response: str
+    by: tuple[str, ...] | None = None
+    ridge: Fraction | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("fit", self.model, self.response, self.by, self.ridge)
