@@ -14,6 +14,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
@@ -50,7 +51,7 @@ def read(
     Raises: DataError, UnsupportedCombination.
     """
     require(quiet_data, bool, "quiet_data", "say True or False")
-    if isinstance(mechanism, TableMechanism):
+    if isinstance(mechanism, (TableMechanism, BoxMechanism)):
         return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if not readers:
@@ -68,7 +69,7 @@ def read(
 
 
 def _tables(
-    mechanism: TableMechanism,
+    mechanism: TableMechanism | BoxMechanism,
     data: Any,
     outside: Literal["refuse", "drop"],
     count_column: str | None,
