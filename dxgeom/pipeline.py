@@ -15,10 +15,12 @@ from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.planner.release import Release
+from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries,
+    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries | Tasks,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -42,7 +44,7 @@ def compile_and_release(
     id: str | None = None,
     allotment: str | None = None,
 ) -> Release[Any]:
-    """Check the policy, compile it, plan the queries, charge the ledger, and answer once.
+    """Check the policy, compile it, plan the queries or tasks, charge the ledger, and answer once.
 
     Args: see :meth:`dxgeom.planner.plan.Plan.release`; ``policy`` and ``queries`` are files or loaded objects;
     ``records`` is the public number of records, needed by means in a query file that does not state it, and by a plan
@@ -53,7 +55,7 @@ def compile_and_release(
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
     require(
         queries,
-        (str, Path, LinearQueries, QuantileQueries, MarginalQueries),
+        (str, Path, LinearQueries, QuantileQueries, MarginalQueries, Tasks),
         "queries",
         "name a queries file, or load one with dx.load_queries",
     )
@@ -75,16 +77,18 @@ def compile_and_release(
 
 def _planned(
     policy: Policy,
-    queries: LinearQueries | QuantileQueries | MarginalQueries,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | Tasks,
     objective: ObjectiveName,
     mechanism: str,
     records: int | None,
     spend: Amount,
-) -> Plan | QuantilePlan | MarginalPlan:
+) -> Plan | QuantilePlan | MarginalPlan | TaskPlan:
     """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records)
+    if isinstance(queries, Tasks):
+        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, MarginalQueries):
         return plan(metric, queries, objective=objective, mechanism=mechanism)
     if (objective, mechanism) != ("balanced", AUTO):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.release import Release
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
 ConsistentOption: TypeAlias = Annotated[
     bool, typer.Option("--consistent", help="Also show the nearest answers that agree with each other.")
@@ -58,13 +59,24 @@ class Agreement:
                 "answers that agree are told as text or JSON, beside the released ones; not as CSV"
             )
 
-    def check(self, plan: Plan | QuantilePlan | MarginalPlan, spend: Fraction) -> None:
+    def check(self, plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
         level that no error bar can be computed for, and where quantiles are to agree or have bars."""
         from dxgeom.planner.answers.consistency import require_few
         from dxgeom.planner.marginals.marginal_plan import MarginalPlan
         from dxgeom.planner.plan import Plan
+        from dxgeom.planner.tasks.task_plan import TaskPlan
 
+        if isinstance(plan, TaskPlan):
+            if self.wanted:
+                raise UnsupportedCombination(
+                    "answers of several tasks are not made to agree: leave out --consistent, or release the queries by "
+                    "themselves"
+                )
+            for part, share in zip(plan.parts, plan.tasks.shares, strict=True):
+                if isinstance(part, Plan):
+                    self.check(part, share * spend)
+            return
         if isinstance(plan, MarginalPlan):
             if self.wanted or self.bars.joint:
                 raise UnsupportedCombination(

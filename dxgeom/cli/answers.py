@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dxgeom.cli.agreeing import Bars
 from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_table, rounded
+from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
 
 _MOST_CELLS: Final = 100
 """So many cells of whole tables are shown on a terminal."""
@@ -29,8 +34,55 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
+    from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.series_plan import SeriesAnswers
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+    from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-    return {LinearAnswers: _print_linear, QuantileAnswers: _print_quantiles, MarginalAnswers: _print_tables}
+    return {
+        LinearAnswers: _print_linear,
+        QuantileAnswers: _print_quantiles,
+        TaskAnswers: _print_tasks,
+        SelectedCandidate: _print_selected,
+        SyntheticAnswers: _print_synthetic,
+        SeriesAnswers: _print_series,
+        MarginalAnswers: _print_tables,
+    }
+
+
+def _print_tasks(answers: TaskAnswers, bars: Bars) -> list[str]:
+    """Each task under its name, with what is said of its errors."""
+    for task, one in zip(answers.tasks.parts, answers.answers, strict=True):
+        spent = plain(task.share * answers.spent)
+        print_lines(["", f"{task.name}  ({task.asked.word}, {plain(task.share)} of the spend: {spent})"])
+        said = print_answers(one, bars)
+        if said:
+            print_lines(said)
+    return []
+
+
+def _print_synthetic(answers: SyntheticAnswers, bars: Bars) -> list[str]:
+    bounds = answers.bounds(bars.level).tolist()
+    rows = [
+        (name, rounded(value, bound) if math.isfinite(bound) else f"{value:,.6g}", brief(bound))
+        for name, value, bound in zip(answers.queries.names, answers.values.tolist(), bounds, strict=True)
+    ]
+    print_table(("query", "answer", f"± at {bars.level * 100:g} % at once, proved"), rows)
+    return [f"records    {answers.rows:,} synthetic ones; --output FILE.csv or FILE.parquet writes them"]
+
+
+def _print_series(answers: SeriesAnswers, bars: Bars) -> list[str]:
+    width = answers.half_width(bars.level)
+    rows = [(name, rounded(value, width), brief(width), brief(answers.rmse)) for name, value in answers.by_name.items()]
+    print_table(("reading", "answer", f"± at {bars.level * 100:g} % at once", "rmse"), rows)
+    return ["error      of values as the policy rounds them"]
+
+
+def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
+    print_table(("picked", "of candidates"), [(answers.picked, str(answers.asked.candidates.count))])
+    below = brief(answers.shortfall(bars.level))
+    unit = "" if answers.unit is None else f" {answers.unit}"
+    return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:

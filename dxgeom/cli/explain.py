@@ -10,6 +10,7 @@ import typer
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile
 from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.terminal.records import json_of, record_of
 
 if TYPE_CHECKING:
     from dxgeom.policy.explain.explanation import Explanation
@@ -26,7 +27,7 @@ def rows_of(text: str) -> Any:
     """
     written = text.strip()
     if written.startswith("["):
-        rows = _json(written)
+        rows = json_of(written)
         return [record_of(json.dumps(row) if isinstance(row, dict) else str(row)) for row in rows]
     if ";" not in written:
         return record_of(written)
@@ -38,48 +39,6 @@ def rows_of(text: str) -> Any:
         else:
             rows.append(record_of(piece))
     return rows
-
-
-def record_of(text: str) -> int | str | dict[str, Any]:
-    """A record as written: a number, a JSON object, ``attribute=value,attribute=value``, or ``absent``.
-
-    A piece between commas that has no equals sign belongs to the value before it, as in ``age=[0, 18)``.
-    Raises: typer.BadParameter.
-    """
-    written = text.strip()
-    if written.isascii() and written.isdecimal() and len(written) < 20:
-        return int(written)
-    if written == "absent":
-        return written
-    if written.startswith("{"):
-        return _from_json(written)
-    pieces: list[str] = []
-    for piece in written.split(","):
-        if "=" in piece or not pieces:
-            pieces.append(piece)
-        else:
-            pieces[-1] += f",{piece}"
-    pairs = [(name.strip(), sign, value.strip()) for name, sign, value in (one.partition("=") for one in pieces)]
-    if not all(sign and name for name, sign, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
-        order = "; the policy is named first, then the two records" if written.endswith((".yaml", ".yml")) else ""
-        raise typer.BadParameter(
-            f"a record is a number, a JSON object, 'absent', or like sex=F,age=40; found {text!r}{order}"
-        )
-    return {name: value for name, _, value in pairs}
-
-
-def _from_json(text: str) -> dict[str, Any]:
-    record = _json(text)
-    if not all(isinstance(value, str) for value in record.values()):
-        raise typer.BadParameter("the values of a record are words and numbers")
-    return dict(record)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text, parse_float=str, parse_int=str)
-    except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"this is not JSON: {error}") from error
 
 
 Record: TypeAlias = Annotated[

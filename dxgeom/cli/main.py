@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "verify": "dxgeom.cli.distances.verify",
     "plan": "dxgeom.cli.plan",
     "release": "dxgeom.cli.release",
+    "answer": "dxgeom.cli.answer",
     "report": "dxgeom.cli.report",
     "schema": "dxgeom.cli.schema",
     "audit": "dxgeom.cli.audit",

@@ -13,6 +13,7 @@ from dxgeom.cli.plans.planning import planned
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
 from dxgeom.cli.plans.table_plans import show_table_plan
+from dxgeom.cli.plans.task_plans import show_task_plan
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -116,10 +118,13 @@ def _plan_one(
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
     kept = {} if target is None else _kept(chosen, target, compiled, spend)
     if isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
+    elif isinstance(chosen, TaskPlan):
+        show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
     elif isinstance(chosen, MarginalPlan):
         show_table_plan(chosen, spend, level, output, kept)
     else:
@@ -142,7 +147,7 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: Plan | QuantilePlan | MarginalPlan, target: Path, policy: Policy, spend: Fraction | None
+    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, target: Path, policy: Policy, spend: Fraction | None
 ) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan

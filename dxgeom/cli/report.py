@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
     from dxgeom.report.document.document import Document
 
@@ -106,12 +107,17 @@ def _asked(
     return loaded, _linear(kept.plan), amount, kept.digest
 
 
-def _linear(plan: Plan | QuantilePlan | MarginalPlan) -> Plan:
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
+def _linear(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Plan:
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(plan, Plan):
         return plan
+    if isinstance(plan, TaskPlan):
+        raise UnsupportedCombination(
+            "a page foretells errors of counts, sums and means, and this file lists tasks: name a file of the queries "
+            "alone, and at --spend their share"
+        )
     if isinstance(plan, MarginalPlan):
         raise UnsupportedCombination(
             "a page foretells errors answer by answer, and whole tables of counts have too many: 'dxgeom plan' has "

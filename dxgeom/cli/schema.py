@@ -15,6 +15,7 @@ class Described(StrEnum):
 
     policy = "policy"
     queries = "queries"
+    task = "task"
     plan = "plan"
     release = "release"
     certificate = "certificate"
@@ -26,8 +27,8 @@ def schema(
 ) -> None:
     """Print the JSON Schema of policy files, for editors that complete and underline, or of another kind of file.
 
-    Kinds are policy, queries, plan, release and certificate. A schema knows the words of the language, not the names,
-    units and files of a policy: check does.
+    Kinds are policy, queries, task, plan, release and certificate. A schema knows the words of the language, not the
+    names, units and files of a policy: check does.
 
     \b
     Example:
@@ -41,6 +42,10 @@ def schema(
         print_json(queries_schema())
     elif of is Described.policy:
         print_json(policy_schema())
+    elif of is Described.task:
+        from dxgeom.one_secret.task import task_schema
+
+        print_json(task_schema())
     else:
         from dxgeom.plan_files.schemas import FILES
 

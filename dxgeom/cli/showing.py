@@ -74,14 +74,20 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
 
 def print_release(released: Release[Any], bars: Bars, agreeing: ConsistentAnswers | DxgeomError | None) -> None:
     """The release as text, and the answers that agree; of a rehearsal every line says so."""
-    if not released.rehearsal:
+    with marked(rehearsal=released.rehearsal):
         _print(released, bars)
         print_agreeing(agreeing)
+
+
+@contextmanager
+def marked(*, rehearsal: bool) -> Iterator[None]:
+    """Every line that is printed below says that it is of a rehearsal, if it is."""
+    if not rehearsal:
+        yield
         return
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
-        _print(released, bars)
-        print_agreeing(agreeing)
+        yield
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
@@ -94,6 +100,15 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
         return {"rehearsal": [REHEARSAL] * rows, **batch} if released.rehearsal else batch
 
     write_batches(map(marked, released.answer.batches(bars.level, joint=bars.joint)), target, suffix)
+
+
+def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
+    """The records of a task as rows of a CSV or Parquet file; of a rehearsal every row says so."""
+    from dxgeom.engines.results.answer_files import write_batches
+
+    answers = released.answer[task]
+    marked = {"rehearsal": [REHEARSAL] * answers.rows} if released.rehearsal else {}
+    write_batches(iter([{**marked, **answers.record_columns}]), target, suffix)
 
 
 def print_answer_table(released: Release[Any], bars: Bars) -> None:
@@ -124,13 +139,13 @@ def _print(released: Release[Any], bars: Bars) -> None:
             f"mechanism  {released.mechanism.name}",
             *said,
             f"people     {ONE_ROW if released.people is None else released.people.sentence}",
-            *_account(released),
+            *account_lines(released),
             *(f"warning    {warning}" for warning in released.answer.warnings),
         ]
     )
 
 
-def _account(released: Release[Any]) -> list[str]:
+def account_lines(released: Release[Any]) -> list[str]:
     """What was spent, and where that is written down."""
     budget, booking = released.mechanism.account.budget, released.booking
     currency = released.mechanism.account.currency

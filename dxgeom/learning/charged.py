@@ -29,7 +29,8 @@ def refuse_weights(weights: dict[str, Any]) -> None:
 
 def charged_fit(estimator: Any, prepared: Prepared, ledger: str | Path | Ledger) -> Any:
     """The release of a prepared fit; counted among those that the estimator and its clones may make."""
-    warn_of_little(prepared.mechanism, len(prepared.data), prepared.spend, len(prepared.mechanism.columns) - 1)
+    if not getattr(prepared.mechanism, "absence", False):  # else how many there are is private
+        warn_of_little(prepared.mechanism, len(prepared.data), prepared.spend, len(prepared.mechanism.columns) - 1)
     return charged(
         estimator,
         lambda: release(

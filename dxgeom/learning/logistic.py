@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -33,8 +34,9 @@ class PrivateLogisticRegression(Estimator):
     >>> model.coef_.shape, str(ledger.remaining())
     ((1, 1), '0')
 
-    Under a policy: ``policy``, ``label``, the attribute that is predicted, by all others, and ``spend``, the multiple
-    of the policy's distances that this fit uses. Columns are read and bounded as the policy says. On plain arrays:
+    Under a policy: ``policy``, ``label``, the attribute that is predicted, by ``features``, all others where they are
+    left out, and ``spend``, the multiple of the policy's distances that this fit uses. Columns
+    are read and bounded as the policy says. On plain arrays:
 
     Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
     columns, (low, high), public; or ``radius``: no row is longer. ``ledger``: a file, or an open ledger.
@@ -56,6 +58,7 @@ class PrivateLogisticRegression(Estimator):
         *,
         policy: Policy | VerifiedMetric | None = None,
         label: str | None = None,
+        features: Sequence[str] | None = None,
         spend: Amount | None = None,
         epsilon: Amount | None = None,
         bounds: Any = None,
@@ -74,6 +77,7 @@ class PrivateLogisticRegression(Estimator):
     ) -> None:
         self.policy = policy
         self.label = label
+        self.features = features
         self.spend = spend
         self.epsilon = epsilon
         self.bounds = bounds
@@ -100,8 +104,10 @@ class PrivateLogisticRegression(Estimator):
         if self.policy is not None:
             fit_under_policy(self, X, y)
             return self
-        if self.label is not None or self.spend is not None:
-            raise UnsupportedCombination("'label' and 'spend' go with a policy; on plain arrays say epsilon=")
+        if self.label is not None or self.spend is not None or self.features is not None:
+            raise UnsupportedCombination(
+                "'label', 'features' and 'spend' go with a policy; on plain arrays say epsilon="
+            )
         ledger = usable_ledger(self.ledger)
         column_names(X)
         table = numbers(X)

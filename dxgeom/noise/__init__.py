@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     )
     from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise as DiscreteLaplaceNoise
     from dxgeom.noise.discrete.law import DiscreteNoise as DiscreteNoise
+    from dxgeom.noise.discrete.integer_runs import IntegerRuns as IntegerRuns, runs_of as runs_of
+    from dxgeom.noise.discrete.layered_integers import (
+        LayeredIntegerNoise as LayeredIntegerNoise,
+        staircase_noise as staircase_noise,
+    )
     from dxgeom.noise.discrete.layered_line import (
         LayeredLineNoise as LayeredLineNoise,
         staircase_mean_absolute as staircase_mean_absolute,

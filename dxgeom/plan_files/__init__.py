@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dxgeom.plan_files.diff import PlanDifferences as PlanDifferences, differences as differences
     from dxgeom.plan_files.loading import LoadedPlan as LoadedPlan, load_plan as load_plan
     from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan as LoadedQuantilePlan
+    from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan as LoadedTaskPlan
     from dxgeom.plan_files.saving import save_plan as save_plan
     from dxgeom.plan_files.schemas import (
         certificate_schema as certificate_schema,

@@ -16,11 +16,12 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.queries.queries_file import queries_from_dict, tables_from_dict
+from dxgeom.queries.queries_file import Asked, queries_from_dict, tables_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.weight_tables import WeightTables
@@ -47,13 +48,14 @@ def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
     return {"written": None, "files": {}, "weights": weights_data(queries), **common}
 
 
-def written_queries(queries: QuantileQueries, records: int | None) -> dict[str, Any]:
-    """Quantile queries as a file holds them, with the public number of records that they are planned for.
+def written_queries(queries: QuantileQueries | Tasks, records: int | None) -> dict[str, Any]:
+    """Quantile queries, or tasks, as a file holds them, with the public number of records that they are planned for.
 
     Raises: UnsupportedCombination for such as were made by hand.
     """
     if not isinstance(queries.source, PolicyText):
-        raise UnsupportedCombination("a plan file holds quantile queries that were read: load or parse them")
+        what = "tasks" if isinstance(queries, Tasks) else "quantile queries"
+        raise UnsupportedCombination(f"a plan file holds {what} that were read: load or parse them")
     text = queries.source
     said = {"written": written(text), "files": files(text), "weights": None}
     return {**said, "records": records, "fingerprint": queries.fingerprint}
@@ -82,7 +84,19 @@ def table_queries_of(part: QueriesPart, policy: Policy) -> MarginalQueries:
     return queries
 
 
-def _read(part: QueriesPart, policy: Policy) -> LinearQueries | QuantileQueries | MarginalQueries:
+def tasks_of(part: QueriesPart, policy: Policy) -> Tasks:
+    """The tasks that a file holds. Raises: Wrong."""
+    if part.written is None or part.weights is not None:
+        raise Wrong("DX302", "queries", "tasks are written in words")
+    tasks = _read(part, policy)
+    if not isinstance(tasks, Tasks):
+        raise Wrong("DX304", "queries.written", "these are queries, the plan is of tasks")
+    if tasks.fingerprint != part.fingerprint:
+        raise Wrong("DX304", "queries.fingerprint", f"these tasks' fingerprint is {tasks.fingerprint}")
+    return tasks
+
+
+def _read(part: QueriesPart, policy: Policy) -> Asked:
     folder = folder_with(part.files)
     with refused_as("DX304", "queries.written"):
         queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)

@@ -11,12 +11,13 @@ from dxgeom.plan_files.document import path_text
 from dxgeom.plan_files.loading import LoadedPlan
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
 from dxgeom.plan_files.table_plans import LoadedMarginalPlan
+from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
 
 _LONGEST = 60
 _SAME = 1e-9
 
 
-AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan
+AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan
 
 
 class ErrorChange(NamedTuple):
@@ -74,7 +75,7 @@ def _of_policies(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
 
 def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     before, after = old.document.queries, new.document.queries
-    asked, then = old.plan.queries.names, new.plan.queries.names
+    asked, then = _names(old), _names(new)
     yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in then)
     yield from (f"queries: '{name}' is asked" for name in then if name not in asked)
     changed = list(_of_files(before.files, after.files))
@@ -85,6 +86,11 @@ def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     if before.records != after.records:
         changed.append(f"the public number of records was {_told(before.records)} and is {_told(after.records)}")
     yield from (f"queries: {change}" for change in changed)
+
+
+def _names(plan: AnyPlan) -> tuple[str, ...]:
+    """What is asked: queries, or tasks."""
+    return plan.plan.tasks.names if isinstance(plan, LoadedTaskPlan) else plan.plan.queries.names
 
 
 def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
@@ -99,6 +105,9 @@ def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
         yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
     if isinstance(old, LoadedQuantilePlan) and isinstance(new, LoadedQuantilePlan):
         yield from (f"forms: {change}" for change in _changes(old.document.forms, new.document.forms, ()))
+    if isinstance(old, LoadedTaskPlan) and isinstance(new, LoadedTaskPlan):
+        before_parts, after_parts = ([part.model_dump() for part in one.document.parts] for one in (old, new))
+        yield from (f"tasks: {change}" for change in _changes(before_parts, after_parts, ()))
     if old.spend != new.spend:
         yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
 
@@ -112,8 +121,8 @@ def _of_errors(old: AnyPlan, new: AnyPlan) -> Iterator[ErrorChange]:
 
 
 def _errors(plan: AnyPlan) -> dict[str, float]:
-    """By query; what quantiles are off by has no such number."""
-    if isinstance(plan, LoadedQuantilePlan):
+    """By query; what quantiles are off by has no such number, and what tasks are is told by each."""
+    if not isinstance(plan, LoadedPlan):
         return {}
     errors = plan.plan.rmse(plan.spend or Fraction(1)).tolist()
     return dict(zip(plan.plan.queries.names, errors, strict=True))

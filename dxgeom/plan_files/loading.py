@@ -29,6 +29,7 @@ from dxgeom.planner.plan import Plan
 if TYPE_CHECKING:
     from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
     from dxgeom.plan_files.table_plans import LoadedMarginalPlan
+    from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
 
 _SAME = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
@@ -58,7 +59,7 @@ class LoadedPlan(LoadedReleasable[LinearAnswers]):
         return self.plan.half_widths(level, self.at_spend(spend))
 
 
-def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan:
+def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
@@ -74,12 +75,16 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan |
         return loaded(read_document(Path(path)))
 
 
-def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan:
+def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """The plan of a document. Raises: Wrong."""
     if document.get("format") == FORMAT and "forms" in document:
         from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
 
         return loaded_quantiles(document)
+    if document.get("format") == FORMAT and "parts" in document:
+        from dxgeom.plan_files.tasks.task_plans import loaded_tasks  # slow to load, and seldom needed
+
+        return loaded_tasks(document)
     if document.get("format") == FORMAT and "table_noise" in document:
         from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
 
@@ -97,11 +102,12 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | Loaded
     plan = Plan(metric, queries, objective, mechanism, CandidateComparison(), number)
     if plan.fingerprint != part.fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
-    _check_errors(part.errors, plan)
+    check_errors(part.errors, plan)
     return LoadedPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 
 
-def _check_errors(stated: list[ErrorPart], plan: Plan) -> None:
+def check_errors(stated: list[ErrorPart], plan: Plan) -> None:
+    """Raises: Wrong unless these are the plan's errors at spend 1."""
     if [one.name for one in stated] != list(plan.queries.names):
         raise Wrong("DX307", "errors", "there is one for each query, in their order")
     noise, biases = np.sqrt(plan.mechanism.variances()), plan.mechanism.biases

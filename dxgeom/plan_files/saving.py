@@ -7,8 +7,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, overload
 
-import numpy as np
-
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.plan_files.aims import objective_data
@@ -19,12 +17,14 @@ from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import policy_data
 from dxgeom.plan_files.table_plans import LoadedMarginalPlan, table_plan_text
+from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan, errors_data, task_plan_text
 from dxgeom.plan_files.text.json_text import digest_of, document_of_text, document_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.policy.policy import Policy
 
 
@@ -40,13 +40,17 @@ def save_plan(
 def save_plan(
     plan: MarginalPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
 ) -> LoadedMarginalPlan: ...
+@overload
 def save_plan(
-    plan: Plan | QuantilePlan | MarginalPlan,
+    plan: TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedTaskPlan: ...
+def save_plan(
+    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan,
     path: str | os.PathLike[str],
     *,
     policy: Policy,
     spend: Amount | None = None,
-) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan:
+) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -55,11 +59,11 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, (Plan, QuantilePlan, MarginalPlan), "plan", "make one with dx.plan")
+    require(plan, (Plan, QuantilePlan, MarginalPlan, TaskPlan), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
-    text = _text(plan, policy, spend)
+    text = _text_of(plan, policy, spend)
     with told_as(os.fspath(path)):
         again = loaded(document_of_text(text))
     try:
@@ -72,7 +76,9 @@ def save_plan(
     return again
 
 
-def _text(plan: Plan | QuantilePlan | MarginalPlan, policy: Policy, spend: Amount | None) -> str:
+def _text_of(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, policy: Policy, spend: Amount | None) -> str:
+    if isinstance(plan, TaskPlan):
+        return task_plan_text(plan, policy, spend)
     if isinstance(plan, MarginalPlan):
         return table_plan_text(plan, policy, spend)
     return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
@@ -82,7 +88,6 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
     """The text of the file. Raises: as :func:`save_plan`."""
     if plan.metric.fingerprint != policy.fingerprint:
         raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
-    biases, errors = plan.mechanism.biases.tolist(), np.sqrt(plan.mechanism.variances()).tolist()
     document: dict[str, Any] = {
         "format": FORMAT,
         "policy": policy_data(policy),
@@ -91,10 +96,7 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
         "mechanism": mechanism_data(plan.mechanism),
         "records": plan.records,
         "spend": None if spend is None else str(exact_amount(spend, "spend")),
-        "errors": [
-            {"name": name, "rmse": repr(error), "bias": repr(bias)}
-            for name, error, bias in zip(plan.queries.names, errors, biases, strict=True)
-        ],
+        "errors": errors_data(plan),
         "fingerprint": plan.fingerprint,
     }
     return document_text({**document, "digest": digest_of(document)})

@@ -11,6 +11,7 @@ from dxgeom.plan_files.document import PlanDocument
 from dxgeom.plan_files.laws import SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.plan_files.table_plans import TablePlanDocument
+from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid")
@@ -132,12 +133,44 @@ class QuantileReleaseForm(BaseModel):
     plan_fingerprint: str
 
 
+@final
+class TaskForm(BaseModel):
+    """What one task answered; what else is said of it depends on its kind."""
+
+    model_config = _OPEN
+
+    name: str
+    kind: str = Field(description="The word that asks for it in a file of tasks.")
+    share: str = Field(description="Its part of the spend, as a rational.")
+    spent: str
+
+
+@final
+class TaskReleaseForm(BaseModel):
+    """A release of several tasks; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    format: Literal["dxgeom release 1"]
+    tasks: list[TaskForm]
+    spent: str
+    remaining: str
+    records: int | None
+    dropped_rows: int | None
+    mechanism: str
+    time: str
+    secure_randomness: bool
+    policy: ReleasedPolicyForm
+    queries_fingerprint: str
+    plan_fingerprint: str
+
+
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of plan files.
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    schema = _schema_of(PlanDocument | QuantilePlanDocument | TablePlanDocument, "dxgeom plan")
+    schema = _schema_of(PlanDocument | QuantilePlanDocument | TablePlanDocument | TaskPlanDocument, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
@@ -150,8 +183,8 @@ def plan_schema() -> dict[str, Any]:
 
 
 def release_schema() -> dict[str, Any]:
-    """The JSON Schema of releases of answers to queries, and of quantiles."""
-    return _schema_of(ReleaseForm | QuantileReleaseForm, "dxgeom release")
+    """The JSON Schema of releases of answers to queries, of quantiles, and of several tasks."""
+    return _schema_of(ReleaseForm | QuantileReleaseForm | TaskReleaseForm, "dxgeom release")
 
 
 def certificate_schema() -> dict[str, Any]:

@@ -29,9 +29,11 @@ from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
+from dxgeom.planner.tasks.task_plan import TaskPlan, plan_tasks
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -69,9 +71,22 @@ def plan(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = AUTO) 
 def plan(
     metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
 ) -> QuantilePlan: ...
+@overload
 def plan(
     metric: VerifiedMetric,
-    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries,
+    queries: Tasks,
+    *,
+    objective: ObjectiveName = "balanced",
+    mechanism: str = AUTO,
+    records: int | None = None,
+    hull_limits: HullLimits | None = None,
+    coarse_facets: int = FACETS,
+    progress: Progress | None = None,
+    spend: Amount = 1,
+) -> TaskPlan: ...
+def plan(
+    metric: VerifiedMetric,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
     *,
     objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
@@ -84,11 +99,13 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
-) -> Plan | QuantilePlan | MarginalPlan | BoxPlan:
-    """Choose how to answer a workload under a metric; quantiles by transport cost or with noise, whichever errs less,
-    where all that may be said is ``records`` and ``spend``; whole tables of counts, as ``MarginalQueries`` have them,
-    in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may be said, by table; very many
-    boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where ``mechanism`` may be said.
+) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan:
+    """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
+    whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
+    ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may
+    be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
+    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
+    sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -127,6 +144,8 @@ def plan(
         return _of_boxes(metric, queries, options, objective, importance or errors)
     if isinstance(queries, MarginalQueries):
         return _of_tables(metric, queries, options, objective, importance, errors)
+    if isinstance(queries, Tasks):
+        return _of_tasks(metric, queries, options, objective, amount, said=(importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if body is not None:
@@ -173,11 +192,44 @@ def _of_tables(
     )
 
 
+def _of_tasks(
+    metric: VerifiedMetric,
+    tasks: Tasks,
+    options: PlanOptions,
+    objective: ObjectiveName,
+    spend: Fraction,
+    said: tuple[object, ...],
+) -> TaskPlan:
+    """Raises: UnsupportedCombination where anything is said that is about the answers of one workload."""
+    if any(one is not None for one in (*said, options.body)) or options.published:
+        raise UnsupportedCombination(
+            "importance, errors, bodies and published baselines are about one workload: say the first two in the file, "
+            "and plan the others by themselves"
+        )
+
+    def planned(task: TaskWithShare, queries: LinearQueries | QuantileQueries) -> Plan | QuantilePlan:
+        share = spend * task.share
+        if isinstance(queries, QuantileQueries):
+            return plan_quantiles(metric, queries, records=tasks.records or options.records, spend=share)
+        return plan(
+            metric,
+            queries,
+            objective=objective,
+            mechanism=options.mechanism,
+            records=options.records,
+            hull_limits=options.hull_limits,
+            coarse_facets=options.coarse_facets,
+            progress=options.progress,
+            spend=share,
+        )
+
+    return plan_tasks(metric, tasks, planned, records=options.records, spend=spend)
+
+
 def _require_in_order(metric: object, queries: object) -> None:
     """Raises: WrongArgument for queries and a metric in each other's place."""
-    if isinstance(metric, (LinearQueries, QuantileQueries, MarginalQueries, BoxQueries)) and isinstance(
-        queries, VerifiedMetric
-    ):
+    asked = (LinearQueries, QuantileQueries, MarginalQueries, BoxQueries, Tasks)
+    if isinstance(metric, asked) and isinstance(queries, VerifiedMetric):
         raise WrongArgument(
             "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
         )

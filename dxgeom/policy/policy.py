@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,17 +26,19 @@ from dxgeom.policy.lower.listed_pairs import edges_of_listed
 from dxgeom.policy.lower.metrics import lower_attributes, lower_records, under_ceiling
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.policy.source.content import files, folder_with, written
+from dxgeom.policy.source.content import from_one_line, in_one_line
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
-from dxgeom.policy.syntax.writing import text_of_data, write_policy
+from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.currencies import Privacy
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
+    from pathlib import Path
+
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
     from dxgeom.policy.explain.review import Review
@@ -47,8 +48,6 @@ Record: TypeAlias = int | str | Mapping[str, Any]
 """A record as people put it: its index, its values by attribute, or "absent"."""
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
-
-_LONGEST_STATED: Final = 1 << 22
 
 Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
 """The attributes' metrics, what no rule protects, and what makes the records' metric."""
@@ -121,13 +120,17 @@ class Policy(Pictured):
     ) -> Policy:
         """The policy that Python data states: the mappings, lists, words and numbers that a policy file would hold.
 
+        Where a file would name a data file, a graph of NetworkX, a data frame or geometries may stand, which are taken
+        for the file that they amount to.
         Numbers are exact: integers, ``Decimal``, a ``Fraction`` that is a decimal; a float stands for the decimal it is
         written as, 0.1 for one tenth. Data files are read from ``folder`` only, and without one not at all. Lines in
         reviews are those of :meth:`to_yaml`.
 
         Raises: PolicyError with every mistake, each with the path to it, such as ``rules[0].epsilon``.
         """
-        return _policy_of(text_of_data(data, _POLICIES, file, folder))
+        from dxgeom.policy.handed.as_files import text_with_files
+
+        return _policy_of(text_with_files(data, _POLICIES, file, folder))
 
     def to_yaml(self) -> str:
         """The policy as the text of a file that means the same: comments are lost, numbers exact, fingerprint equal.
@@ -143,23 +146,28 @@ class Policy(Pictured):
             )
         return text
 
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write ``policy.yaml`` and every data file that the policy read into a folder; the path of the former.
+
+        Raises: FileExistsError where one of these is there already, which then stays as it is; TooLarge.
+        """
+        from dxgeom.policy.handed.saving import save
+
+        return save(self.to_yaml(), self.text, folder)
+
     def stated(self) -> str | None:
         """What the policy and every data file beside it say, as one line of JSON, for :meth:`from_stated`.
 
         Comments are lost. None when that takes more than four million characters, or it was not read from a text.
         """
-        if self.text is None:
-            return None
-        said = {"written": written(self.text), "files": files(self.text)}
-        text = json.dumps(said, separators=(",", ":"), ensure_ascii=True)
-        return text if len(text) <= _LONGEST_STATED else None
+        return None if self.text is None else in_one_line(self.text)
 
     @classmethod
     def from_stated(cls, text: str) -> Policy:
         """The policy of :meth:`stated`; the disk is not looked at. Raises: PolicyError, UnsupportedCombination."""
         try:
-            said = json.loads(text)
-            return cls.from_dict(said["written"], folder=folder_with(said["files"]))
+            data, folder = from_one_line(text)
+            return cls.from_dict(data, folder=folder)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnsupportedCombination("this text is no policy that was kept with its files") from error
 

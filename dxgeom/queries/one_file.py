@@ -1,21 +1,103 @@
-"""What the queries of one file have to do with each other: ratios of two of them, and sums that another one counts."""
+"""What the queries of one list have to do with each other: names, ratios of two, and sums that another one counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.text import PolicyText
+from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.columns import EVERYBODY
+from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.weights import AskedQueries, RatioWords
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
-from dxgeom.universe.weight_table import WeightTable, each_alone
+from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable, each_alone
+from dxgeom.universe.weight_tables import over_universe
+from dxgeom.universe.wording import shown
 
+_MIXED: Final = "quantiles are drawn among values, the others get noise: a file asks for the ones or the others"
 _MOST_COMPARED: Final = 1 << 24
 """Tables of more weights are not compared query by query with what else is asked."""
+
+
+def queries_listed(
+    entries: Sequence[Node], reader: QueryReader, source: PolicyText | None
+) -> LinearQueries | QuantileQueries | None:
+    """The queries of the entries of one list; None where a mistake was noted in the list."""
+    mistakes = reader.columns.mistakes
+    before = len(mistakes.found)
+    asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
+    _check_names(asked, mistakes)
+    quantiles = [(entry, one) for entry, one in asked if isinstance(one, AskedQuantiles)]
+    made = [(entry, one) for entry, one in asked if isinstance(one, AskedQueries)]
+    if quantiles and made:
+        mistakes.add("DX220", quantiles[0][0].span, _MIXED, "put the quantiles into a file of their own")
+    cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
+    if cells > MOST_WEIGHTS:
+        message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
+        mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
+    if len(mistakes.found) > before or mistakes.full or not asked:
+        return None
+    universe = reader.columns.universe
+    if quantiles:
+        return QuantileQueries(tuple(one for _, one in quantiles), universe, reader.records, source)
+    return stacked(*taken_apart([workload for _, workload in made]), universe, reader.records, source)
+
+
+def stacked(
+    workloads: list[AskedQueries],
+    ratios: tuple[AskedRatio, ...],
+    universe: Universe,
+    records: int | None,
+    source: PolicyText | None,
+) -> LinearQueries:
+    """The linear queries of several entries, one below the other."""
+    names = tuple(name for workload in workloads for name in workload.names)
+    units = tuple(unit for workload in workloads for unit in workload.units)
+    tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
+    importance = tuple(workload.importance for workload in workloads for _ in workload.names)
+    alike = all(factor == 1 for factor in importance)
+    return LinearQueries(
+        names,
+        tables,
+        units,
+        universe,
+        records,
+        None if alike else importance,
+        tuple(workload.measure for workload in workloads for _ in workload.names),
+        tuple(workload.error for workload in workloads for _ in workload.names),
+        rounding_of_each(workloads),
+        ratios,
+        source=source,
+        origins=tuple(origin for workload in workloads for origin in workload.origins),
+    )
+
+
+def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
+    seen: set[str] = set()
+    for entry, one in asked:
+        names = _names_of(one)
+        again = next((name for name, times in Counter(names).items() if times > 1 or name in seen), None)
+        if again is not None:
+            advice = "remove one of them, or give one a 'name'"
+            mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
+        seen.update(names)
+
+
+def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
+    """What is told under names of their own."""
+    if isinstance(asked, AskedQuantiles):
+        return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
+    return tuple(ratio.title for ratio in asked.ratios) or asked.names
 
 
 def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping as Map
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import QueryError
@@ -19,30 +18,28 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
-from dxgeom.queries.one_file import rounding_of_each, taken_apart
+from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.syntax import QueriesSyntax
-from dxgeom.queries.weights import AskedQueries
+from dxgeom.queries.tasks.grammar import tasks_listed
+from dxgeom.queries.tasks.task_kind import TaskReader
 from dxgeom.queries.without_histogram.whole_tables import TablesReader
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.numbers.asked_ratio import AskedRatio
-from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
+from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import MOST_WEIGHTS
-from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
-_MIXED: Final = "quantiles are drawn among values, the others get noise: a file asks for the ones or the others"
+Asked: TypeAlias = LinearQueries | QuantileQueries | MarginalQueries | Tasks
+"""What a queries file asks for: linear queries, quantiles, whole tables of counts, or several tasks."""
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
-def load_queries(
-    path: str | os.PathLike[str], policy: Policy, records: int | None = None
-) -> LinearQueries | QuantileQueries | MarginalQueries:
-    """Read a queries file for a policy's universe.
+def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
+    """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
     Where there are too many record types to count each, or tables of too many cells to list each, it may ask for whole
     tables of counts, and nothing else.
@@ -60,7 +57,7 @@ def parse_queries(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries | QuantileQueries | MarginalQueries:
+) -> Asked:
     """The queries of a text; matrix files are read from ``folder`` only, and without one not at all.
 
     Raises: QueryError.
@@ -75,7 +72,7 @@ def queries_from_dict(
     *,
     file: str = "queries",
     folder: str | os.PathLike[str] | Folder | None = None,
-) -> LinearQueries | QuantileQueries | MarginalQueries:
+) -> Asked:
     """The queries that Python data states: the mappings, lists, words and numbers that a queries file would hold.
 
     Numbers are exact as in :meth:`Policy.from_dict`. Matrix files are read from ``folder`` only, and without one not at
@@ -92,55 +89,43 @@ def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = 
     Raises: QueryError with every mistake, among them whatever is no whole table.
     """
     mistakes = Mistakes(text_of_data(data, _QUERIES, "queries", None))
-    entries, agreed = _read_all(mistakes, policy.universe, records)
+    _, entries, agreed = _read_all(mistakes, policy.universe, records)
     found = TablesReader(policy.universe, mistakes, agreed).workload(entries)
     if found is None:
         raise QueryError(mistakes.found)
     return found
 
 
-def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tuple[tuple[Node, ...], int | None]:
-    """The entries of a text, and the number of records, where that is public."""
+def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tuple[str, tuple[Node, ...], int | None]:
+    """The key of a text's list, its entries, and the number of records, where that is public."""
     root = read_tree(mistakes, _BEGIN)
-    entries = _entries(root, mistakes) if root is not None else ()
+    key, entries = _entries(root, mistakes) if root is not None else ("queries", ())
     if universe.absent is None:
-        return entries, _records(root, records, mistakes)
+        return key, entries, _records(root, records, mistakes)
     _refuse_records(root, records, mistakes)
-    return entries, records
+    return key, entries, records
 
 
-def _queries_of(
-    text: PolicyText, policy: Policy, records: int | None
-) -> LinearQueries | QuantileQueries | MarginalQueries:
+def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     universe = policy.universe
     mistakes = Mistakes(text)
-    entries, records = _read_all(mistakes, universe, records)
+    key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
         tables = TablesReader(universe, mistakes, records).workload(entries)
         if tables is None:
             raise QueryError(mistakes.found)
         return tables
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
-    _check_names(asked, mistakes)
-    quantiles = [(entry, one) for entry, one in asked if isinstance(one, AskedQuantiles)]
-    made = [(entry, one) for entry, one in asked if isinstance(one, AskedQueries)]
-    if quantiles and made:
-        mistakes.add("DX220", quantiles[0][0].span, _MIXED, "put the quantiles into a file of their own")
-    cells = sum(len(table.queries) * table.cells for _, workload in made for table in workload.tables)
-    if cells > MOST_WEIGHTS:
-        message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
-        mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
-    if mistakes:
-        whole = _without_cells(entries, universe, records, mistakes)
+    of_tasks = key == "tasks"
+    asked = tasks_listed(entries, TaskReader(reader), text) if of_tasks else queries_listed(entries, reader, text)
+    if mistakes or asked is None:
+        whole = None if of_tasks else _without_cells(entries, universe, records, mistakes)
         if whole is None:
             raise QueryError(mistakes.found)
         return whole
-    if quantiles:
-        return QuantileQueries(tuple(one for _, one in quantiles), universe, records, text)
-    return _stacked(*taken_apart([workload for _, workload in made]), universe, records, text)
+    return asked
 
 
 def _without_cells(
@@ -154,52 +139,32 @@ def _without_cells(
     return found if found is not None and any(len(one) > 1 for one in found.asked) else None
 
 
-def _stacked(
-    workloads: list[AskedQueries],
-    ratios: tuple[AskedRatio, ...],
-    universe: Universe,
-    records: int | None,
-    text: PolicyText,
-) -> LinearQueries:
-    names = tuple(name for workload in workloads for name in workload.names)
-    units = tuple(unit for workload in workloads for unit in workload.units)
-    tables = over_universe(universe, [table for workload in workloads for table in workload.tables])
-    importance = tuple(workload.importance for workload in workloads for _ in workload.names)
-    alike = all(factor == 1 for factor in importance)
-    return LinearQueries(
-        names,
-        tables,
-        units,
-        universe,
-        records,
-        None if alike else importance,
-        tuple(workload.measure for workload in workloads for _ in workload.names),
-        tuple(workload.error for workload in workloads for _ in workload.names),
-        rounding_of_each(workloads),
-        ratios,
-        source=text,
-        origins=tuple(origin for workload in workloads for origin in workload.origins),
-    )
-
-
-def _entries(root: Node, mistakes: Mistakes) -> tuple[Node, ...]:
+def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:
+    """The key of the file's list, 'queries' or 'tasks', and its entries."""
     if not isinstance(root, Mapping):
         note_no_mapping(root, "queries", _BEGIN, mistakes)
-        return ()
+        return "queries", ()
     if is_policy(root, mistakes):
-        return ()
-    for key, _ in root.entries:
-        if key.text not in QueriesSyntax.model_fields:
-            advice = did_you_mean(key.text, tuple(QueriesSyntax.model_fields))
-            mistakes.add("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
-    queries = root.entry("queries")
-    if queries is None:
+        return "queries", ()
+    for word, _ in root.entries:
+        if word.text not in QueriesSyntax.model_fields:
+            advice = did_you_mean(word.text, tuple(QueriesSyntax.model_fields))
+            mistakes.add("DX105", word.span, f"the key {shown(word.text)} is not known here", advice)
+    queries, tasks = root.entry("queries"), root.entry("tasks")
+    if queries is not None and tasks is not None:
+        advice = "make the queries a task: '- queries: [...]' below 'tasks'"
+        mistakes.add("DX234", tasks[0].span, "a file lists queries or tasks, found both", advice)
+        return "queries", ()
+    listed = tasks or queries
+    if listed is None:
         mistakes.add("DX107", root.span, "the key 'queries' is missing", "list the queries below 'queries:'")
-        return ()
-    if not isinstance(queries[1], Sequence) or not queries[1].items:
-        mistakes.add("DX108", queries[0].span, "'queries' is a list with at least one query")
-        return ()
-    return queries[1].items
+        return "queries", ()
+    key = listed[0].text
+    if not isinstance(listed[1], Sequence) or not listed[1].items:
+        one = "query" if key == "queries" else "task"
+        mistakes.add("DX108", listed[0].span, f"'{key}' is a list with at least one {one}")
+        return key, ()
+    return key, listed[1].items
 
 
 def _records(root: Node | None, given: int | None, mistakes: Mistakes) -> int | None:
@@ -237,21 +202,3 @@ def _whole(node: Node) -> int | None:
     if number is None or number.denominator != 1 or not 0 < number <= _MOST_RECORDS:
         return None
     return int(number)
-
-
-def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
-    seen: set[str] = set()
-    for entry, one in asked:
-        names = _names_of(one)
-        again = next((name for name, times in Counter(names).items() if times > 1 or name in seen), None)
-        if again is not None:
-            advice = "remove one of them, or give one a 'name'"
-            mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
-        seen.update(names)
-
-
-def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
-    """What is told under names of their own."""
-    if isinstance(asked, AskedQuantiles):
-        return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
-    return tuple(ratio.title for ratio in asked.ratios) or asked.names

@@ -11,10 +11,12 @@ from pydantic import BaseModel
 
 from dxgeom.policy.syntax.schema import DIALECT
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
+from dxgeom.queries.tasks.grammar import TASK_KINDS
+from dxgeom.queries.tasks.task_kind import QUERIES_FORM, TaskKind
 
 _READ_FIRST: Final = (
     *("type", "anyOf", "properties", "required", "additionalProperties"),
-    *("items", "minItems", "exclusiveMinimum", "description"),
+    *("items", "minItems", "exclusiveMinimum", "enum", "description"),
 )
 """The words of JSON Schema that the models use; titles and defaults are for Python only."""
 
@@ -25,20 +27,42 @@ def queries_schema() -> dict[str, Any]:
     Guarantee: a file that loads is valid, read as YAML 1.2 or 1.1; a valid file may still have other mistakes.
     """
     structure = _structure(QueriesSyntax)
-    structure["properties"]["queries"]["items"] = {
-        "anyOf": [{"title": kind.word, **_structure(kind.syntax)} for kind in QUERY_KINDS]
-    }
+    one_query = {"anyOf": [{"title": kind.word, **_structure(kind.syntax)} for kind in QUERY_KINDS]}
+    structure["properties"]["queries"]["items"] = one_query
+    structure["properties"]["tasks"]["items"] = {"anyOf": [_task(kind, one_query) for kind in TASK_KINDS]}
+    structure["anyOf"] = [{"required": [key]} for key in ("queries", "tasks")]
     about = "What to ask about the records of a policy's universe."
     return {"$schema": DIALECT, "title": "dxgeom queries", "description": about, **structure}
+
+
+def _task(kind: TaskKind, one_query: dict[str, Any]) -> dict[str, Any]:
+    """An entry of one kind, with what stands below its word; ``one_query``: the form of a query."""
+    structure = _structure(kind.syntax)
+    keys = structure["properties"]
+    if kind.body is not None:
+        below = _structure(kind.body)
+        keys[kind.word] = {**below, "description": keys[kind.word].get("description", "")}
+        keys = below["properties"]
+    for key in kind.lists:
+        keys[key] = _of_queries(keys[key], one_query)
+    return {"title": kind.word, **structure, "required": [kind.word]}
+
+
+def _of_queries(form: dict[str, Any], one_query: dict[str, Any]) -> dict[str, Any]:
+    """The form of a key that holds a list of queries, or else what its form says."""
+    listed = {**QUERIES_FORM, "items": one_query}
+    if "anyOf" not in form:
+        return {**listed, "description": form["description"]}
+    return {**form, "anyOf": [*form["anyOf"], listed]}
 
 
 def _structure(model: type[BaseModel]) -> dict[str, Any]:
     """A model's schema without what only Python needs."""
     schema = model.model_json_schema()
-    keys = {
-        key: _to_read(schema["properties"][key]) for key in dict.fromkeys([*schema["required"], *model.model_fields])
-    }
-    return {"type": "object", "properties": keys, "required": schema["required"], "additionalProperties": False}
+    required = schema.get("required", [])
+    keys = {key: _to_read(schema["properties"][key]) for key in dict.fromkeys([*required, *model.model_fields])}
+    needed = {"required": required} if required else {}
+    return {"type": "object", "properties": keys, **needed, "additionalProperties": False}
 
 
 def _to_read(form: Any) -> Any:

@@ -41,7 +41,11 @@ class QueriesSyntax(BaseModel):
         None, description="The public number of records; means need it."
     )
     queries: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
-        description="What to ask; each query asks for one thing."
+        None, description="What to ask; each query asks for one thing."
+    )
+    tasks: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
+        None,
+        description="In place of queries: tasks of any kinds, which one release answers, each at its share.",
     )
 
 

@@ -39,6 +39,7 @@ WRONG: Drawn = st.sampled_from(
     (-1, 0, "", "nobody", "5 miles", "public", [], ["w"], {}, {"epsilon": 0}, None, 1.5, True)
 )
 """What stands where something else belongs."""
+LISTED_ROADS = [[f"n{k}", f"n{k + 1}"] for k in range(5)]
 OWN: dict[str, tuple[tuple[str, Drawn], ...]] = {
     "words": (("values", st.just(["x", "y", "z"]) | st.just({"file": "words.txt"})),),
     "range": (
@@ -64,8 +65,8 @@ OWN: dict[str, tuple[tuple[str, Drawn], ...]] = {
         ("nearest", st.just({"longitude": "u", "latitude": "v", "at_most": "5 km"})),
     ),
     "graph": (
-        ("graph", st.sampled_from(("roads.csv", "joined.csv"))), ("length", st.just("long")),
-        ("unit", st.sampled_from(("km", "m"))), ("nodes", st.just("nodes.csv")),
+        ("graph", st.sampled_from(("roads.csv", "joined.csv", LISTED_ROADS))), ("length", st.just("long")),
+        ("unit", st.sampled_from(("km", "m"))), ("nodes", st.sampled_from(("nodes.csv", [f"n{k}" for k in range(6)]))),
     ),
     "regions": (
         ("regions", st.just("squares.geojson")), ("key", st.just("id")),
@@ -123,7 +124,9 @@ RULES: dict[str, Drawn] = {
     "otherwise": EPSILONS,
     "together": st.just(True),
     "measure": st.just("max"),
-    "secrets": st.sampled_from(({"edges": "x-y.csv"}, {"edges": "p-edges.csv"}, {"partition": "own"})),
+    "secrets": st.sampled_from(
+        ({"edges": "x-y.csv"}, {"edges": [["x", "y"]]}, {"edges": "p-edges.csv"}, {"partition": "own"})
+    ),
     "weight": st.just("weight"),
     "between": st.just("everything"),
     "presence": st.just(True),
@@ -201,6 +204,7 @@ BOUNDS: dict[str, tuple[dict[str, Any], ...]] = {
         {"individuals": {"x": 1}, "otherwise": "1e-1"},
         {"secrets": {"edges": "x-y.csv"}, "weight": "weight"},
         {"secrets": {"edges": "x-y.csv"}, "epsilon": 1},
+        {"secrets": {"edges": [["x", "y", "0.5"], ["y", "z", 1]]}},
     ),
     "range": ({"epsilon": 1, "per": "2 steps"}, {"epsilon": 1, "within": 2, "beyond": "linear"}),
     "bins": ({"epsilon": 1, "within": "1.5"},),

@@ -87,7 +87,11 @@ NOT_EDGES = (None, 3, "edges.csv", Path("edges.csv"), metric, ["ab", "bc"], [("a
 NOT_EDGES += ([("a", "b", None)], [("a", "b", math.nan)], [(1, "b", 1)], {"a": 1}, TABLE, [])
 
 
+NOT_A_POLICY_FILE = (None, POLICY, metric, queries, 3)
+NOT_A_TASK = (None, 3, ["optimal"], metric, policy, {"task": "optimal"}, TABLE)
+
 CALLED = {
+    ("answer", "secret"): "'grade'",
     ("Policy.from_dict", "data"): "top level",
     ("Policy.explain", "first"): "record",
     ("Policy.explain", "second"): "record",
@@ -347,6 +351,35 @@ DOORS: dict[str, Door] = {
         {"metric": metric, "candidates": queries},
         {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
     ),
+    "top_selection": Door(
+        dx.mechanisms.selection.top_selection,
+        {"metric": metric, "candidates": queries, "picks": 1},
+        {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "picks": (None, *NOT_A_COUNT), "law": NOT_A_CHOICE},
+    ),
+    "tabled_selection": Door(
+        dx.mechanisms.selection.tabled_selection,
+        {"metric": metric, "candidates": ["a"], "score": lambda counts: [0], "records": 1},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": (None, 3, [3], []),
+            "score": NOT_A_FUNCTION,
+            "records": (None, *NOT_A_COUNT),
+            "law": NOT_A_CHOICE,
+        },
+    ),
+    "declared_selection": Door(
+        dx.mechanisms.selection.declared_selection,
+        {"metric": metric, "candidates": ["a"], "score": lambda counts: [0], "sensitivity": 1, "version": "1"},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": (None, 3, [3], []),
+            "score": NOT_A_FUNCTION,
+            "sensitivity": (None, "far", math.nan, math.inf, -1, [1]),
+            "version": NOT_TEXT,
+            "one_way": NOT_YES_OR_NO,
+            "law": NOT_A_CHOICE,
+        },
+    ),
     "quantile_mechanism": Door(
         dx.quantiles.quantile_mechanism,
         {"metric": metric, "attribute": [1, 2, 3], "at": 0.5, "where": np.array([True] * 3)},
@@ -378,6 +411,7 @@ DOORS: dict[str, Door] = {
             "alpha": NOT_A_NUMBER,
             "law": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
+            "rows": NOT_A_COUNT,
         },
     ),
     "mwem": Door(
@@ -409,6 +443,21 @@ DOORS: dict[str, Door] = {
             "places": (None, 3, "cities.csv", RAGGED, {"a": 1}, ["a"], [[0.5, 1.0]] * 3, metric, TABLE),
             "step": NOT_EXACT,
             "spend": NOT_EXACT,
+        },
+    ),
+    "plan_answer": Door(
+        dx.one_secret.plan_answer,
+        {"policy": policy, "task": "optimal", "spend": HALF},
+        {"policy": NOT_A_POLICY_FILE, "task": NOT_A_TASK, "spend": (None, *NOT_AN_AMOUNT)},
+    ),
+    "answer": Door(
+        dx.one_secret.answer,
+        {"policy": policy, "task": "optimal", "secret": "low", **SPENT},
+        {
+            "policy": NOT_A_POLICY_FILE,
+            "task": NOT_A_TASK,
+            "secret": (None, math.nan, ["low"], RAGGED, {"low": 1}, matrix, metric, policy, True, 3, TABLE),
+            **{name: OF_A_RELEASE[name] for name in ("ledger", "spend", "purpose", "id", "allotment")},
         },
     ),
     "series_mechanism": Door(
@@ -489,6 +538,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "progress": (3, "print"),
             "first": NOT_YES_OR_NO,
+            "privacy": NOT_A_CHOICE,
         },
     ),
     "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -38,7 +39,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan, Policy]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -50,6 +51,7 @@ def planned(
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
+    from dxgeom.universe.tasks.tasks import Tasks
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
@@ -59,6 +61,9 @@ def planned(
     if isinstance(asked, QuantileQueries):
         _refuse_options(stated)
         return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
+    if isinstance(asked, Tasks):
+        stated = _of_tasks(stated)
+        stated["spend"] = 1 if spend is None else spend
     if isinstance(asked, MarginalQueries):
         said = {name: option for name, option in stated.items() if option is not False}
         return plan(metric, asked, **said), policy_read
@@ -73,7 +78,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -102,11 +107,14 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
-def least_spend(plan: Plan | QuantilePlan | MarginalPlan) -> Fraction | None:
+def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
+    if isinstance(plan, TaskPlan):
+        return plan.least_spend
     if isinstance(plan, MarginalPlan):
         return plan.least_spend if any(plan.queries.errors) else None
 
@@ -118,6 +126,18 @@ def _refuse_options(stated: dict[str, Any]) -> None:
     given = [name for name, option in stated.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
+
+
+def _of_tasks(stated: dict[str, Any]) -> dict[str, Any]:
+    """What was said that is about all tasks that ask for counts and sums.
+
+    Raises: UnsupportedCombination where anything else is said.
+    """
+    for name in ("errors", "published"):
+        if stated.get(name, False):
+            advice = "write 'error' in the file" if name == "errors" else "leave it out"
+            raise UnsupportedCombination(f"'{name}' is about one workload, and this file lists tasks: {advice}")
+    return {name: option for name, option in stated.items() if name not in ("errors", "published")}
 
 
 @contextmanager

@@ -41,9 +41,11 @@ def _exact_point(body: ConvexBody, point: Sequence[float | Fraction]) -> list[fm
     return [rational(Fraction(x)) for x in point]
 
 
-def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
+def contains(outer: ConvexBody, inner: ConvexBody, *, as_stated: bool = True) -> bool:
     """Whether every point of ``inner`` is in ``outer``.
 
+    Args: ``as_stated``: a hull inside counts as that of the points that it was made around; otherwise as the body that
+    noise is drawn by, which was rounded outward by a few units in the last place.
     Guarantee: True and False are *proved*, by the rules of :func:`contains_image`.
     Raises: TooLarge when neither is found: where round bodies touch, or a search takes too long; TooLarge or
     CertificateRefused when the corners of a body cannot be listed; UnsupportedCombination for different dimensions.
@@ -52,7 +54,7 @@ def contains(outer: ConvexBody, inner: ConvexBody) -> bool:
         raise UnsupportedCombination(
             f"bodies of {outer.dimension} and {inner.dimension} coordinates cannot contain each other"
         )
-    verdict = contains_image(outer, diagonal([fmpq(1)] * outer.dimension), inner)
+    verdict = contains_image(outer, diagonal([fmpq(1)] * outer.dimension), inner, as_stated)
     if verdict is None:
         raise TooLarge(
             f"whether this {type(outer).__name__} holds this {type(inner).__name__} of {inner.dimension} coordinates "

@@ -92,16 +92,18 @@ class Features(DefinedByNumbers):
         """The largest ‖a‖₂² of a record's features, *rounded up*."""
         return sum(group.longest_square for group in self.groups) * (1 + ROUNDED)
 
-    def with_last(self, data: ArrayLike, last: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def with_last(
+        self, data: ArrayLike, last: str, nobody: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Features (n, m), checked, and what stands behind them in each row (n,), called ``last``.
 
-        Raises: DataError for what is no table of these, or has no record.
+        Raises: DataError for what is no table of these, or has no record, unless ``nobody`` may be there.
         """
         try:
             table = np.asarray(data, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError("a table of features holds numbers only") from error
-        if table.ndim != 2 or table.shape[1] != self.dimension + 1 or not len(table):
+        if table.ndim != 2 or table.shape[1] != self.dimension + 1 or not (len(table) or nobody):
             raise DataError(
                 f"the table has {self.dimension} features and a {last} for each record, and a record at least; found "
                 f"shape {table.shape}"

@@ -42,11 +42,12 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     ``changes``: all that the account's metric allows neighbours to differ in, each at no more than its distance.
     ``ridge``: the least γ, public. ``share``: q; None to choose it by ``records`` and spend, which are public.
+    ``absence``: whether a record may be absent, which then is among the changes: there may be no record at all.
 
     Guarantee: replacing record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). For each
     pair, any θ and any other records, ‖δ(θ)‖_K + log of the ratio of Hessians' determinants ≤ spend·d. The minimiser is
     rounded as if it were known exactly: its error is bounded by ‖∇J‖/γ and refined where rounding would be open, so no
-    tolerance of any solver is part of the guarantee. The number of records is public.
+    tolerance of any solver is part of the guarantee. The number of records is public, unless they may be absent.
     Raises: UnsupportedCombination when nothing at all makes the objective strictly convex.
     Source: Awan & Slavković 2020, Algorithm 2, corrected: γ = λ/(e^{(1−q)ε} − 1), the exact minimiser, and V = R·U,
     where its Algorithm 8 drops R.
@@ -59,8 +60,14 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     owner: Account = field(repr=False)
     ridge: Fraction = Fraction(0)
     share: Fraction | None = None
+    absence: bool = False
 
     def __post_init__(self) -> None:
+        if self.absence and self.share is None:
+            raise UnsupportedCombination(
+                "where the number of records is private, the noise's share of a spend cannot be chosen by it: state "
+                "it, share='9/10' for instance"
+            )
         fits = all(len(change.reaches) == len(self.features.groups) for change in self.changes)
         if not (self.changes and fits and all(change.distance > 0 for change in self.changes)):
             raise UnsupportedCombination("each change says how far it reaches in each group, at a positive distance")
@@ -85,6 +92,7 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
             self.ridge,
             self.share,
             STEP,
+            *(("absence",) if self.absence else ()),
         )
 
     @property
@@ -119,7 +127,11 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         require_spend(spend)
         features, _ = self._table(data)
-        share = self.share_for(len(features), spend)
+        self.check_size(len(features), spend)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        """Refuse what could not be drawn for so many records. Raises: TooLarge, UnsupportedCombination."""
+        share = self.share_for(records, spend)
         self.noise(share).check_size(1 / spend)
         self.strength(share, spend)
 
@@ -148,7 +160,7 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     def _table(self, data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Features (n, m) and responses (n,). Raises: DataError for what no record has."""
-        features, responses = self.features.with_last(data, "response")
+        features, responses = self.features.with_last(data, "response", nobody=self.absence)
         allowed = self.loss.responses
         if allowed is not None and not np.all(np.isin(responses, [float(one) for one in allowed])):
             raise DataError(f"a response is {allowed[0]} or {allowed[1]} to this loss")

@@ -15,6 +15,7 @@ from dxgeom.learning.perturbed.features import Change, FeatureGroup
 from dxgeom.learning.under_policy.encoding import EncodedAttribute
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, gathered
@@ -66,7 +67,8 @@ def logistic_changes(metric: Metric, layout: RecordLayout) -> tuple[Change, ...]
 
     A record's gradient is p·a with p = σ(aᵀθ) − y. Of two records with one label, p and p′ are of one sign and below 1:
     p·a − p′·a′ lies in the hull of 0, a, −a′ and a − a′, and p − p′ within ±1 where the features are the same. Of
-    two labels alone, p − p′ is 1 whatever θ, and the Hessian does not change. Of any two records, within ±a ± a′.
+    two labels alone, p − p′ is 1 whatever θ, and the Hessian does not change. Of any two records, within ±a ± a′. Of a
+    record that comes or goes it is p·a, and the Hessian changes by its own.
     Raises: UnboundedLoss where records at distance 0 have other features; TooLarge for metrics of too many pairs whose
     form tells nothing.
     """
@@ -91,6 +93,11 @@ def _walk(metric: Metric, layout: RecordLayout) -> Iterator[Change]:
         case CapMetric(inner=inner, epsilon=epsilon):
             yield from _walk(inner, layout)
             yield _together(everywhere, epsilon, layout)
+        case PresenceMetric(inner=inner, epsilon=epsilon):
+            # Between records further apart than that, the way through absence is the shorter one.
+            nearer = Fraction(round_down(epsilon))
+            yield from (change for change in _walk(inner, layout) if change.distance < 2 * nearer)
+            yield Change(nearer, layout.reaches((), Fraction(1), Fraction(1)))
         case DiscreteMetric(epsilon=epsilon):
             yield _together(everywhere, epsilon, layout)
         case _:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import ArrayError, UnsupportedCombination
 from dxgeom.learning.accounts import usable_ledger
 from dxgeom.learning.charged import charged_fit
@@ -15,6 +17,7 @@ from dxgeom.learning.plain_models import Prepared
 from dxgeom.learning.totals.label_totals import LabelTotals, fitted_to_totals
 from dxgeom.learning.under_policy.models import PolicyModel, policy_model
 from dxgeom.learning.under_policy.rows import column_of, require_single_rows
+from dxgeom.learning.under_policy.whole_tables import joined_table
 from dxgeom.planner.amounts import exact_amount
 
 
@@ -36,22 +39,45 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
             "under a policy a model has an intercept, and rows outside the universe are refused"
         )
     ledger, spend = usable_ledger(estimator.ledger), exact_amount(estimator.spend, "spend")
-    model = policy_model(estimator.policy, estimator.label)
+    model = policy_model(estimator.policy, estimator.label, estimator.features)
     ridge = Fraction(0) if estimator.ridge is None else exact_amount(estimator.ridge, "ridge")
     share = None if estimator.share is None else exact_amount(estimator.share, "share")
     mechanism = model.mechanism(ridge, share)
+    data = _by_engine(model, X, y) if _needs_engine(model, X) else _by_rows(model, X, y)
+    estimator.release_ = charged_fit(estimator, Prepared(mechanism, data, spend), ledger)
+    answer = estimator.release_.answer
+    if isinstance(mechanism, LabelTotals):
+        found = fitted_to_totals(mechanism, data[:, :-1], answer, spend, ridge)
+    else:
+        found = np.array([float(x) for x in answer])
+    _learned(estimator, model, found)
+
+
+def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
+    """Features and labels of a table's rows, in their order. Raises: ArrayError."""
     require_single_rows(model.metric.people, X)
     rows, labels = model.rows(X), model.labels(column_of(X, model.label) if y is None else y)
     if len(rows) != len(labels):
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labels)]}")
-    data = np.column_stack([rows, labels.astype(np.float64)])
-    estimator.release_ = charged_fit(estimator, Prepared(mechanism, data, spend), ledger)
-    answer = estimator.release_.answer
-    if isinstance(mechanism, LabelTotals):
-        found = fitted_to_totals(mechanism, rows, answer, spend, ridge)
-    else:
-        found = np.array([float(x) for x in answer])
-    _learned(estimator, model, found)
+    return np.column_stack([rows, labels.astype(np.float64)])
+
+
+def _needs_engine(model: PolicyModel, X: Any) -> bool:
+    """Whether a table is a file, or its rows are not as they stand: attributes made of others, some rows of people."""
+    universe, people = model.universe, model.universe.reading.people
+    used = zip(model.feature_rows.encodings, universe.reading.attributes, strict=True)
+    made = any(reading.expression is not None for one, reading in used if one is None or one.groups)
+    return made or (people is not None and people.count != "single") or isinstance(X, (str, Path))
+
+
+def _by_engine(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
+    """The same of the records that a histogram counts, which knows all that a policy says of reading.
+
+    Raises: DataError; TooLarge for a universe of which no histogram can be made.
+    """
+    as_it_is = y is None and not isinstance(X, dict)
+    table = X if as_it_is else joined_table(model.universe, model.label, X, y)
+    return model.of_counts(histogram_of_table(table, model.universe).counts)
 
 
 def _learned(estimator: Any, model: PolicyModel, found: NDArray[np.float64]) -> None:

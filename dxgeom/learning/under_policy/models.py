@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,47 +17,48 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.under_policy.changes import RecordLayout, logistic_changes
-from dxgeom.learning.under_policy.encoding import EncodedAttribute, encoded
-from dxgeom.learning.under_policy.rows import codes_of_column, column_of, require_inside
+from dxgeom.learning.under_policy.feature_rows import FeatureRows, feature_rows
+from dxgeom.learning.under_policy.rows import codes_of_column, require_inside
 from dxgeom.mechanisms.contract.mechanism import account_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.universe import Universe
 
 NAME: Final = "logistic regression"
+_SHARE: Final = Fraction(9, 10)
+"""Of the noise, where the number of records is private: it must not be chosen by that."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PolicyModel:
-    """A logistic model of one attribute by all others of a policy.
+    """A logistic model of one attribute by others of a policy, all others where ``named`` is None.
 
-    Raises: UnsupportedCombination for a policy under which the number of records is private, where people have many
-    rows, whose records are listed, or whose label has not two values.
+    Raises: UnsupportedCombination for a policy whose records are listed or are a block's, under which people count
+    once, and for a label that has not two values.
     """
 
     metric: VerifiedMetric
     label: str
+    named: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         universe = self.metric.universe
-        if universe is None or universe.absent is not None or universe.listed is not None:
+        if universe is None or universe.listed is not None:
             raise UnsupportedCombination(
-                "learning under a policy needs its attributes, each on its own, and a public number of records: take a "
-                "policy without 'presence' and without a table of records"
+                "a model is told from attributes, each on its own: take a policy that lists its attributes, not a "
+                "table of records"
             )
-        if self.metric.people is not None and self.metric.people.count != "single":
-            raise UnsupportedCombination("a model is fitted to one row of each person: let people be 'single'")
+        if self.metric.people is not None and self.metric.people.count == "once":
+            raise UnsupportedCombination(
+                "a model is fitted to rows, and a person who counts once is spread over many, each of which bends the "
+                "objective: let people count by 'rows', or be 'single'; a linear regression takes them as they are"
+            )
         if self.metric.block is not None:
             raise UnsupportedCombination("a model is fitted to all records, not to those of a block")
-        if self.label not in universe.names:
-            raise UnsupportedCombination(
-                f"the policy has no attribute '{self.label}', its are {', '.join(universe.names)}"
-            )
-        if universe.attribute(self.label).size != 2 or len(universe.names) < 2:
-            raise UnsupportedCombination(
-                f"a label has two values and is told from other attributes; '{self.label}' has not"
-            )
+        _ = self.feature_rows
+        if universe.attribute(self.label).size != 2:
+            raise UnsupportedCombination(f"a label has two values, '{self.label}' has not")
 
     @property
     def universe(self) -> Universe:
@@ -66,10 +68,14 @@ class PolicyModel:
         return self.metric.universe
 
     @cached_property
+    def feature_rows(self) -> FeatureRows:
+        """How rows become features."""
+        return feature_rows(self.universe, self.label, self.named)
+
+    @cached_property
     def layout(self) -> RecordLayout:
         """The attributes' features."""
-        each = (None if one.name == self.label else encoded(one) for one in self.universe.attributes)
-        return RecordLayout(tuple(each))
+        return RecordLayout(self.feature_rows.encodings)
 
     @cached_property
     def features(self) -> Features:
@@ -89,8 +95,7 @@ class PolicyModel:
     @property
     def columns(self) -> tuple[str, ...]:
         """The raw columns of features, in the attributes' order."""
-        each = zip(self.layout.attributes, self.universe.reading.attributes, strict=True)
-        return tuple(dict.fromkeys(name for one, reading in each if one is not None for name in reading.columns))
+        return self.feature_rows.columns
 
     def mechanism(self, ridge: Fraction, share: Fraction | None) -> ObjectivePerturbation | LabelTotals:
         """Objective perturbation, or noisy totals where labels alone are protected.
@@ -102,15 +107,22 @@ class PolicyModel:
         account = account_of(self.metric)
         if self.label_alone:
             return LabelTotals(f"{NAME} by labels", self.features, self.changes, account)
-        return ObjectivePerturbation(NAME, LogisticLoss(), self.features, self.changes, account, ridge, share)
+        absence = self.universe.presence
+        share = _SHARE if absence and share is None else share
+        return ObjectivePerturbation(NAME, LogisticLoss(), self.features, self.changes, account, ridge, share, absence)
 
     def rows(self, table: Any) -> NDArray[np.float64]:
         """(n, m): features of a table's rows. Raises: ArrayError for rows outside the universe."""
-        found = []
-        for place, one in enumerate(self.layout.attributes):
-            if one is not None:
-                found.append(self._features(table, place, one))
-        return np.column_stack([np.ones(len(found[0])), *found])
+        return self.feature_rows.rows(table)
+
+    def of_counts(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, m + 1): features and labels, 0 or 1, of the records that a histogram counts, one after another."""
+        indices = np.flatnonzero(counts[: self.universe.record_types])
+        codes = np.unravel_index(np.repeat(indices, counts[indices]), self.universe.shape)
+        features = [
+            one.table[own] for one, own in zip(self.feature_rows.encodings, codes, strict=True) if one is not None
+        ]
+        return np.column_stack([np.ones(len(codes[0])), *features, codes[self.layout.label] == 1])
 
     def labels(self, column: Any) -> NDArray[np.bool_]:
         """(n,): who has the label's second value. Raises: ArrayError for rows that have neither."""
@@ -119,18 +131,12 @@ class PolicyModel:
         require_inside(self.universe, place, codes)
         return np.asarray(codes == 1)
 
-    def _features(self, table: Any, place: int, one: EncodedAttribute) -> NDArray[np.float64]:
-        cells = [column_of(table, name) for name in self.universe.reading.attributes[place].columns]
-        codes = codes_of_column(self.universe, place, cells)
-        require_inside(self.universe, place, codes)
-        return one.table[codes]
 
-
-def policy_model(policy: Any, label: Any) -> PolicyModel:
+def policy_model(policy: Any, label: Any, named: Sequence[str] | None = None) -> PolicyModel:
     """The model of a policy, or of what it compiles to. Raises: UnsupportedCombination."""
     metric = policy.compile() if isinstance(policy, Policy) else policy
     if not isinstance(metric, VerifiedMetric) or not isinstance(label, str):
         raise UnsupportedCombination(
             "under a policy, policy= is what dx.load_policy gives, and label= names the attribute to be predicted"
         )
-    return PolicyModel(metric, label)
+    return PolicyModel(metric, label, None if named is None else tuple(named))

@@ -72,7 +72,7 @@ def require_single_rows(people: People | None, table: Any) -> None:
     column = column_of(table, people.column)
     cells = column.tolist()
     named = "each person has a single row ('count: single') and is named by " + f"'{people.column}'"
-    if any(_says_nothing(cell) for cell in cells):
+    if any(says_nothing(cell) for cell in cells):
         raise ArrayError(f"{named}, but some rows name nobody; fill it in, or leave these rows out; nothing was spent")
     if {*map(type, cells)} not in ({str}, {int}):
         raise ArrayError(f"{named}, by text or by whole numbers, and this column has neither alone; convert it")
@@ -86,10 +86,10 @@ def _is_absent(column: NDArray[Any]) -> NDArray[np.bool_]:
     if column.dtype.kind != "O":
         empty = column == "" if column.dtype.kind == "U" else np.zeros(len(column))
         return np.asarray(empty, dtype=np.bool_)
-    return np.array([_says_nothing(cell) for cell in column.tolist()], dtype=np.bool_)
+    return np.array([says_nothing(cell) for cell in column.tolist()], dtype=np.bool_)
 
 
-def _says_nothing(cell: Any) -> bool:
+def says_nothing(cell: Any) -> bool:
     """Whether a cell is none, an empty word, or no number or moment: what is not even equal to itself."""
     if cell is None or isinstance(cell, str):
         return not cell

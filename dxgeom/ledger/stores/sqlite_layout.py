@@ -91,10 +91,23 @@ def retire(connection: sqlite3.Connection, place: str) -> None:
     connection.execute(f"PRAGMA user_version = {MOVED}")
 
 
+def stay(connection: sqlite3.Connection) -> None:
+    """Undoes :func:`retire`, in the transaction. Raises: sqlite3.Error."""
+    connection.execute("DROP TABLE moved")
+    connection.execute(f"PRAGMA user_version = {DIVIDED}")
+
+
+def place_of(connection: sqlite3.Connection) -> str | None:
+    """Where the file's ledger went, None where it is here. Raises: sqlite3.Error."""
+    if version_of(connection) != MOVED:
+        return None
+    return str(connection.execute("SELECT place FROM moved").fetchone()[0])
+
+
 def refuse_moved(connection: sqlite3.Connection, described: str) -> None:
     """Refuses to write into a file whose ledger went to another place. Raises: LedgerError, sqlite3.Error."""
-    if version_of(connection) == MOVED:
-        (place,) = connection.execute("SELECT place FROM moved").fetchone()
+    place = place_of(connection)
+    if place is not None:
         raise unusable(described, f"it was moved to '{place}', with all that it says; name that; nothing was spent")
 
 

@@ -144,6 +144,17 @@ class SqliteFile:
                 )
             yield from self._session(connection)
 
+    def went_to(self) -> str | None:
+        with plain_errors(self.described), self._connected() as connection:
+            return sqlite_layout.place_of(connection)
+
+    def stay(self) -> None:
+        with plain_errors(self.described), self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if sqlite_layout.place_of(connection) is not None:
+                sqlite_layout.stay(connection)
+            connection.execute("COMMIT")
+
     def try_to_write(self) -> None:
         with plain_errors(self.described), self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -230,6 +241,12 @@ class SqliteMemory:
                 self._turn.release()
 
     reading = writing
+
+    def went_to(self) -> str | None:
+        return None
+
+    def stay(self) -> None:
+        """Memory goes nowhere."""
 
     def try_to_write(self) -> None:
         """Memory can."""

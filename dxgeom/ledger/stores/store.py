@@ -72,6 +72,12 @@ class LedgerStore(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """For looking only; needs no right to write and no room on the disk. Raises: LedgerError."""
 
+    def went_to(self) -> str | None:
+        """Where the ledger is now, None where it is here. Raises: LedgerError."""
+
+    def stay(self) -> None:
+        """Undo a retirement, for a ledger that is at no other place. Raises: LedgerError."""
+
     def try_to_write(self) -> None:
         """Refuse a store that cannot be written, and tidy away what killed processes left. Raises: LedgerError."""
 

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
         staircase_layers as staircase_layers,
         utility_first_layers as utility_first_layers,
     )
+    from dxgeom.mechanisms.metric_space.line_noise import (
+        LineNoise as LineNoise,
+        layered_line as layered_line,
+        staircase as staircase,
+    )
     from dxgeom.mechanisms.metric_space.planar import PlanarLaplace as PlanarLaplace, planar_laplace as planar_laplace
     from dxgeom.mechanisms.metric_space.time_series import (
         SeriesMechanism as SeriesMechanism,

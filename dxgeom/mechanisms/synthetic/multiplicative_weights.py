@@ -22,20 +22,18 @@ from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_quer
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
 from dxgeom.mechanisms.synthetic.kept_histograms import histogram_bytes, kept_histogram, recalled_histogram
 from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
+from dxgeom.mechanisms.synthetic.round_shares import SELECTING, best_rounds, share_of_round
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import WIDEST
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.queries import LinearQueries
 
 STEPS_PER_SENSITIVITY = 16
 """The lattice is at most this part of the smallest sensitivity; a measurement's noise is T times wider still."""
-SELECTING = Fraction(1, 3)
-"""The part of a round's budget that selects; the rest measures. Half each, as printed, errs more on census data."""
-
-
 WORTH_IT = 2
 """Everything is measured at once unless its noise is more than so many times that of the rounds: they leave most of the
 workload unmeasured, and select by it. On census data that is about where both err alike."""
@@ -51,6 +49,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     marginal, are measured with Laplace noise at the cost of 2·spend·d/3T. y^t is y^(t−1) reweighed along all that was
     measured (:func:`dxgeom.mechanisms.synthetic.fitting.fit`). The answer is y^T. With T = 0 nothing is selected:
     everything is measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.measured_at_once`) costs spend·d.
+    Under concentrated privacy squares add up, and a round has more: ``share_of_round``.
 
     ``query_sensitivities`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at
     most max_k c_k·d.
@@ -59,7 +58,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     :meth:`rounds_for`.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): T selections and T
-    measurements, each chosen by earlier outputs, whose exact fractions of spend·d add up to it. What is left to select
+    measurements, each chosen by earlier outputs, whose exact fractions of spend·d add up to it; under a metric of
+    concentrated privacy D_α is at most α·(spend·d)²/2, and the squares add up. What is left to select
     from, the model and T follow from public numbers and earlier outputs. Scores compare exact integers with public
     ones; noise is exact.
     Source: Kamalaruban et al. 2020, §3.4, after Hardt, Ligett & McSherry 2012; corrected: measurement and model are
@@ -79,10 +79,15 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     @cached_property
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.query_sensitivities)
-        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start)
+        squares = ("rounds in squares",) if self._currency.squares else ()
+        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *squares)
+
+    @property
+    def _currency(self) -> Currency:
+        return currency_of(self.metric.privacy)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
-        """T, as given or else where 2n√(ln N/T) + 10·T·c·ln K/spend is least, c the steepest block's; no data is read.
+        """T, as given or else where 2n√(ln N/T) + 10·c·ln K/share is least, c the steepest block's; no data is read.
 
         0 where everything can be measured at once with at most twice the noise, in root mean square, that each query
         would have in one of T rounds.
@@ -94,7 +99,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         cost = 10 * steepest * math.log(max(self.asked.queries.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
-            best = math.pow(records * math.sqrt(math.log(max(self.metric.size, 2))) / cost, 2 / 3)
+            best = best_rounds(self._currency, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
         rounds = max(1, round(min(best, len(np.unique(self.asked.blocks[:, 0])))))
         return 0 if self._total_at_once <= WORTH_IT**2 * self._total_of(rounds) else rounds
 
@@ -107,7 +112,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         if rounds == 0:
             self._at_once.check_size(records, spend)
             return
-        share = spend / rounds / self.shares
+        share = share_of_round(self._currency, spend / self.shares, rounds)
         require_rate(self._largest_lead, share * SELECTING)
         if self._largest_lead > 0:
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)), self._noise_bits)
@@ -161,7 +166,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     def _total_of(self, rounds: int) -> float:
         """The same, if each query had the noise that it has in one of so many rounds."""
-        return float(np.sum((self._block_steepness * rounds / float(1 - SELECTING)) ** 2))
+        share = float(share_of_round(self._currency, Fraction(1), rounds) * (1 - SELECTING))
+        return float(np.sum((self._block_steepness / share) ** 2))
 
     @cached_property
     def _block_steepness(self) -> NDArray[np.float64]:
@@ -194,19 +200,20 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         self, exact: NDArray[np.int64], records: int, rounds: int, spend: Fraction, randomness: Randomness
     ) -> SyntheticHistogram:
         """Round by round, each at the same part of the spend; ``exact``: the private answers in steps."""
+        share = share_of_round(self._currency, spend, rounds)
         model = self.asked.model(self.start)
         left = np.arange(self.asked.queries.count)
         measured: list[Measurement] = []
         known: list[Known] = []
         for number in range(rounds):
             modelled = model.answers() * records
-            ones = self._round(number, exact, left, modelled, spend / rounds, randomness)
+            ones = self._round(number, exact, left, modelled, share, randomness)
             left = left[(left < ones[0].query) | (left > ones[-1].query)]
             measured += ones
             known += known_blocks(self.asked, ones, records)
             passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.metric.size)
             fit(model, known, passes)
-        per_nat = self._largest_lead / float(spend / rounds * SELECTING) * float(self._step)
+        per_nat = self._largest_lead / float(share * SELECTING) * float(self._step)
         look = LastLook(modelled * float(self.asked.unit), per_nat) if left.size else None
         return SyntheticHistogram(model.distribution(), self.asked, records, tuple(measured), look)
 

@@ -23,10 +23,11 @@ from dxgeom.metrics.checking.edge_list import (
     words_of,
 )
 from dxgeom.metrics.checking.matrix_check import TRIANGLE, Progress, require_of_a_check, require_progress
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.checking.verification import VerifiedMetric, named_in, verify
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, distances_from, edge_graph, path_between
+from dxgeom.privacy.currencies import PURE, Privacy, currency_of
 
 _CELLS_PER_BLOCK = 1 << 22
 
@@ -67,16 +68,19 @@ def verify_edges(
     budget: Fraction | int = 1,
     progress: Progress | None = None,
     first: bool = False,
+    privacy: Privacy = PURE,
 ) -> EdgeVerdict:
     """The triangle-inequality checker for an edge list: no path is shorter than an edge between its ends.
 
     Args: ``edges`` of (from, to, distance), undirected; ∞ states that there is no path. ``first`` stops at the first
-    records that show a violation; ``progress`` is called with the records done and their number.
+    records that show a violation; ``progress`` is called with the records done and their number. ``privacy``: what a
+    distance promises, as of :func:`verify_metric`.
     Guarantee: *exact* for integers and rationals below 2⁵² over their common denominator; float64 lengths may exceed
     a path by a relative max(2⁻⁴⁸, (N + 1)·2⁻⁵³), which the certificate then says.
     Raises: NotAMetric; the witness of a too long edge is the whole shorter path, as places among the sorted names.
     """
     require_of_a_check(title, budget, progress, first)
+    currency_of(privacy)
     stated = stated_edges(edges)
     check_statements(stated)
     excess, worst, count = _worst(stated, progress, first)
@@ -90,7 +94,8 @@ def verify_edges(
     finite = stated.joining
     bounds = np.array([round_down(Fraction(length) * stated.factor) for length in stated.lengths[finite]])
     metric = GraphMetric(len(stated.names), stated.first[finite], stated.second[finite], bounds)
-    verified = verify(metric, title=title, fingerprint=fingerprint_of_edges(stated), budget=Fraction(budget))
+    named = named_in(privacy, fingerprint_of_edges(stated))
+    verified = verify(metric, title=title, fingerprint=named, budget=Fraction(budget), privacy=privacy)
     return EdgeVerdict(verified, certificate, stated.names, metric.components()[0])
 
 

@@ -258,11 +258,14 @@ def verify_metric(
     if factor != 1:
         entries = np.array([[_scaled(entry, factor) for entry in row] for row in entries])
     metric = DenseMetric(entries)
-    named = fingerprint_of(entries, factor)
-    if privacy != PURE:
-        named = canonical_digest("metric of another currency", privacy, named)
+    named = named_in(privacy, fingerprint_of(entries, factor))
     bare = VerifiedMetric(metric, certificate, title, named, Fraction(budget), privacy=privacy, door=_DOOR)
     return bare if universe is None else bare.on(universe)
+
+
+def named_in(privacy: Privacy, fingerprint: str) -> str:
+    """The fingerprint of distances that count this privacy."""
+    return fingerprint if privacy == PURE else canonical_digest("metric of another currency", privacy, fingerprint)
 
 
 def _scaled(entry: float, factor: Fraction) -> float:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
+from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, component_labels, distances_from, edge_graph
 
+_EXACT_BELOW: Final = 2**52
+"""Sums of whole numbers below this are exact in float64."""
 SOURCES_PER_BLOCK = 256
 """Shortest paths are sought from so many nodes at a time; bounds the memory."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WholeLengths:
+    """Bounds of edges as they were stated: ``lengths`` (E,) times ``unit``; paths are below 2⁵² units."""
+
+    lengths: NDArray[np.int64] = field(repr=False)
+    unit: Fraction
+
+    def amounts(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lengths of paths, in units, as bounds *rounded down* once; ∞ stays ∞."""
+        distinct, place = np.unique(lengths, return_inverse=True)
+        known = [length if math.isinf(length) else round_down(int(length) * self.unit) for length in distinct.tolist()]
+        return np.array(known, dtype=np.float64)[place.reshape(lengths.shape)]
 
 
 @final
@@ -23,13 +43,16 @@ SOURCES_PER_BLOCK = 256
 class GraphMetric(Metric):
     """The shortest-path closure of edges with bounds; ∞ between components. Without edges nothing is protected.
 
-    ``first``, ``second``: (E,) endpoints; ``bounds``: (E,) finite, ≥ 0, already rounded down.
+    ``first``, ``second``: (E,) endpoints; ``bounds``: (E,) finite, ≥ 0, already rounded down. ``stated``: the bounds
+    before they were rounded, where these are whole multiples of one unit: then paths add up *exactly*, and three edges
+    of a third are 1. Without it distances are *rounded down* by a little more than each edge is.
     """
 
     count: int
     first: NDArray[np.int64] = field(repr=False)
     second: NDArray[np.int64] = field(repr=False)
     bounds: NDArray[np.float64] = field(repr=False)
+    stated: WholeLengths | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -48,6 +71,8 @@ class GraphMetric(Metric):
             here = (position >= start) & (position < start + SOURCES_PER_BLOCK)
             rows = distances_from(self._graph, sources[start : start + SOURCES_PER_BLOCK])
             lengths[here] = rows[position[here] - start, second[here]]
+        if self.stated is not None:
+            return self.stated.amounts(lengths)
         return lengths * (1 - (self.count + 2) * 2.0**-52)
 
     def generating_pairs(self) -> Iterator[PairBlock]:
@@ -68,4 +93,17 @@ class GraphMetric(Metric):
 
     @cached_property
     def _graph(self) -> EdgeGraph:
-        return edge_graph(self.count, self.first, self.second, self.bounds)
+        stated = self.bounds if self.stated is None else self.stated.lengths.astype(np.float64)
+        return edge_graph(self.count, self.first, self.second, stated)
+
+
+def graph_of_amounts(
+    size: int, ends: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: Sequence[Fraction], which: NDArray[np.int64]
+) -> GraphMetric:
+    """The closure of edges of these exact amounts, of which each edge has the one at its place in ``which`` (E,)."""
+    denominator = math.lcm(1, *{amount.denominator for amount in amounts})
+    whole = [int(amount * denominator) for amount in amounts]
+    bounds = np.array([round_down(amount) for amount in amounts], dtype=np.float64)[which]
+    fits = max(whole, default=0) * size < _EXACT_BELOW
+    stated = WholeLengths(np.array(whole, dtype=np.int64)[which], Fraction(1, denominator)) if fits else None
+    return GraphMetric(size, *ends, bounds, stated)

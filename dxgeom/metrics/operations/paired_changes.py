@@ -76,6 +76,8 @@ class PairedChanges(Changes):
         return largest
 
     def scaled(self, factors: NDArray[np.int64]) -> PairedChanges:
+        if np.all(factors == 1):
+            return self
         return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors))
 
     def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
@@ -106,18 +108,31 @@ class PairedChanges(Changes):
     def steps(self, values: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """From a value (R, m) of each kind the difference of each pair, and its bound, some at a time."""
         _, first, second, bounds = self.kinds
-        at_once = max(1, _ENTRIES_PER_BLOCK // values.shape[1])
-        for start in range(0, len(bounds), at_once):
-            here = slice(start, start + at_once)
+        for here in self._places(values):
             yield values[first[here]] - values[second[here]], bounds[here]
 
     def sums(self, values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         """As :meth:`steps`, but what the two kinds of a pair have together."""
-        _, first, second, bounds = self.kinds
+        _, first, second, _ = self.kinds
+        yield from (values[first[here]] + values[second[here]] for here in self._places(values))
+
+    def _places(self, values: NDArray[np.float64]) -> Iterator[slice]:
         at_once = max(1, _ENTRIES_PER_BLOCK // values.shape[1])
-        for start in range(0, len(bounds), at_once):
-            here = slice(start, start + at_once)
-            yield values[first[here]] + values[second[here]]
+        return (slice(start, start + at_once) for start in range(0, self.count, at_once))
+
+    @cached_property
+    def joined(self) -> NDArray[np.int64]:
+        """(R, K): what each kind of records is above the first one that pairs join it with: of the differences' span."""
+        columns, first, second, _ = self.kinds
+        root = np.arange(len(columns))
+        while True:
+            nearer, least = root.copy(), np.minimum(root[first], root[second])
+            np.minimum.at(nearer, first, least)
+            np.minimum.at(nearer, second, least)
+            nearer = nearer[nearer]
+            if np.array_equal(nearer, root):
+                return columns - columns[root]
+            root = nearer
 
     def listed(self) -> ListedChanges:
         """The same, laid out."""

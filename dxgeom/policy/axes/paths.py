@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.graph import graph_of_amounts
 from dxgeom.metrics.kernels.bounded_shortest_paths import (
     UNREACHED,
     Neighbours,
@@ -20,7 +20,6 @@ from dxgeom.metrics.kernels.bounded_shortest_paths import (
     pairs_within_limit,
 )
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.axes.axis import MAX_PAIRS, Amount, Axis, Codes, Pairs, Row, too_many_pairs
 
 
@@ -95,8 +94,8 @@ class PathAxis(Axis):
         else:
             first, second, spans = self._near(2 * floor / rate + int(self.lengths.max()) * self.grain)
         distinct, place = np.unique(spans, return_inverse=True)
-        each = [round_down(max(floor, rate * span * self.grain)) for span in distinct.tolist()]
-        return GraphMetric(self.size, first, second, np.array(each, dtype=np.float64)[place])
+        each = [max(floor, rate * span * self.grain) for span in distinct.tolist()]
+        return graph_of_amounts(self.size, (first, second), each, place)
 
     def _row(self, code: int) -> Row:
         """To every node; whole numbers below 2⁵², and ∞."""

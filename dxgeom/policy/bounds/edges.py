@@ -1,4 +1,4 @@
-"""A secret graph: its own ε for each pair that a file lists."""
+"""A secret graph: its own ε for each pair that is listed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.graph import graph_of_amounts
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount, Codes, Pairs, Row
 from dxgeom.policy.bounds.bound import Bound, Stated, common_denominator, in_units
@@ -44,7 +44,7 @@ class Edges(Bound):
 
     def metric(self, size: int) -> Metric:
         first, second = self.few_pairs()
-        return GraphMetric(size, first, second, in_units(self.epsilons, None))
+        return graph_of_amounts(size, (first, second), self.epsilons, np.arange(first.size))
 
     @property
     def denominator(self) -> int:

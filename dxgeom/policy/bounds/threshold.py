@@ -9,9 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families.graph import graph_of_amounts
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.axes.axis import Amount, Axis, Pairs
 from dxgeom.policy.bounds.bound import Bound, Stated, in_units
 
@@ -34,7 +33,7 @@ class Threshold(Bound):
 
     def metric(self, size: int) -> Metric:
         first, second = self.few_pairs()
-        return GraphMetric(size, first, second, np.full(first.size, round_down(self.epsilon)))
+        return graph_of_amounts(size, (first, second), [self.epsilon], np.zeros(first.size, dtype=np.int64))
 
     @property
     def denominator(self) -> int:

@@ -13,6 +13,7 @@ from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
+from dxgeom.policy.source.fields import edges_words
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import shown
@@ -90,7 +91,7 @@ def listed(names: Sequence[str]) -> str:
 def _along_edges(name: str, rule: ResolvedRule, all_told: Telling) -> str:
     [(_, bound)] = rule.bounds
     least, most = (all_told.at_most(Fraction(one)) for one in bound.extremes)
-    file = rule.syntax.secrets.edges if rule.syntax.secrets else ""
+    file = edges_words(rule.syntax.secrets.edges or "") if rule.syntax.secrets else ""
     who = f"two records that differ only in {name}, by an edge of {file}, are told apart with odds"
     return f"{who} {most}" if least == most else f"{who} {least} for some and {most} for others, by the edge's weight"
 

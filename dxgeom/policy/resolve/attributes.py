@@ -11,6 +11,7 @@ from dxgeom.policy.resolve.missing_values import with_missing_value
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.tree_places import node_at
 from dxgeom.policy.source.yaml_tree import Mapping
+from dxgeom.policy.syntax.joint_rules import joins_alone
 from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute
@@ -67,7 +68,9 @@ def in_tables(document: PolicySyntax) -> bool:
     """Whether every rule is about single attributes or presence, and every row is a person: then distances add up over
     attributes, and nothing has to know all record types for whole tables of counts."""
     single = all(
-        (rule.change is not None or rule.presence is not None) and rule.together is None and rule.measure is None
+        (rule.change is not None or rule.presence is not None or joins_alone(rule))
+        and rule.together is None
+        and rule.measure is None
         for rule in document.rules
     )
     return single and document.people is None

@@ -11,6 +11,7 @@ from typing import final
 
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.policy.resolve.attributes import resolve_attributes
+from dxgeom.policy.resolve.bare_edges import with_joined_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table
 from dxgeom.policy.resolve.missing_values import check_missing_values, missing_rules, public_names
 from dxgeom.policy.resolve.readings import stated_reading
@@ -80,6 +81,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     names = tree.document.universe.attributes if table is None else table.header
     # Of a table that could not be read nobody knows which attributes it has.
     known = None if stated and table is None else dict.fromkeys((*names, *sorted(tree.broken)))
+    tree = with_joined_attributes(tree, attributes, mistakes)
     rules = missing_rules(tree, attributes, mistakes)
     rules += resolve_rules(tree, attributes, known, public_names(tree), mistakes)
     check_missing_values(tree, attributes, mistakes)

@@ -24,6 +24,7 @@ from dxgeom.policy.resolve.secret_edges import secret_edges
 from dxgeom.policy.rule_kinds.rule_kind import StatedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
 from dxgeom.policy.source.data_files import read_or_note
+from dxgeom.policy.source.fields import EdgeList, edges_words
 from dxgeom.policy.source.lengths import Length
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.syntax.joint_rules import block_numbers, splits_records
@@ -261,14 +262,14 @@ class _Context:
             return among_present(Partition(block_numbers(further[columns[0]]), self.rule.epsilon), attribute)
         return None
 
-    def _along_edges(self, attribute: Attribute, file: str) -> Bound | None:
+    def _along_edges(self, attribute: Attribute, edges: str | EdgeList) -> Bound | None:
         span = self.tree.span("rules", self.number, "secrets", "edges")
         folder, epsilon, weight = self.mistakes.text.folder, self.rule.epsilon, self.rule.weight
         return read_or_note(
-            lambda: secret_edges(attribute, folder, file, epsilon, weight),
+            lambda: secret_edges(attribute, folder, edges, epsilon, weight),
             self.mistakes,
             span,
-            f"the file of edges {shown(file)}",
+            f"the file of edges {shown(edges_words(edges))}",
         )
 
     def _measure(self, attribute: Attribute, key: str, length: Length) -> tuple[Axis, Fraction] | None:

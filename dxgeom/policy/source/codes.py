@@ -72,4 +72,11 @@ CODES: Final[dict[str, str]] = {
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
     "DX221": "a query, or part of one, that needs a count of every record type, where there are too many",
+    # tasks
+    "DX230": "a task asks for nothing, or for more than one thing",
+    "DX231": "shares of tasks that are not positive, are stated by some only, or do not sum to 1",
+    "DX232": "a number or a word that a task cannot have, such as its rounds, rows, degree or law",
+    "DX233": "what a task cannot be about, such as quantiles where numbers are added up",
+    "DX234": "queries and tasks in one file",
+    "DX235": "two tasks of the same name",
 }

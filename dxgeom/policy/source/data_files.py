@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final, TypeVar, final
 
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
+from dxgeom.policy.source.fields import THE_LIST, EdgeList
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import Folder, Unreadable, decoded, read_beside
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
@@ -46,13 +47,21 @@ def read_or_note(read: Callable[[], Read], mistakes: Mistakes, span: Span, what:
 @final
 @dataclass(frozen=True)
 class CsvTable:
-    """A header and rows of equal length; ``lines``: the line of the file each row ends on."""
+    """A header and rows of equal length; ``lines``: the line of the file each row ends on.
+
+    ``counted``: what the numbers in ``lines`` count, which are not lines where a policy lists the rows itself.
+    """
 
     file: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
+    counted: str = "line"
     _read: dict[str, tuple[Fraction, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def at(self, line: int) -> str:
+        """A row's place, as messages tell it."""
+        return f"{self.file}, {self.counted} {line}"
 
     def column(self, name: str) -> tuple[str, ...]:
         """The cells of a column.
@@ -80,7 +89,7 @@ class CsvTable:
             try:
                 found.append(exact(cell.strip()))
             except NotANumber as error:
-                raise WrongContent(f"{self.file}, line {line}: {name} is {shown(cell)}: {error}") from error
+                raise WrongContent(f"{self.at(line)}: {name} is {shown(cell)}: {error}") from error
         return tuple(found)
 
 
@@ -117,6 +126,22 @@ def _table(name: str, rows: list[tuple[str, ...]], lines: list[int]) -> CsvTable
     return CsvTable(name, header, tuple(rows[1:]), tuple(lines[1:]))
 
 
+def listed_rows(file: str, counted: str, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> CsvTable:
+    """Rows that a policy lists itself, as if a file had them. Args: as of :class:`CsvTable`."""
+    return CsvTable(file, header, rows, tuple(range(1, len(rows) + 1)), counted)
+
+
+def edges_of(folder: Folder | None, edges: str | EdgeList, number: str) -> CsvTable:
+    """The edges of a file, or those of a list: two columns of ends and perhaps one, ``number``, of their numbers.
+
+    Raises: Unreadable, WrongContent.
+    """
+    if isinstance(edges, str):
+        return read_csv(folder, edges)
+    header = ("one end", "the other end", number)
+    return listed_rows(THE_LIST, "edge", header[: len(edges[0])], edges)
+
+
 def read_words(folder: Folder | None, name: str) -> tuple[str, ...]:
     """The lines of a text file, by its name relative to ``folder``.
 
@@ -141,9 +166,9 @@ def check_keys(keys: tuple[str, ...], table: CsvTable) -> None:
     first: dict[str, int] = {}
     for key, line in zip(keys, table.lines, strict=True):
         if not key:
-            raise WrongContent(f"{table.file}, line {line}: the key is empty")
+            raise WrongContent(f"{table.at(line)}: the key is empty")
         if key in first:
-            raise WrongContent(f"{table.file}, line {line}: the key {shown(key)} is already in line {first[key]}")
+            raise WrongContent(f"{table.at(line)}: the key {shown(key)} is already in line {first[key]}")
         first[key] = line
 
 

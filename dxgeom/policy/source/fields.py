@@ -14,6 +14,9 @@ from dxgeom.universe.dates import iso_date
 from dxgeom.universe.decimals import NotANumber, exact
 
 _DECIMAL: Final = "write a plain decimal such as 5 or 0.25"
+THE_LIST: Final = "the list of edges"
+"""What messages call edges that a policy lists itself."""
+_ENDS: Final = 2
 _EPSILON: Final = "an epsilon is a number above 0, such as 0.5; smaller protects more"
 
 
@@ -102,6 +105,36 @@ def _names(value: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+EdgeList: TypeAlias = tuple[tuple[str, ...], ...]
+"""Edges that a file lists itself: the two ends of each, and perhaps a number of its own."""
+_WRITE_EDGES: Final = "name a CSV file, or list edges as [[a, b], [b, c]], each perhaps with a number, [a, b, 0.5]"
+
+
+def _edges(value: Any) -> str | EdgeList:
+    if isinstance(value, str):
+        return value
+    listed = isinstance(value, list | tuple) and all(isinstance(edge, list | tuple) for edge in value)
+    if not listed or not all(isinstance(word, str) for edge in value for word in edge):
+        raise wrong_field("DX108", "a file's name or a list of edges is expected here", _WRITE_EDGES)
+    if not value:
+        raise wrong_field("DX107", "this list has no edge", _WRITE_EDGES)
+    lengths = {len(edge) for edge in value}
+    if lengths not in ({2}, {3}):
+        message = "edges have two ends each, and all of them a number of their own or none"
+        raise wrong_field("DX108", message, _WRITE_EDGES)
+    return tuple(tuple(edge) for edge in value)
+
+
+def edges_words(edges: str | EdgeList) -> str:
+    """Where edges are listed, in words."""
+    return edges if isinstance(edges, str) else THE_LIST
+
+
+def have_numbers(edges: str | EdgeList | None) -> bool:
+    """Whether each edge of a list has a number of its own."""
+    return not isinstance(edges, str | None) and len(edges[0]) > _ENDS
+
+
 _DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,12})?$"
 _NUMBER_SCHEMA = WithJsonSchema({"type": ["number", "string"], "pattern": f"^[+-]?{_DIGITS}"})
 EPSILON_SCHEMA: Final[dict[str, Any]] = {
@@ -111,7 +144,13 @@ EPSILON_SCHEMA: Final[dict[str, Any]] = {
 }
 """How editors check an epsilon."""
 _POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
-_NAMES_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+NAMES_SCHEMA: Final[dict[str, Any]] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+"""How editors check a name, or a list of them."""
+_WORD_SCHEMA: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
+_EDGE_SCHEMA: Final = {"type": "array", "items": _WORD_SCHEMA, "minItems": _ENDS, "maxItems": _ENDS + 1}
+_EDGES_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": _EDGE_SCHEMA, "minItems": 1}]
+}
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHEMA]
@@ -121,4 +160,5 @@ Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "
 WholeFromOne: TypeAlias = Annotated[int, PlainValidator(_whole_from_1), _DAYS_SCHEMA]
 WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
-Names: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_names), _NAMES_SCHEMA]
+Edges: TypeAlias = Annotated[str | EdgeList, PlainValidator(_edges), WithJsonSchema(_EDGES_SCHEMA)]
+Names: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_names), WithJsonSchema(NAMES_SCHEMA)]

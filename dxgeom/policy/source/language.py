@@ -59,11 +59,16 @@ class Language:
         otherwise = f"dx.load_{self.name} takes a file, {self.from_data} a dict"
         require(content, str, "content", f"give a text; {otherwise}")
         require(file, str, "file", "give the name that messages call the text by")
-        advice = f"name the folder of the {self.beside} files, or leave it out"
-        require(folder, (str, os.PathLike, Folder, NoneType), "folder", advice)
+        held = self.folder(folder)
         if len(content) > MAX_BYTES:
             raise self._unreadable(file, f"the text has {len(content):,} characters; at most {MAX_BYTES:,} are read")
-        return PolicyText(file, plain_lines(content), folder_of(folder), paths)
+        return PolicyText(file, plain_lines(content), held, paths)
+
+    def folder(self, folder: str | os.PathLike[str] | Folder | None) -> Folder | None:
+        """The folder that data files are read from. Raises: WrongArgument."""
+        advice = f"name the folder of the {self.beside} files, or leave it out"
+        require(folder, (str, os.PathLike, Folder, NoneType), "folder", advice)
+        return folder_of(folder)
 
     def _unreadable(self, file: str, reason: str) -> FileMistakes:
         return self.refused([Diagnostic(file, 1, 1, "DX100", reason)])

@@ -188,7 +188,10 @@ class FolderOnDisk(Folder):
             raise Unreadable("files are named relative to the policy's folder, with /")
         try:
             home = self.path.resolve(strict=True)
-            path = (home / name).resolve(strict=True)
+            path = (home / name).resolve()
+            if not path.is_relative_to(home):  # asked first: whether something is there is not told of other folders
+                raise Unreadable("this path leaves the policy's folder")
+            return path.resolve(strict=True)
         except FileNotFoundError as error:
             where = f"in the policy's folder, '{self.path.name or '.'}'"
             raise Unreadable(f"the file cannot be opened: No such file or directory {where}") from error
@@ -196,17 +199,15 @@ class FolderOnDisk(Folder):
             # RuntimeError: how Python before 3.13 reports a loop of links.
             reason = getattr(error, "strerror", None) or "its links run in a circle"
             raise Unreadable(f"the file cannot be opened: {reason}") from error
-        if not path.is_relative_to(home):
-            raise Unreadable("this path leaves the policy's folder")
-        return path
 
 
 @final
 @dataclass(frozen=True)
 class FolderInMemory(Folder):
-    """Files that were handed over with the text; the disk is not looked at."""
+    """Files that were handed over with the text; the disk is not looked at, but for what is ``beside`` them."""
 
     contents: Mapping[str, bytes] = field(repr=False)
+    beside: Folder | None = None
     _taken: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -214,6 +215,9 @@ class FolderInMemory(Folder):
         return self._taken
 
     def content(self, name: str, limit: int) -> bytes:
+        if name not in self.contents and self.beside is not None:
+            self._taken[name] = self.beside.content(name, limit)
+            return self._taken[name]
         if name not in self.contents:
             raise Unreadable("the file is not among those that came with the text")
         if len(self.contents[name]) > limit:

@@ -21,6 +21,12 @@ def splits_records(rule: RuleSyntax) -> bool:
     return partition and rule.change is None and rule.between is None and rule.presence is None
 
 
+def joins_alone(rule: RuleSyntax) -> bool:
+    """Whether the rule selects by nothing but edges: its attribute is the one whose values they join."""
+    selectors = (rule.change, rule.between, rule.presence, rule.together)
+    return rule.secrets is not None and rule.secrets.edges is not None and all(one is None for one in selectors)
+
+
 def block_numbers(column: Column) -> tuple[int, ...]:
     """The block of each code: codes of equal words or numbers share one; blocks are numbered as they first occur."""
     facts = column.texts if isinstance(column, TextColumn) else column.numbers

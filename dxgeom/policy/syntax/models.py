@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, 
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
-from dxgeom.policy.source.fields import Epsilon, LengthText, Names, Positive, WholeFromOne
+from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeFromOne
 
 
 def attribute_tag(value: Any) -> str | None:
@@ -49,7 +49,7 @@ class UniverseSyntax(BaseModel):
 
 @final
 class SecretsSyntax(BaseModel):
-    """``{edges: file.csv}`` or ``{partition: …}``; that it is one of them is checked with the rule's meaning.
+    """``{edges: file.csv}``, ``{edges: [[a, b], …]}`` or ``{partition: …}``; that it is one is checked later.
 
     The file's first two columns are values of the rule's attribute. A partition is by attributes, or with ``change`` by
     a further column of that attribute.
@@ -57,7 +57,7 @@ class SecretsSyntax(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    edges: str | None = None
+    edges: Edges | None = None
     partition: Names = None
 
 

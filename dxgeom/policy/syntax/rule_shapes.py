@@ -7,7 +7,8 @@ from typing import Final
 
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS, AnyRuleKind, kind_of_rule
 from dxgeom.policy.rule_kinds.values import ValuesKind
-from dxgeom.policy.syntax.joint_rules import Noted, clashes, joint_mistakes, splits_records
+from dxgeom.policy.source.fields import have_numbers
+from dxgeom.policy.syntax.joint_rules import Noted, clashes, joins_alone, joint_mistakes, splits_records
 from dxgeom.policy.syntax.models import BOUNDS, SELECTS, WRITTEN, RuleSyntax, listed
 
 _NEVER_WITH_PRESENCE: Final = (
@@ -29,7 +30,8 @@ _NAME_THEM: Final = "name the attributes with 'change'"
 def shape_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
     """What is wrong with the keys of a rule, whatever the universe; without a key where it is the rule as a whole."""
     selectors = [f"'{key}'" for key in ("change", "between", "presence") if getattr(rule, key) is not None]
-    if len(selectors) != 1 and not (splits_records(rule) or (rule.together and not selectors)):
+    alone = splits_records(rule) or joins_alone(rule)
+    if len(selectors) != 1 and not (alone or (rule.together and not selectors)):
         found = " and ".join(selectors) or "none of them"
         message = f"a rule has one of 'change', 'between: everything' and 'presence: true', found {found}"
         yield "DX130", None, message, SELECTS if selectors else _what_to_select(rule)
@@ -38,6 +40,8 @@ def shape_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
         return
     bounds = ("epsilon", *(kind.key for kind in RULE_KINDS), "weight")
     stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
+    if rule.secrets is not None and have_numbers(rule.secrets.edges):
+        stated.append("the numbers of its edges")
     if len(stated) != 1:
         found = " and ".join(stated) or "none of them"
         known = listed([f"'{key}'" for key in bounds], " and ")
@@ -61,8 +65,6 @@ def shape_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
 
 def _what_to_select(rule: RuleSyntax) -> str:
     """For a rule that selects nothing: what its other keys need."""
-    if rule.secrets is not None and rule.secrets.edges is not None:
-        return "add 'change' with the attribute whose values the edges join"
     if kind_of_rule(rule) is not None:
         return "add 'change' with the attribute whose values these are"
     return SELECTS

@@ -5,8 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
+from dxgeom.policy.source.fields import EdgeList
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.columns import plain
+
+
+def _along(edges: str | EdgeList) -> str:
+    return f"along the edges of {edges}" if isinstance(edges, str) else f"along {len(edges):,} listed edges"
+
+
+def _edge_bound(rule: RuleSyntax) -> str:
+    if rule.epsilon is not None:
+        return f"epsilon {plain(rule.epsilon)}"
+    return "an epsilon each" if rule.weight is None else f"weight {rule.weight}"
 
 
 def words_of(rule: RuleSyntax) -> str:
@@ -18,8 +29,7 @@ def words_of(rule: RuleSyntax) -> str:
         by = ", ".join(rule.secrets.partition)
         what = f"{what} inside each {by}" if rule.change else f"agree in {by}"
     elif rule.secrets is not None:
-        bound = f"weight {rule.weight}" if rule.epsilon is None else f"epsilon {plain(rule.epsilon)}"
-        return f"{what} along the edges of {rule.secrets.edges}: {bound}"
+        return f"{what} {_along(rule.secrets.edges or '')}: {_edge_bound(rule)}"
     given = kind_of_rule(rule)
     if given is not None:
         return f"{what}: {given[0].words(given[1])}"

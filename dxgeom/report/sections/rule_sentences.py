@@ -8,6 +8,7 @@ from fractions import Fraction
 from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
+from dxgeom.policy.source.fields import edges_words
 from dxgeom.wording.numbers import odds
 
 
@@ -89,7 +90,8 @@ def _secret(rule: ResolvedRule, names: list[str], budget: float) -> str:
         return f"{names[0]} inside one {by}: odds at most {odds(epsilon * budget)}; {across}."
     least, most = (float(end) * budget for end in rule.bounds[0][1].extremes)
     each = f"each step has its own odds, {odds(least)} to {odds(most)}" if least != most else f"a step: {odds(most)}"
-    return f"The shorter the way in {secrets.edges}, the harder two records are to tell apart: {each}; steps multiply."
+    way = edges_words(secrets.edges)
+    return f"The shorter the way in {way}, the harder two records are to tell apart: {each}; steps multiply."
 
 
 def _by_value(rule: ResolvedRule, names: list[str], budget: float) -> str:

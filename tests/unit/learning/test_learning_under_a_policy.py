@@ -16,6 +16,7 @@ from dxgeom.learning import PrivateLogisticRegression
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.under_policy.models import policy_model
+from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ATTRIBUTES = {"word": ["a", "b", "c"], "size": {"range": [0, 4], "step": 2}, "label": ["no", "yes"]}
 
@@ -25,6 +26,7 @@ def policy_of(*rules, attributes=None, **others):
     return dx.Policy.from_dict({"policy": "test", "universe": universe, "rules": list(rules), **others})
 
 
+EVERYTHING = {"between": "everything", "epsilon": 1}
 APART = policy_of(
     {"change": "word", "epsilon": 0.5}, {"change": "size", "epsilon": 2}, {"change": "label", "epsilon": 1}
 )
@@ -69,6 +71,25 @@ def test_no_two_records_are_told_apart_by_more_than_their_distance(name, share):
         for i, j in itertools.combinations(range(universe.size), 2):
             told = np.abs(logs[i] - logs[j]).max()
             assert told <= float(spend) * float(metric.metric.distance(i, j)) + 1e-8, (records[i], records[j])
+
+
+@pytest.mark.parametrize("rules", [(EVERYTHING,), ({"change": [*ATTRIBUTES], "epsilon": 1},)])
+def test_whether_a_record_is_there_is_hidden_where_it_may_be_absent(rules):
+    """Every record beside none and beside others: with it and without, at any point, within ε of its absence."""
+    metric = policy_of(*rules, {"presence": True, "epsilon": 0.7}).compile()
+    model = policy_model(metric, "label")
+    mechanism = model.mechanism(Fraction(0), None)
+    records = pd.DataFrame([metric.universe.record(i) for i in range(metric.universe.record_types)])
+    table = np.column_stack([model.rows(records), model.labels(records["label"])])
+    points, spend, largest = thetas(table.shape[1] - 1), Fraction(3, 2), 0.0
+    for others in (table[:0], table[[0, 17, 9]]):
+        without = log_density(mechanism, others, spend, points)
+        for row in table:
+            told = np.abs(log_density(mechanism, [row, *others], spend, points) - without).max()
+            largest = max(largest, float(told))
+    assert 0.5 * 1.05 < largest <= 1.05 + 1e-8
+    assert mechanism.share == Fraction(9, 10)
+    assert len(mechanism.draw(table[:0], spend, InsecureSeededRandomness(1))) == table.shape[1] - 1
 
 
 def test_an_epsilon_for_each_attribute_needs_half_the_noise_of_one_for_all():
@@ -160,7 +181,9 @@ def test_a_missing_number_is_a_feature_of_its_own():
         ({"fit_intercept": False}, "has an intercept"),
         ({"policy": "policy.yaml"}, "dx.load_policy"),
         ({"ledger": None}, "a fit is a release"),
-        ({"policy": policy_of({"between": "everything", "epsilon": 1}, {"presence": True, "epsilon": 1})}, "presence"),
+        ({"policy": policy_of(EVERYTHING, people={"column": "who", "count": "once"})}, "counts once is spread"),
+        ({"features": ["label"]}, "told from other attributes"),
+        ({"features": []}, "name some"),
     ],
 )
 def test_nothing_is_spent_on_a_refusal(changed, refusal, tmp_path):
@@ -184,6 +207,52 @@ def test_values_that_the_policy_does_not_list_are_refused_when_fitting_and_when_
 def test_a_policy_s_words_on_plain_arrays_are_refused():
     with pytest.raises(UnsupportedCombination, match="go with a policy"):
         PrivateLogisticRegression(epsilon=1, bounds=(0, 1), label="label").fit([[0]], [1])
+
+
+@pytest.mark.parametrize(
+    ("people", "rows_of_each"),
+    [({"column": "who", "count": "single"}, 1), ({"column": "who", "count": "rows", "at_most": 2, "order": "day"}, 2)],
+    ids=["single", "rows"],
+)
+def test_rows_of_people_are_those_that_the_policy_counts(people, rows_of_each, tmp_path):
+    data = people_of(3000, rows_of_each)
+    policy = policy_of(*({"change": name, "epsilon": 1} for name in ATTRIBUTES), people=people)
+    model = model_of(policy, tmp_path).fit(data)
+    assert model.score(data, data["label"]) > 0.7
+    again = model_of(policy, tmp_path, ledger=tmp_path / "y.db")
+    if rows_of_each == 1:
+        with pytest.raises(DxgeomError, match="more than one"):
+            again.fit(data.assign(who=1))
+        assert not (tmp_path / "y.db").exists()
+
+
+def people_of(count, rows_of_each):
+    return people(count).assign(who=np.arange(count) // rows_of_each, day=np.arange(count))
+
+
+def test_files_and_attributes_made_of_others_are_read_as_the_policy_says(tmp_path):
+    attributes = {**ATTRIBUTES, "size": {"range": [0, 4], "step": 2, "from": "half + half"}}
+    policy = policy_of(*({"change": name, "epsilon": 1} for name in ATTRIBUTES), attributes=attributes)
+    data = people()
+    file = tmp_path / "people.csv"
+    data.assign(half=data["size"] / 2).drop(columns="size").to_csv(file, index=False)
+    seeded = {"insecure_test_seed": 1, "features": ["size"]}
+    model = model_of(policy, tmp_path, **seeded).fit(str(file))
+    plain = model_of(APART_EQUALLY, tmp_path, ledger=tmp_path / "y.db", **seeded).fit(data)
+    assert list(model.encoded_names_) == ["size"]
+    assert model.coef_ == pytest.approx(plain.coef_)
+    with pytest.raises(UnsupportedCombination, match="made of other columns"):
+        model.predict(data.assign(half=1))
+
+
+APART_EQUALLY = policy_of(*({"change": name, "epsilon": 1} for name in ATTRIBUTES))
+
+
+def test_presence_is_carried_by_a_fit_too(tmp_path):
+    policy = policy_of(EVERYTHING, {"presence": True, "epsilon": 1})
+    model = model_of(policy, tmp_path, spend=1).fit(people())
+    assert model.release_.mechanism.absence
+    assert model.score(people(seed=1), people(seed=1)["label"]) > 0.7
 
 
 def test_a_person_with_a_single_row_has_no_second_one(tmp_path):

@@ -145,6 +145,12 @@ def test_answers_are_arrays_frames_and_json():
         released.to_pandas()
 
 
+def test_a_stated_number_of_records_is_not_compared_with_one_that_is_private():
+    own = policy((2, 3), presence=True)
+    with pytest.raises(UnsupportedCombination, match="keeps private"):
+        dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2, records=100))
+
+
 @pytest.mark.long
 def test_half_widths_hold():
     own, data = policy((2, 3, 4), privacy="pure"), rows((2, 3, 4))

@@ -12,8 +12,10 @@ from reference.json_schema import is_valid
 import dxgeom as dx
 from dxgeom.queries.schema import queries_schema
 from dxgeom.queries.syntax import KINDS, WORDS_OF_A_QUERY
+from dxgeom.queries.tasks.grammar import TASK_KINDS, TASK_WORDS
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks
 
 POLICY = dx.parse_policy("""
 policy: p
@@ -89,6 +91,57 @@ def test_whatever_is_asked_is_read_or_told_to_be_wrong(asked, records):
     if isinstance(queries, LinearQueries):
         assert len(queries.each_origin) == queries.count
         assert all(one.numerator < queries.count > one.denominator for one in queries.ratios)
+
+
+TASK_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.sampled_from(("a", "b")),
+    "share": st.sampled_from(("1/2", 1, "1/4", 0, "x")),
+    "best": st.one_of(BY_KEY["by"], st.lists(entries(), max_size=2)),
+    "by": st.one_of(st.just("count"), st.fixed_dictionaries({"sum": st.sampled_from(COLUMNS)})),
+    "where": BY_KEY["where"],
+    "law": st.sampled_from(("exponential", "permute-and-flip")),
+    **dict.fromkeys(("queries", "workload"), st.lists(entries(), max_size=2)),
+    "rounds": st.sampled_from((0, 3, "x")),
+    "rows": st.sampled_from((1, "7", 0)),
+    "estimate": st.sampled_from(("weights", "mbi")),
+    "moments": st.one_of(st.sampled_from(("age", "pay")), st.just(["age", "pay"])),
+    "degree": st.sampled_from((1, 2, 3, 9)),
+    "products": st.lists(st.lists(st.sampled_from(("age", "pay")), min_size=1, max_size=3), min_size=1, max_size=2),
+    "series": st.one_of(st.just(list(COLUMNS)), st.sampled_from(COLUMNS)),
+}
+BODIES = {kind.word: list(kind.body.model_fields) for kind in TASK_KINDS if kind.body is not None}
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> dict[str, Any]:
+    """Mostly of one kind, each key mostly with what belongs there."""
+    words = [draw(st.sampled_from(TASK_WORDS)), *draw(st.lists(st.sampled_from(("name", "share")), max_size=2))]
+
+    def value(key: str) -> Any:
+        right = draw(st.integers(0, 5)) > 0
+        return draw(TASK_VALUES.get(key, VALUES) if right else VALUES)
+
+    def below(word: str) -> Any:
+        keys = BODIES.get(word)
+        if keys is None or draw(st.integers(0, 9)) == 0:
+            return value(word)
+        return {key: value(key) for key in (keys[0], *draw(st.lists(st.sampled_from(keys), max_size=3)))}
+
+    return {word: below(word) if word in TASK_WORDS else value(word) for word in words}
+
+
+@settings(max_examples=300, deadline=None)
+@given(asked=st.lists(tasks(), min_size=1, max_size=2), records=st.sampled_from((None, 12)))
+def test_whatever_tasks_are_asked_are_read_or_told_to_be_wrong(asked, records):
+    try:
+        found = dx.queries_from_dict({"tasks": asked}, POLICY, records)
+    except dx.QueryError as error:
+        assert error.diagnostics
+        assert all(one.code.startswith("DX") and one.message and one.path for one in error.diagnostics)
+        return
+    assert is_valid(json.loads(json.dumps({"tasks": asked})), SCHEMA)
+    assert isinstance(found, Tasks)
+    assert sum(found.shares) == 1
 
 
 @settings(max_examples=60, deadline=None)

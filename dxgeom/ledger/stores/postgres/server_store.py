@@ -149,6 +149,12 @@ class PostgresLedger:
         with self._transaction(write=False) as connection:
             yield PostgresSession(connection, self._schema, self.described)
 
+    def went_to(self) -> str | None:
+        return None
+
+    def stay(self) -> None:
+        """A ledger on a server stays there."""
+
     def try_to_write(self) -> None:
         with self._turn():
             pass

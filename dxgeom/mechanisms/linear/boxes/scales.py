@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
-from dxgeom.mechanisms.linear.marginals.laplace_scales import laplace_scales
+from dxgeom.mechanisms.linear.marginals.laplace_scales import rates_of_tables
 from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
 
 _BITS: Final = 200
@@ -91,7 +91,7 @@ def best_scales(question: BoxQuestion) -> NDArray[np.float64]:
         if among.size:
             scales[among] = 1 / np.sqrt(least_cost_rates(question.budgets(among), weights[among], 1).rates)
     elif np.any(question.protected):
-        rates = laplace_scales(BlockTables(question), weights[question.protected]).rates[: len(scales)]
+        rates = rates_of_tables(BlockTables(question), weights[question.protected]).rates[: len(scales)]
         scales[rates > 0] = 1 / rates[rates > 0]
     for margin in _MARGINS:
         if _within(question, scales * (1 + margin)):

@@ -142,7 +142,7 @@ class _Search:
             work += centre.work
             scaled = onto / np.sqrt(found.roots)
             own = float(found.loads.max())
-            loads = replace(points, shifts=points.shifts[pool], promise=points.promise[pool]).lengths(scaled)
+            loads = points.among(pool).lengths(scaled)
             limit = own * (1 + GAP / 4)
             seen_all = not np.any(loads > limit) or self.best is None
             if seen_all:

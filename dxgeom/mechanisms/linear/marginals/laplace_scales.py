@@ -124,10 +124,10 @@ def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] |
     Guarantee: a feasible choice, up to the rounding of float64; nothing is promised of other local optima.
     """
     weights = (question.weights if costs is None else question.weights_for(costs))[question.protected]
-    return laplace_scales(question, weights)
+    return rates_of_tables(question, weights)
 
 
-def laplace_scales(question: MeasuredTables, weights: NDArray[np.float64]) -> LaplaceScales:
+def rates_of_tables(question: MeasuredTables, weights: NDArray[np.float64]) -> LaplaceScales:
     """The same for other tables than those of sets of attributes; ``weights``: of the protected residuals."""
     every = np.zeros(2 * question.count)
     if not np.any(weights > 0):

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, DataError, TooLarge
+from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.linear.marginals.assembly import (
@@ -92,6 +92,11 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
         family = self.question.family
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences
+from dxgeom.geometry.bodies.polytope import hull_of_differences, hull_of_points
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains, least_noise, noise_error
@@ -47,6 +47,19 @@ def as_floats(rows):
 
 def scaled(body, factor):
     return LinearImage(body, factor * np.eye(body.dimension))
+
+
+@pytest.mark.parametrize("radii", [(1.0, 1.0), (0.1, 0.3, 0.7), (3.0, 0.5, 2.0, 0.1)])
+def test_a_box_and_the_hull_of_its_corners_hold_each_other_as_stated(radii):
+    """The hull that noise is drawn by is rounded outward, and sticks out of the box by that."""
+    box = Box(np.array(radii))
+    corners = np.array(list(itertools.product(*((-radius, radius) for radius in radii))))
+    hull = hull_of_points(corners)
+    assert contains(box, hull) and contains(hull, box)
+    assert not contains(box, hull, as_stated=False)
+    assert contains(LinearImage(box, 2 * np.eye(len(radii))), LinearImage(hull, 2 * np.eye(len(radii))))
+    corners[0] *= 1 + 2.0**-52
+    assert not contains(box, hull_of_points(corners))
 
 
 @pytest.mark.parametrize("name", POLYTOPES)

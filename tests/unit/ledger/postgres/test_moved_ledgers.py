@@ -21,7 +21,7 @@ from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.moves import to_server
 from dxgeom.ledger.moves.to_server import move_ledger
-from dxgeom.ledger.stores import sqlite_layout
+from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
@@ -167,16 +167,39 @@ def test_killed_on_either_side_of_the_commit_it_is_one_ledger_and_the_same_again
         opened(path, **old[1])
 
 
+def test_a_role_that_there_is_not_does_not_leave_two_ledgers(postgres: Any, old: tuple[str, dict[str, Any]]) -> None:
+    path, terms = old
+    place = postgres.new_ledger()
+    with pytest.raises(LedgerError):
+        move_ledger(path, place, grant=["nobody_of_this_name"])
+    with pytest.raises(LedgerError, match="it was moved to"):
+        opened(path, **terms)
+    assert len(move_ledger(path, place).entries) == 4
+
+
+def test_a_server_that_takes_no_ledger_leaves_the_file_as_it_was(
+    postgres: Any, old: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, terms = old
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresLedger, "begin", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            move_ledger(path, postgres.new_ledger())
+    opened(path, **terms).charge(Fraction(1, 100), purpose="goes on", plan_fingerprint="p")
+
+
 def test_what_the_server_took_in_between_is_not_lost_when_it_is_ended(
     postgres: Any, old: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server has the ledger, the file does not know it yet, and somebody releases on the server."""
+    """The server has the ledger, the move was cut short, and somebody releases on the server, not on the file."""
     path, terms = old
     place = postgres.new_ledger()
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_layout, "retire", lambda *_: 1 / 0)
+        patch.setattr(to_server, "_require_same", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             move_ledger(path, place)
+    with pytest.raises(LedgerError, match="it was moved to"):
+        opened(path, **terms)
     with opened(place, **terms) as ledger:
         ledger.charge(Fraction(1, 100), purpose="there", plan_fingerprint="p")
     assert len(move_ledger(path, place).entries) == 5

@@ -202,6 +202,31 @@ def test_every_round_costs_its_exact_share_and_all_shares_the_spend(monkeypatch)
         assert scales == [mechanism.fineness * mechanism.query_sensitivities[one.query]]
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_where_squares_add_up_those_of_all_rounds_are_that_of_the_spend(monkeypatch, rounds):
+    parts = []
+    select, draw = mwem_file.choose, LaplaceNoise.draw_whole
+
+    def noted_select(scores, lead, share, law, randomness):
+        parts.append(share)
+        return select(scores, lead, share, law, randomness)
+
+    def noted_draw(self, count, randomness, factor):
+        parts.append(1 / factor)
+        return draw(self, count, randomness, factor)
+
+    line = verify_metric(np.abs(PLACES[:, None] - PLACES), title="line", budget=2, privacy="concentrated")
+    mechanism, pure = mwem(line, WORKLOAD, rounds=rounds), mwem(LINE, WORKLOAD, rounds=rounds)
+    assert mechanism.fingerprint != pure.fingerprint
+    monkeypatch.setattr(mwem_file, "choose", noted_select)
+    monkeypatch.setattr(LaplaceNoise, "draw_whole", noted_draw)
+    answer = mechanism.draw(COUNTS, Fraction(3, 10), InsecureSeededRandomness(2))
+    squares = sum(part**2 for part in parts)
+    assert Fraction(3, 10) ** 2 * (1 - Fraction(1, 10**7)) <= squares <= Fraction(3, 10) ** 2
+    assert len(parts) == 2 * rounds and min(parts) > Fraction(3, 10) / 3 / rounds
+    assert len(answer.measurements) == rounds
+
+
 def test_one_round_keeps_the_odds_of_every_selection_and_measurement():
     """The joint law of (query, value) on all histograms of two records, against all their neighbours."""
     metric = verify_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])

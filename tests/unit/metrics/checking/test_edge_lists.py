@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.errors import NotAMetric
+from dxgeom.errors import NotAMetric, UnsupportedCombination
 
 INF = float("inf")
 
@@ -110,3 +110,13 @@ def test_checking_edges_can_stop_at_the_first_violation():
     edges = [("a", "b", 1), ("b", "c", 1), ("a", "c", 5)]
     with pytest.raises(NotAMetric, match="at least 1 of 3"):
         dx.verify_edges(edges, first=True)
+
+
+def test_edges_count_concentrated_privacy_where_that_is_said():
+    edges = [("a", "b", 1), ("b", "c", Fraction(1, 2))]
+    found, pure = dx.verify_edges(edges, privacy="concentrated").metric, dx.verify_edges(edges).metric
+    assert (found.privacy, pure.privacy) == ("concentrated", "pure") and found.fingerprint != pure.fingerprint
+    queries = dx.LinearQueries.from_matrix(["x"], [[0, 1, 1]])
+    assert dx.plan(found, queries).mechanism.law.concentrated and not dx.plan(pure, queries).mechanism.law.concentrated
+    with pytest.raises(UnsupportedCombination, match="pure"):
+        dx.verify_edges(edges, privacy="zero")

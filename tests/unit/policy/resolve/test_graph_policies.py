@@ -49,8 +49,8 @@ def distances(found: Policy) -> np.ndarray:
     [
         ("epsilon: 0.5, per: 1 step", 0.5 * HOPS),
         ("epsilon: 0.5, per: 2 steps", 0.25 * HOPS),
-        ("epsilon: 3, per: 10 km", 3 / 10_000 * LENGTHS),
-        ("epsilon: 3, per: 10000 m", 3 / 10_000 * LENGTHS),
+        ("epsilon: 3, per: 10 km", LENGTHS * 3 / 10_000),
+        ("epsilon: 3, per: 10000 m", LENGTHS * 3 / 10_000),
         ("epsilon: 1, within: 1 step", 1.0 * HOPS),
         ("epsilon: 1, within: 2 steps", 1.0 * (HOPS > 0)),
         ("epsilon: 1, within: 2 km", np.array([[0, 1, 1, 2], [1, 0, 1, 2], [1, 1, 0, 1], [2, 2, 1, 0.0]])),
@@ -178,3 +178,14 @@ def test_too_many_near_nodes_are_an_error_and_not_a_hang(tmp_path, monkeypatch):
     (tmp_path / "star.csv").write_text("a,b\n" + "".join(f"hub,{k}\n" for k in range(8000)))
     with pytest.raises(PolicyError, match=r"DX138.*more than 1,000,000 pairs"):
         policy(tmp_path, "epsilon: 1, within: 2 steps", graph="graph: star.csv")
+
+
+def test_a_graph_listed_in_the_policy_is_that_of_the_files(folder):
+    edges = "[[alpha, beta, 1500], [beta, gamma, 0.5e3], [gamma, alpha, 4000], [gamma, delta, 2000]]"
+    listed = policy(folder, "epsilon: 1, per: 1 km", graph=f"graph: {edges}, unit: m")
+    assert listed.fingerprint == policy(folder, "epsilon: 1, per: 1 km").fingerprint
+    turned = policy(
+        folder, "epsilon: 1, per: 1 km", graph=f"graph: {edges}, unit: m, nodes: [delta, gamma, beta, alpha]"
+    )
+    assert turned.universe.attributes[0].labels == ("delta", "gamma", "beta", "alpha")
+    assert np.array_equal(distances(turned), distances(listed)[::-1, ::-1])

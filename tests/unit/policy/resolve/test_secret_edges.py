@@ -83,3 +83,33 @@ def test_the_review_says_what_edges_promise_and_what_was_lowered(tmp_path: Path)
     shortcut = policy(tmp_path, "weight: cost", edges=TREE + "flu,HIV,3\n").review()
     assert [(one.stated, round(one.given, 9)) for one in shortcut.tightened] == [(3, 0.6)]
     assert policy(tmp_path, "epsilon: 1").review().rules[0].sentence.endswith("odds at most 2.72 to 1")
+
+
+LISTED = "[[flu, virus, 0.5], [cold, virus, 0.25], [HIV, virus, 0.1]]"
+
+
+def test_edges_listed_in_the_policy_mean_what_those_of_a_file_mean(tmp_path: Path):
+    listed = parse_policy(f"{HEAD}rules: [{{change: ill, secrets: {{edges: {LISTED}}}}}]")
+    assert listed.fingerprint == policy(tmp_path, "weight: cost").fingerprint
+    assert parse_policy(listed.to_yaml()).fingerprint == listed.fingerprint
+
+
+def test_a_rule_along_edges_alone_is_about_the_attribute_whose_values_they_join(tmp_path: Path):
+    (tmp_path / "edges.csv").write_text(TREE)
+    two = (
+        HEAD
+        + "    sex: [F, M]\nrules:\n  - {change: sex, epsilon: 1}\n  - {RULEsecrets: {edges: edges.csv}, epsilon: 1}\n"
+    )
+    said, bare = (parse_policy(two.replace("RULE", word), folder=tmp_path) for word in ("change: ill, ", ""))
+    assert bare.fingerprint == said.fingerprint
+    assert bare.rules[1].words == "change ill along the edges of edges.csv: epsilon 1"
+    assert parse_policy(bare.to_yaml(), folder=tmp_path).fingerprint == said.fingerprint
+
+
+def test_a_bound_that_a_path_adds_up_to_is_that_number(tmp_path: Path):
+    chain = "[[flu, cold], [cold, HIV], [HIV, virus]]"
+    graph = f"policy: p\nuniverse: {{attributes: {{ill: {{graph: {chain}}}}}}}\nrules: [{{change: ill, RULE}}]"
+    for rule in ("epsilon: 1, per: 3 steps", "epsilon: 1, within: 3 steps, beyond: linear"):
+        assert parse_policy(graph.replace("RULE", rule)).compile().distance(0, 3) == 1.0
+    tenths = f"{HEAD}rules: [{{change: ill, secrets: {{edges: {chain}}}, epsilon: 0.1}}]"
+    assert parse_policy(tenths).compile().distance(0, 3) == 0.3

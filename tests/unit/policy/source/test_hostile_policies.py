@@ -169,3 +169,11 @@ def test_a_within_on_many_places_is_counted_before_its_pairs_are_made(tmp_path):
         parse_policy(text.replace("REACH", "100"), folder=tmp_path)
     near = parse_policy(text.replace("REACH", "1"), folder=tmp_path).compile()
     assert near.distance(0, 9_999) == pytest.approx(198)
+
+
+def test_a_path_leaves_the_folder_however_deep_that_lies_and_whether_or_not_a_file_is_there(tmp_path):
+    home = tmp_path.joinpath(*"abcdefghij")
+    home.mkdir(parents=True)
+    for file in ("../" * 7 + "etc/passwd", "../" * 90 + "etc/passwd", "../none.csv"):
+        with pytest.raises(PolicyError, match="this path leaves the policy's folder"):
+            load_policy(policy_reading(home, file))

@@ -1,0 +1,40 @@
+"""A plan of several tasks on the command line."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dxgeom.cli.terminal.options import Format
+from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.tasks.task_plan import TaskPlan
+
+
+def show_task_plan(plan: TaskPlan, spend: Fraction, level: float, output: Format, kept: dict[str, str]) -> None:
+    """How each task is answered, what is known of its errors at its share of a spend, and the file that was kept."""
+    statements = plan.statements(spend, level)
+    if output is Format.json:
+        told = [
+            {"name": name, "statements": list(said)} for name, said in zip(plan.tasks.names, statements, strict=True)
+        ]
+        print_json({**plan.as_dict(), "expected": {"spend": str(spend), "level": level, "tasks": told}, **kept})
+        return
+    print_lines([f"{plan.metric.title}: {len(plan.parts)} tasks, in one release"])
+    rows = [
+        (task.name, task.asked.word, part.releasing.mechanism.name, plain(task.share), plain(task.share * spend))
+        for task, part in zip(plan.tasks.parts, plan.parts, strict=True)
+    ]
+    print_table(("task", "kind", "mechanism", "share", "spend"), rows)
+    each = zip(plan.tasks.names, statements, strict=True)
+    people = [] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]
+    print_lines(
+        [
+            "",
+            *(f"error   '{name}': {sentence}" for name, said in each for sentence in said),
+            *people,
+            *(f"{name:<7} {said}" for name, said in kept.items()),
+        ]
+    )

@@ -1,0 +1,35 @@
+"""What the plan of one task can do beside being released: say what it will do, and how well."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.releases.releasable import Releasable
+
+Shown = TypeVar("Shown", bound=ShownAnswers)
+
+
+class TaskKindPlan(Releasable[Shown], Generic[Shown]):
+    """The plan of a task that is answered in one way only: all of it follows from policy, task and numbers that are
+    public, and nothing is searched for.
+    """
+
+    records: int | None
+    """The public number of records that statements are for, None where nobody says."""
+
+    @abstractmethod
+    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+        """What holds of its errors at a spend, whatever the data, in sentences."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+
+
+def amount_of(spend: Amount) -> Fraction:
+    """The spend, exactly. Raises: UnsupportedCombination."""
+    return exact_amount(spend, "spend")

@@ -1,0 +1,67 @@
+"""A plan of a selection: which candidates, which law, and how far from the best one may be picked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, cast, final
+
+from dxgeom.mechanisms.selection.selections import Selection, selection
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.releases.releasable import Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.tasks.selected import SelectedCandidate
+from dxgeom.universe.tasks.asked import SelectTask
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SelectionPlan(TaskKindPlan[SelectedCandidate]):
+    """How the best of several candidates is selected. ``records``: their public number, None where nobody says."""
+
+    asked: SelectTask
+    mechanism: Selection = field(repr=False)
+    records: int | None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answer's law depends on."""
+        return canonical_digest("plan of a selection", self.mechanism.fingerprint, self.asked.fingerprint)
+
+    def _releasing(self) -> Releasing[SelectedCandidate]:
+        labels = self.asked.each_label
+        longest = max(
+            range(len(labels)), key=lambda place: len(labels[place]) + len(self.asked.candidates.names[place])
+        )
+        purpose = f"the best of {len(labels)} candidates by {self.mechanism.name}"
+        return Releasing(self.mechanism, purpose, self._said, longest, self.records)
+
+    def _said(self, place: int, spend: Fraction, records: int | None) -> SelectedCandidate:
+        del records
+        return SelectedCandidate(self.asked, self.mechanism, place, spend)
+
+    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+        below = self.mechanism.shortfall(level, amount_of(spend))
+        expected = self.mechanism.expected_shortfall(amount_of(spend))
+        return (
+            f"proved: with probability {level:g} the score of the one picked is less than {below:.4g} below the best, "
+            f"on average less than {expected:.4g}",
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.asked.word,
+            "candidates": list(self.asked.each_label),
+            "law": self.mechanism.name,
+            "fingerprint": self.fingerprint,
+        }
+
+
+def plan_selection(metric: VerifiedMetric, asked: SelectTask, records: int | None) -> SelectionPlan:
+    """The plan of a selection. Raises: as :func:`dxgeom.selection`."""
+    made = selection(metric, asked.candidates, cast(SelectionLaw, asked.law))
+    return SelectionPlan(asked, made, records)

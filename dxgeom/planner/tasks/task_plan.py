@@ -1,0 +1,170 @@
+"""A plan of several tasks: each planned by itself, all released as one mechanism, charged once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from types import NoneType
+from typing import Any, final
+
+from dxgeom.arguments import WHOLE, require
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import in_sequence
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
+from dxgeom.planner.tasks.series_plan import SeriesPlan
+from dxgeom.planner.tasks.task_answers import TaskAnswers
+from dxgeom.universe.quantile_queries import QuantileQueries
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
+
+_REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TaskPlan(Releasable[TaskAnswers]):
+    """How several tasks are answered; reusable for many releases, each charged once for all tasks.
+
+    ``parts``: the plan of each task, in their order; it has its task's share of a release's spend. ``records``: their
+    public number, None where it was not stated; ``spend``: at which forms of quantiles were compared.
+    Guarantee: that of the parts, at the whole spend: what several answers about the same records cost adds up.
+    """
+
+    metric: VerifiedMetric = field(repr=False)
+    tasks: Tasks
+    parts: tuple[PartPlan, ...]
+    records: int | None
+    spend: Fraction
+
+    @cached_property
+    def mechanism(self) -> Mechanism[Any, Any]:
+        """All of it as one mechanism."""
+        return in_sequence([part.releasing.mechanism for part in self.parts], self.tasks.shares, name="tasks")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+        parts = [part.fingerprint for part in self.parts]
+        return canonical_digest("plan of tasks", self.mechanism.fingerprint, parts, self.tasks.fingerprint)
+
+    def _releasing(self) -> Releasing[TaskAnswers]:
+        made = [part.releasing for part in self.parts]
+        purpose = f"tasks: {', '.join(self.tasks.names)}"
+        blanks, taken = tuple(one.blank for one in made), made[0].taken if len(made) == 1 else _as_it_is
+        return Releasing(self.mechanism, purpose, self._said, blanks, self._made_up_records, taken)
+
+    def _made_up(self, records: int) -> Any:
+        (first, *_) = self.parts
+        return first.made_up_readings if isinstance(first, SeriesPlan) else super()._made_up(records)
+
+    @property
+    def least_spend(self) -> Fraction | None:
+        """The smallest spend at which all answers have the errors that were asked for; None where none were."""
+        each = zip(self.parts, self.tasks.shares, strict=True)
+        least = [part.least_spend / share for part, share in each if isinstance(part, Plan) and part.objective.wanted]
+        return max(least, default=None)
+
+    @property
+    def _made_up_records(self) -> int | None:
+        stated = [one.records for one in (part.releasing for part in self.parts) if one.records is not None]
+        return self.records or next(iter(stated), None)
+
+    def _said(self, answers: tuple[Any, ...], spend: Fraction, records: int | None) -> TaskAnswers:
+        each = zip(self.parts, answers, self.tasks.shares, strict=True)
+        said: list[ShownAnswers] = [part.releasing.said(answer, share * spend, records) for part, answer, share in each]
+        return TaskAnswers(self.tasks, tuple(said), spend)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        return {
+            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
+            "tasks": [
+                {"name": task.name, "kind": task.asked.word, "share": str(task.share), "plan": part.as_dict()}
+                for task, part in zip(self.tasks.parts, self.parts, strict=True)
+            ],
+            "records": self.records,
+            "compared_at_spend": str(self.spend),
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def statements(self, spend: Amount, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
+        """For each task what holds of its errors at a spend of all, in sentences."""
+        amount = exact_amount(spend, "spend")
+        return tuple(
+            _statements(part, amount * share, level) for part, share in zip(self.parts, self.tasks.shares, strict=True)
+        )
+
+
+def plan_tasks(
+    metric: VerifiedMetric,
+    tasks: Tasks,
+    planned: Callable[[TaskWithShare, LinearQueries | QuantileQueries], Plan | QuantilePlan],
+    *,
+    records: int | None = None,
+    spend: Amount = 1,
+) -> TaskPlan:
+    """Plan each task by itself.
+
+    Args: ``planned``: the plan of queries that a task asks. ``records``: their public number, where the file does not
+    state it. ``spend``: what a release will use up; forms of quantiles are compared at their task's share of it.
+    Guarantee: reads no data; whatever is chosen honours the metric.
+    Raises: UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused, naming the task that
+    cannot be answered.
+    """
+    require_verified(metric)
+    require(tasks, Tasks, "tasks", "load them with dx.load_queries")
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    if metric.universe is None or not metric.universe.lists_the_same_records(tasks.universe):
+        raise UnsupportedCombination("the tasks are about other records than the metric: load both from one policy")
+    number = _public(metric, tasks, records)
+    tasks, amount = replace(tasks, records=number), exact_amount(spend, "spend")
+    parts = []
+    for task in tasks.parts:
+        try:
+            parts.append(PLANNERS[type(task.asked)](Planning(metric, task, number, planned), task.asked))
+        except _REFUSED as error:
+            raise type(error)(f"task '{task.name}': {error}") from error
+    return TaskPlan(metric, tasks, tuple(parts), number, amount)
+
+
+def _public(metric: VerifiedMetric, tasks: Tasks, given: int | None) -> int | None:
+    """The number of records that the tasks and the caller agree on."""
+    if given is not None and metric.absent is not None:
+        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
+    if given is not None and (given < 1 or tasks.records not in (None, given)):
+        known = "a positive number" if tasks.records is None else f"{tasks.records:,}, as the file says"
+        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
+    return tasks.records if given is None else int(given)
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+def _statements(part: PartPlan, spend: Fraction, level: float) -> tuple[str, ...]:
+    if isinstance(part, TaskKindPlan):
+        return part.statements(spend, level)
+    if isinstance(part, QuantilePlan):
+        return part.statements(spend, level=level)
+    widths = part.half_widths(level, spend)
+    worst = int(widths.argmax())
+    return (
+        f"each of {part.queries.count} answers by {part.mechanism.name} is off by at most {widths[worst]:.4g} "
+        f"('{part.queries.names[worst]}', the widest) with probability {level:g}",
+    )

@@ -1,0 +1,133 @@
+"""A task that selects: the best of several candidates, by a score each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, final
+
+from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
+from dxgeom.queries.one_file import queries_listed
+from dxgeom.queries.query_kind import SEVERAL_WORDS, WORD, Where
+from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.asked import SelectTask
+
+LAWS: Final = ("permute-and-flip", "exponential")
+_BY: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"enum": ["count"]},
+        {"type": "object", "properties": {"sum": WORD}, "required": ["sum"], "additionalProperties": False},
+    ]
+}
+
+
+def law(value: Any) -> str:
+    """The law of a selection. Raises: PydanticCustomError."""
+    if value not in LAWS:
+        said = f"a selection's law is one of {' and '.join(LAWS)}"
+        raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": "leave it out for permute-and-flip"})
+    return str(value)
+
+
+Law = Annotated[
+    str,
+    PlainValidator(law),
+    WithJsonSchema({"enum": list(LAWS)}),
+    Field(description="How one is drawn; permute-and-flip, which is taken where none is named, never errs more."),
+]
+
+
+@final
+class SelectBody(BaseModel):
+    """``{best: attribute, by: count}``, or ``{best: [queries…]}``."""
+
+    model_config = STRICT
+
+    best: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
+        description="The candidates: the values of an attribute or column, or of several together; or queries, whose "
+        "answers are the scores."
+    )
+    by: Annotated[Any, WithJsonSchema(_BY)] = Field(
+        None, description="The score of each value: the number of its records, 'count', or {sum: column} over them."
+    )
+    where: Where = None
+    law: Law = LAWS[0]
+
+
+@final
+class SelectTaskSyntax(TaskSyntax):
+    """``{select: {best: …, by: …}}``."""
+
+    select: Any = Field(description="The best candidate, the one with the largest score.")
+
+
+@final
+class SelectKind(TaskKind):
+    """The best of several candidates."""
+
+    word = "select"
+    syntax = SelectTaskSyntax
+    body = SelectBody
+    lists = ("best",)
+
+    def asked(self, value: Node, reader: TaskReader) -> SelectTask | None:
+        said = reader.body(SelectBody, value, "a task that selects")
+        if said is None:
+            return None
+        body, node = said
+        best = (node.entry("best") or (None, value))[1]
+        if isinstance(best, Sequence) and any(not isinstance(item, Scalar) for item in best.items):
+            return _of_queries(best, node, body.law, reader)
+        return _of_values(best, node, body.law, reader)
+
+
+def _of_queries(best: Sequence, node: Mapping, law: str, reader: TaskReader) -> SelectTask | None:
+    for key in ("by", "where"):
+        stated = node.entry(key)
+        if stated is not None:
+            message = f"'{key}' goes with the values of an attribute; these candidates are queries"
+            reader.note("DX233", stated[0].span, message, "say it in each query")
+            return None
+    found = reader.linear(best, "best")
+    if found is None or _measured_otherwise(found, best, reader):
+        return None
+    return SelectTask(found, law)
+
+
+def _of_values(best: Node, node: Mapping, law: str, reader: TaskReader) -> SelectTask | None:
+    scored = _scored(best, node, reader)
+    found = None if scored is None else queries_listed([scored], reader.queries, None)
+    if not isinstance(found, LinearQueries):
+        return None
+    groups = [origin.group for origin in found.each_origin]
+    labels = tuple(
+        group[0][1] if len(group) == 1 else ", ".join(f"{title}={word}" for title, word in group) for group in groups
+    )
+    return SelectTask(found, law, labels)
+
+
+def _scored(best: Node, node: Mapping, reader: TaskReader) -> Mapping | None:
+    """The query by groups that scores each value; noted where no such score is known."""
+    by, where = node.entry("by"), node.entry("where")
+    score: Node = Scalar(best.span, "count", plain=True) if by is None else by[1]
+    grouped = (Scalar(best.span, "by", plain=True), best)
+    if isinstance(score, Scalar) and score.text == "count":
+        condition: Node = Scalar(best.span, "true", plain=True) if where is None else where[1]
+        return Mapping(node.span, ((Scalar(score.span, "count", plain=True), condition), grouped))
+    summed = score.entry("sum") if isinstance(score, Mapping) else None
+    if summed is not None and isinstance(score, Mapping) and len(score.entries) == 1:
+        chosen = () if where is None else (where,)
+        return Mapping(node.span, (summed, *chosen, grouped))
+    message = "a value is scored by 'count', the number of its records, or by a sum over them, such as {sum: income}"
+    reader.note("DX233", score.span, message, "list queries below 'best' for other scores")
+    return None
+
+
+def _measured_otherwise(found: LinearQueries, best: Node, reader: TaskReader) -> bool:
+    measures = list(found.by_measure)
+    if len(measures) > 1:
+        message = f"scores that are compared are measured alike, found {measures[0]} and {measures[1]}"
+        reader.note("DX233", best.span, message, "give each the same 'unit' if that is meant")
+    return len(measures) > 1

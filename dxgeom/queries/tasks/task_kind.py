@@ -1,0 +1,145 @@
+"""What a kind of task is: its word, the model of what is said below it, and what it asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, final
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
+from dxgeom.queries.entries import QueryReader
+from dxgeom.queries.one_file import queries_listed
+from dxgeom.queries.query_kind import Name
+from dxgeom.queries.tasks.well_formed import well_formed
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.quantile_queries import QuantileQueries
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.universe import Universe
+
+STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+Model = TypeVar("Model", bound=BaseModel)
+QUERIES_FORM: Final[dict[str, Any]] = {"type": "array", "minItems": 1}
+"""A list of queries, as the file's own."""
+
+
+def _share(value: Any) -> Fraction:
+    over, stroke, under = (str(value) if isinstance(value, str) else "").partition("/")
+    try:
+        share = exact(over.strip()) / (exact(under.strip()) if stroke else 1)
+    except (NotANumber, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share <= 1:
+        what = "a share lies between 0 and 1: it is the task's part of the spend"
+        raise PydanticCustomError("DX231", "{what}", {"what": what, "advice": "write 1/4 or 0.25"})
+    return share
+
+
+def whole(value: Any, what: str, least: int, most: int) -> int:
+    """A whole number of a task. Raises: PydanticCustomError."""
+    try:
+        number = exact(value.strip()) if isinstance(value, str) else Fraction(-1)
+    except NotANumber:
+        number = Fraction(-1)
+    if number.denominator != 1 or not least <= number <= most:
+        said = f"{what} is a whole number from {least} to {most:,}"
+        raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": "write it without separators"})
+    return int(number)
+
+
+Share: TypeAlias = Annotated[
+    Fraction | None,
+    PlainValidator(_share),
+    WithJsonSchema({"type": ["number", "string"], "exclusiveMinimum": 0}),
+    Field(
+        description="The task's part of the spend, such as 1/4; all tasks of a file state theirs, which sum to 1, or "
+        "none does, and all have the same."
+    ),
+]
+ListOfQueries: TypeAlias = Annotated[Any, WithJsonSchema(QUERIES_FORM)]
+
+
+class TaskSyntax(BaseModel, ABC):
+    """What every task may say beside its own word."""
+
+    model_config = STRICT
+
+    name: Name = None
+    share: Share = None
+
+
+@final
+@dataclass(frozen=True)
+class TaskReader:
+    """Reads tasks of one file, over one universe; notes mistakes."""
+
+    queries: QueryReader
+
+    @property
+    def mistakes(self) -> Mistakes:
+        """Those found so far."""
+        return self.queries.columns.mistakes
+
+    @property
+    def universe(self) -> Universe:
+        """The policy's records."""
+        return self.queries.columns.universe
+
+    def note(self, code: str, span: Span, message: str, advice: str = "") -> None:
+        """Remember a mistake."""
+        self.mistakes.add(code, span, message, advice)
+
+    def body(self, model: type[Model], node: Node, what: str) -> tuple[Model, Mapping] | None:
+        """What is said below a task's word, as its model has it, and where it stands."""
+        made = well_formed(model, node, what, self.mistakes)
+        return (made, node) if made is not None and isinstance(node, Mapping) else None
+
+    def listed(self, node: Node, what: str) -> LinearQueries | QuantileQueries | None:
+        """The queries of a list."""
+        if not isinstance(node, Sequence) or not node.items:
+            self.note("DX108", node.span, f"'{what}' is a list with at least one query")
+            return None
+        return queries_listed(node.items, self.queries, None)
+
+    def linear(self, node: Node, what: str) -> LinearQueries | None:
+        """Counts and sums of a list, about which nothing is said that only a plan of noise heeds."""
+        found = self.listed(node, what)
+        if found is None:
+            return None
+        wrong = _unfit(found)
+        if wrong is not None:
+            self.note("DX233", node.span, f"'{what}' asks for counts and sums: {wrong[0]}", wrong[1])
+            return None
+        return found if isinstance(found, LinearQueries) else None
+
+
+def _unfit(found: LinearQueries | QuantileQueries) -> tuple[str, str] | None:
+    """What is wrong with queries that are to be added up and compared, and what to do; None for nothing."""
+    if isinstance(found, QuantileQueries):
+        return "quantiles are no sums", "ask for them in a task of their own, 'queries'"
+    if found.ratios:
+        return f"'{found.ratios[0].name}' is a ratio of two", "ask for the sum and the count, or for two counts"
+    if found.importance is not None or any(found.errors):
+        said = "'importance'" if found.importance is not None else "'error'"
+        return f"{said} is heeded by noise on each answer alone", "leave it out here"
+    return None
+
+
+class TaskKind(ABC):
+    """One kind of task: ``word`` is the key that asks for it, ``syntax`` the model of an entry of this kind, ``body``
+    that of the mapping below the word, None where something else stands there. ``lists``: the keys that hold lists of
+    queries, which a schema then says of them."""
+
+    word: ClassVar[str]
+    syntax: ClassVar[type[TaskSyntax]]
+    body: ClassVar[type[BaseModel] | None] = None
+    lists: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def asked(self, value: Node, reader: TaskReader) -> AskedTask | None:
+        """What a task of this kind asks for; ``value`` is behind its word. Notes mistakes, and gives None then."""

@@ -1,0 +1,21 @@
+"""Tasks: what is asked of one table in one release, a kind beside another, each with its share of the spend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.universe.tasks.asked import (
+        AskedTask as AskedTask,
+        DatabaseTask as DatabaseTask,
+        QueriesTask as QueriesTask,
+        SelectTask as SelectTask,
+        SeriesTask as SeriesTask,
+        StatisticsTask as StatisticsTask,
+        SynthesisTask as SynthesisTask,
+    )
+    from dxgeom.universe.tasks.tasks import Tasks as Tasks, TaskWithShare as TaskWithShare
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

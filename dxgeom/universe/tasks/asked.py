@@ -1,0 +1,120 @@
+"""What one task asks, a class for each kind; how it is answered is a plan's to decide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.quantile_queries import QuantileQueries
+from dxgeom.universe.queries import LinearQueries
+
+
+class AskedTask(ABC):
+    """What one task asks. ``word``: the key that asks for it in a file."""
+
+    word: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that is asked."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QueriesTask(AskedTask):
+    """Answers to queries: linear ones, or quantiles."""
+
+    word = "queries"
+    queries: LinearQueries | QuantileQueries
+
+    @property
+    def fingerprint(self) -> str:
+        return self.queries.fingerprint
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SelectTask(AskedTask):
+    """Which of these candidates has the largest score, a linear query each; ``law`` says how it is drawn.
+
+    ``labels``: what each candidate is called by itself, where that is less than its query's name.
+    """
+
+    word = "select"
+    candidates: LinearQueries
+    law: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def each_label(self) -> tuple[str, ...]:
+        """What each candidate is called."""
+        return self.labels or self.candidates.names
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SynthesisTask(AskedTask):
+    """A table of synthetic records that answers a workload nearly as the real one does.
+
+    ``rounds``: of multiplicative weights, 0 to measure everything at once, None to have them chosen. ``rows``: how many
+    records are written, None for as many as there are. ``estimate``: what the records are made of the measurements by.
+    """
+
+    word = "synthesize"
+    workload: LinearQueries
+    rounds: int | None = None
+    rows: int | None = None
+    estimate: str = "weights"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DatabaseTask(AskedTask):
+    """A database of few records that answers a workload nearly as the real one does. ``rows``: how many it has."""
+
+    word = "small_database"
+    workload: LinearQueries
+    rows: int
+    law: str
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("small database", self.workload.fingerprint, self.rows, self.law)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StatisticsTask(AskedTask):
+    """Sums over all records of polynomials of their numbers, as linear queries, one for each polynomial."""
+
+    word = "statistics"
+    sums: LinearQueries
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("statistics", self.sums.fingerprint)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeriesTask(AskedTask):
+    """The readings of one record, that move together. ``attributes``: all of the policy's, in its order."""
+
+    word = "series"
+    attributes: tuple[str, ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("series", self.attributes)
