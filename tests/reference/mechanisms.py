@@ -21,6 +21,7 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
+from dxgeom.learning.under_policy.logistic_plan import plan_logistic
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -482,6 +483,48 @@ TABLE_POLICY = Policy.from_dict(
         "universe": {"attributes": {"a": {"values": ["x", "y"]}, "b": {"values": ["x", "y"]}}},
         "rules": [{"change": "a", "epsilon": "0.75"}, {"change": "b", "epsilon": "0.75"}],
     }
+)
+
+
+FIT_POLICY = Policy.from_dict(
+    {
+        "policy": "one number and a label",
+        "universe": {"attributes": {"x": {"range": [0, 1], "step": 1}, "y": ["no", "yes"]}},
+        "rules": [{"between": "everything", "epsilon": "0.75"}],
+    }
+)
+FIT_COUNTS = np.bincount([3], minlength=FIT_POLICY.universe.size)
+
+
+def fit_to_counts():
+    return replace(plan_logistic(FIT_POLICY, "y").mechanism, name="fit to counts")
+
+
+def fit_view(mechanism, answers, here, there):
+    thetas = np.array(answers, dtype=np.float64)
+    tables = [mechanism.model.of_counts(np.asarray(counts)) for counts in (here, there)]
+    logs = [log_density(mechanism.inner, table, Fraction(1, 2), thetas) for table in tables]
+    return logs[0] - logs[1]
+
+
+def fit_mean(mechanism, spend):
+    """E[min(θ₀², 100)] on a grid."""
+    axis = np.arange(-80, 80, 0.25) + 0.125
+    thetas = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = log_density(mechanism.inner, mechanism.model.of_counts(FIT_COUNTS), spend, thetas)
+    density = np.exp(logs - logs.max())
+    return float((density * np.minimum(thetas[:, 0] ** 2, 100.0)).sum() / density.sum())
+
+
+CASES["fit to counts"] = Case(
+    make=fit_to_counts,
+    data=FIT_COUNTS,
+    others=tuple((moved(FIT_COUNTS, 3, j), RATE) for j in (0, 1, 2)),
+    view=fit_view,
+    wrong=([1, 2], FIT_COUNTS.astype(float), -FIT_COUNTS, np.zeros_like(FIT_COUNTS), None),
+    loss=lambda answer: min(float(answer[0]) ** 2, 100.0),
+    stated=fit_mean,
+    draws=1000,
 )
 
 

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, Heaviest, ListedChanges, largest_first
 from dxgeom.metrics.operations.differences import SEPARATES_THE_SAME, refuse_wide, surroundings_of
+from dxgeom.metrics.operations.near_places import TREE_FROM, near_pairs
 from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of
 from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds
 from dxgeom.metrics.operations.restriction import without_idle_attributes
@@ -122,7 +124,7 @@ class PairedChanges(Changes):
 
     @cached_property
     def joined(self) -> NDArray[np.int64]:
-        """(R, K): what each kind of records is above the first one that pairs join it with: of the differences' span."""
+        """(R, K): what each kind of records is above the first one that pairs join it with; of the same span."""
         columns, first, second, _ = self.kinds
         root = np.arange(len(columns))
         while True:
@@ -150,13 +152,24 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     Guarantee: every generating pair is represented by a difference equal to its own up to sign, with a bound not above
     its own. Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
     """
-    kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
+    kinds = _of_places(metric, tables)
+    if kinds is None:
+        kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
     refuse_wide(kinds.columns)
     # Only differences count, and these are numbers nearer to zero.
     kinds = _distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
     if np.any(kinds.bounds == 0):
         raise UnboundedLoss(SEPARATES_THE_SAME)
     return PairedChanges(kinds)
+
+
+def _of_places(metric: Metric, tables: WeightTables) -> Kinds | None:
+    """Of very many places the pairs that no shorter ones stand for; None of anything else."""
+    if not isinstance(metric, PointsMetric) or metric.size < TREE_FROM or metric.size * tables.count > MOST_ENTRIES:
+        return None
+    columns = np.ascontiguousarray(tables.matrix().T)
+    pairs = near_pairs(metric, columns, MOST_PAIRS)
+    return None if pairs is None else Kinds(columns, *pairs, metric.distance(*pairs))
 
 
 def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Kinds:
