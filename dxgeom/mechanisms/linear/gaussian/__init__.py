@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.gaussian.exact_span import (
         ExactSpan as ExactSpan,
         exact_span_of as exact_span_of,
+        whole_span_of as whole_span_of,
     )
     from dxgeom.mechanisms.linear.gaussian.fidelity import (
         Curvature as Curvature,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         best_covariance as best_covariance,
     )
     from dxgeom.mechanisms.linear.gaussian.scaled_points import (
+        PairedShifts as PairedShifts,
         ScaledPoints as ScaledPoints,
     )
 
