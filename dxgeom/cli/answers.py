@@ -91,20 +91,20 @@ def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
     return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
 
 
-def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
-    from dxgeom.learning.totals.coefficients import interval_in_words
-
-    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
-    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
-    return [f"error      {answers.note}"]
-
-
 def _print_selected_few(answers: SelectedFew, bars: Bars) -> list[str]:
     rows = [(str(number), name) for number, name in enumerate(answers.picked, start=1)]
     print_table(("place", f"picked of {answers.asked.candidates.count:,} candidates"), rows)
     unit = "" if answers.unit is None else f" {answers.unit}"
     below = f"less than {brief(answers.shortfall(bars.level))}{unit} below the best for its place"
     return [f"error      proved: at {bars.level * 100:g} %, for all places at once, each score is {below}"]
+
+
+def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
+    from dxgeom.learning.totals.coefficients import interval_in_words
+
+    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
+    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
+    return [f"error      {answers.note}"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
