@@ -30,6 +30,9 @@ from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_expon
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
+from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
+from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
 from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
@@ -66,6 +69,7 @@ SIZE = 4
 RATE = Fraction(3, 4)
 LINE = verify(LineMetric(tuple(map(Fraction, range(SIZE))), RATE), title="line", fingerprint="line", budget=Fraction(1))
 HALVES = verify(PartitionMetric(np.array([0, 0, 1, 1]), RATE), title="halves", fingerprint="halves", budget=Fraction(1))
+PATH = neighbouring_datasets(range(SIZE), np.arange(SIZE - 1), np.arange(1, SIZE))
 PLACES = np.array([[9 * x, 0] for x in range(SIZE)])
 LOSSES = [[Fraction(abs(x - w)) for w in range(SIZE)] for x in range(SIZE)]
 ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
@@ -294,6 +298,13 @@ CASES = {
     "optimal table": secret(lambda spend: optimal_table(LINE, [Fraction(1, SIZE)] * SIZE, LOSSES, spend)),
     "banded geometric": secret(lambda spend: banded_geometric(LINE, spend)),
     "banded Laplace": secret(lambda spend: banded_laplace(LINE, spend)),
+    "privacy first": secret(
+        lambda spend: layered_table(PATH, privacy_first_layers(PATH), RATE, "privacy first", spend)
+    ),
+    "ladder": secret(lambda spend: calibrated_table(PATH, ladder_layers(PATH), RATE, "ladder", spend)),
+    "composed": secret(
+        lambda spend: calibrated_table(PATH, composed_layers(PATH, [Fraction(1)] * SIZE), RATE, "composed", spend)
+    ),
     "planar Laplace": Case(
         make=lambda: planar_laplace(LINE, PLACES, Fraction(1, 9), Fraction(1, 2)),
         data=0,
