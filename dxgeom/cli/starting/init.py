@@ -118,7 +118,6 @@ def _split(text: str) -> tuple[str, str]:
         )
     return name.strip(), said.strip()
 
-
     """Whether a person types: not where a notebook's kernel began this, which hands over a terminal nobody sees."""
     """Whether a person types: not where a notebook's kernel began this, which hands over a terminal that nobody sees."""
     return sys.stdin.isatty() and "JPY_PARENT_PID" not in os.environ
