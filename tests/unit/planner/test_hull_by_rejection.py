@@ -37,5 +37,5 @@ def test_its_plan_comes_back_from_its_file(tmp_path):
     policy = dx.parse_policy("policy: p\nuniverse: {attributes: {a: [x, y, z]}}\nrules: [{change: a, epsilon: 1}]")
     queries = dx.queries_from_dict({"queries": [{"count": "a == 'x'"}, {"count": "a == 'y'"}]}, policy)
     plan = dx.plan(policy.compile(), queries, mechanism="hull-by-rejection")
-    plan.save(tmp_path / "plan.json")
-    assert dx.load_plan(tmp_path / "plan.json").plan.mechanism.fingerprint == plan.mechanism.fingerprint
+    dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
+    assert dx.load_plan(tmp_path / "plan.json").mechanism.fingerprint == plan.mechanism.fingerprint
