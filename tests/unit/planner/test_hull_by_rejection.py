@@ -38,4 +38,4 @@ def test_its_plan_comes_back_from_its_file(tmp_path):
     queries = dx.queries_from_dict({"queries": [{"count": "a == 'x'"}, {"count": "a == 'y'"}]}, policy)
     plan = dx.plan(policy.compile(), queries, mechanism="hull-by-rejection")
     dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
-    assert dx.load_plan(tmp_path / "plan.json").mechanism.fingerprint == plan.mechanism.fingerprint
+    assert dx.load_plan(tmp_path / "plan.json").plan.fingerprint == plan.fingerprint
