@@ -28,7 +28,7 @@ from dxgeom.mechanisms.linear.marginals.mechanism import (
 )
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
-from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_by_rejection, hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
@@ -95,6 +95,11 @@ class CandidateBuilder:
     def hull(self) -> AdditiveMechanism:
         """Noise shaped by the sensitivity hull."""
         return hull_mechanism(self.sensitivity, _made(self._hull))
+
+    @property
+    def hull_by_rejection(self) -> AdditiveMechanism:
+        """The same noise, drawn by rejection."""
+        return hull_by_rejection(self.sensitivity, _made(self._hull))
 
     @property
     def coarse_hull(self) -> AdditiveMechanism:

@@ -40,6 +40,8 @@ class Kind(Enum):
     CHANGED_QUERIES = "changed queries"
     """Answers other queries than were asked, with a known bias: built where the number of records is public, or when
     asked for; taken when that is worth a bias."""
+    OTHERWISE_DRAWN = "another's law, drawn otherwise"
+    """Built and taken when named: its error is that of the other, and so it is never compared."""
     PUBLISHED = "published baseline"
     """The literature's: built when asked for, taken when named; a shape is no worse."""
 
@@ -102,6 +104,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
+    Candidate("hull-by-rejection", "hull, by rejection", Kind.OTHERWISE_DRAWN, lambda shared: shared.hull_by_rejection),
     Candidate(
         "laplace-equal-shares",
         "Laplace, equal shares",

@@ -253,7 +253,7 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
     kinds = (Kind.SHAPE, *_kinds_of(shared))
     if options.mechanism == AUTO:
         return float(CandidateComparison(shared, names(*kinds)).best(kinds).variances().sum())
-    if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED):
+    if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED, Kind.OTHERWISE_DRAWN):
         with suppress(*BUILD_ERRORS):
             return float(build(options.mechanism, shared).variances().sum())
     return float(shared.laplace.variances().sum())

@@ -26,7 +26,16 @@ from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.planner.words import bound_in_words, currency_lines, each_query, of_currency, reason_of, row_of
+from dxgeom.planner.words import (
+    acceptance_lines,
+    acceptance_of,
+    bound_in_words,
+    currency_lines,
+    each_query,
+    of_currency,
+    reason_of,
+    row_of,
+)
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -230,6 +239,7 @@ class Plan(Releasable[LinearAnswers], Pictured):
             "queries": each_query(self),
             "records": self.records,
             **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
+            **acceptance_of(self),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -250,6 +260,6 @@ class Plan(Releasable[LinearAnswers], Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        foot[:0] = currency_lines(self)
+        foot[:0] = [*currency_lines(self), *acceptance_lines(self)]
         people = [] if self.metric.people is None else [self.metric.people.sentence]
         return [head, *table, *people, *self.biases_in_words, *foot]

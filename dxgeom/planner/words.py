@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.currencies import CurrencyComparison
@@ -69,6 +70,20 @@ def currency_lines(plan: Plan) -> list[str]:
     """The same comparison for a reader."""
     compared = _told_currencies(plan)
     return [] if compared is None else compared.lines()
+
+
+def acceptance_of(plan: Plan) -> dict[str, float]:
+    """Which part of all tries is kept, where noise is drawn by rejection; a fact of two bodies, and of no data."""
+    law = plan.mechanism.law
+    return {"acceptance": law.acceptance} if isinstance(law, RejectionNoise) else {}
+
+
+def acceptance_lines(plan: Plan) -> list[str]:
+    """The same for a reader."""
+    return [
+        f"drawn by rejection: {kept:.3g} of all tries are kept, {1 / kept:.3g} tries an answer"
+        for kept in acceptance_of(plan).values()
+    ]
 
 
 def _told_currencies(plan: Plan) -> CurrencyComparison | None:
