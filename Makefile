@@ -28,7 +28,7 @@ format: .venv/ready
 
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
-	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn .venv-peers/bin/python -m pytest -m "needs and not long"
+	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting .venv-peers/bin/python -m pytest -m "needs and not long"
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.

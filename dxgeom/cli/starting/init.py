@@ -14,6 +14,7 @@ from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import Format, FormatOption, spend_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
 from dxgeom.errors import DataError, PolicyError
+from dxgeom.progress_line import begun_by_a_kernel
 
 if TYPE_CHECKING:
     from dxgeom.engines.tables.outlines import OutlinedColumn
@@ -68,7 +69,7 @@ def init(
     with refusals(output), begun_file(target) as write, begun_file(beside) as write_queries:
         columns = _columns(table, left_out or [])
         declared = _declared(table, columns, public or [], values or [], ends or [])
-        if output is Format.text and sys.stdin.isatty():
+        if output is Format.text and _somebody_answers():
             declared |= _asked(columns, declared)
         from dxgeom.starting.drafts import draft_of
 
@@ -116,6 +117,11 @@ def _split(text: str) -> tuple[str, str]:
             f"write the column and what there can be, such as sex=F,M or age=0:110; found {text!r}"
         )
     return name.strip(), said.strip()
+
+
+def _somebody_answers() -> bool:
+    """Whether a person types: not where a notebook's kernel began this, whose terminal nobody sees."""
+    return sys.stdin.isatty() and not begun_by_a_kernel()
 
 
 def _asked(columns: list[OutlinedColumn], declared: dict[str, Declared]) -> dict[str, Declared]:

@@ -42,13 +42,15 @@ class QueriesTask(AskedTask):
 class SelectTask(AskedTask):
     """Which of these candidates has the largest score, a linear query each; ``law`` says how it is drawn.
 
-    ``labels``: what each candidate is called by itself, where that is less than its query's name.
+    ``labels``: what each candidate is called by itself, where that is less than its query's name. ``picks``: how many
+    are asked for, the best first.
     """
 
     word = "select"
     candidates: LinearQueries
     law: str
     labels: tuple[str, ...] = ()
+    picks: int = 1
 
     @property
     def each_label(self) -> tuple[str, ...]:
@@ -57,7 +59,11 @@ class SelectTask(AskedTask):
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label)
+        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label, *self._several)
+
+    @property
+    def _several(self) -> tuple[int, ...]:
+        return () if self.picks == 1 else (self.picks,)
 
 
 @final
@@ -111,10 +117,7 @@ class StatisticsTask(AskedTask):
 @final
 @dataclass(frozen=True, eq=False)
 class SeriesTask(AskedTask):
-    """The readings of one record, that move together. ``attributes``: those that are told, in the order of the policy.
-
-    Every attribute of the policy is a reading, and all are told: a series is one answer.
-    """
+    """The readings of one record, that move together. ``attributes``: all of the policy's, in its order."""
 
     word = "series"
     attributes: tuple[str, ...]

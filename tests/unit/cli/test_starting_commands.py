@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
+from dxgeom.cli.starting import init
 
 
 def run(*words):
@@ -64,3 +66,16 @@ def test_examples_are_listed_and_written(in_a_folder, tmp_path):
     assert run("examples", "clinic").exit_code == 1
     assert run("examples", "clinics").exit_code == 1
     assert json.loads(run("examples", "--format", "json").stdout)["examples"]["clinic"].startswith("Native status")
+
+
+def test_a_notebook_is_asked_nothing_and_a_terminal_is(in_a_folder, monkeypatch):
+    """A kernel hands over a terminal to which nobody types."""
+    asked = []
+    monkeypatch.setattr("dxgeom.cli.starting.init.sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("dxgeom.cli.starting.init.typer.prompt", lambda words, **_: asked.append(words) or "1:9")
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    init.init(Path("t.csv"), Path("one.yaml"))
+    assert asked == []
+    monkeypatch.delenv("JPY_PARENT_PID")
+    init.init(Path("t.csv"), Path("two.yaml"))
+    assert len(asked) > 0
