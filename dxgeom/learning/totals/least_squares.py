@@ -17,7 +17,7 @@ _USUAL_SIGNAL: Final = 1 / 40
 """The usual variance of a scaled predictor, a tenth, times the usual square of its coefficient, a quarter."""
 _UNEVEN: Final = 1.5
 """Residuals may vary more for some records than for others, which second moments do not tell: the intercept of ages of
-Adult's people has 1.12 times the sampling variance that even residuals would have. What is more than that is caution."""
+Adult's people has 1.12 times the sampling variance that even residuals would have. What is more is caution."""
 _SEED: Final = 20_200_101
 """Intervals are made of simulated noise; a fixed seed makes them a function of what was released."""
 
