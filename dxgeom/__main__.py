@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 _INTERRUPTED = 130
@@ -9,6 +10,8 @@ _INTERRUPTED = 130
 
 def run() -> None:
     """The console script; whoever stops it while it is still being loaded reads a sentence, too."""
+    # Matrices are small here: a second thread mostly waits, and is counted. Whoever wants more says so before.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from dxgeom.cli.main import run as run_command
 

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
-from dxgeom.errors import CertificateRefused
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
@@ -31,6 +34,7 @@ from dxgeom.planner.tasks.task_plan import TaskPlan
 _PRECISION: Final = 256
 _NEAR: Final = 1e-6
 _MOST_NEAR: Final = 20_000
+_MOST_ENTRIES: Final = 200_000_000
 _PRIMES: Final = (2**31 - 1, 2**31 - 19)
 
 
@@ -76,19 +80,29 @@ def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Cov
         return CovarianceAudit(found, found, gap_in_tables(mechanism, objective.factors, objective.name == "max"))
     if not isinstance(mechanism.law, GaussianNoise):
         raise CertificateRefused(f"this audit is of Gaussian noise, and the plan's is by {mechanism.name}")
-    shifts = _shifts(mechanism)
+    listed = _laid_out(mechanism.sensitivity)
+    shifts = _shifts(mechanism, listed.differences)
     with ctx.workprec(_PRECISION):
         root = arb_mat(mechanism.law.body.axes.tolist())
         covariance = root * root.transpose()
-        near = _hidden(covariance, mechanism.law.second_moment, shifts, mechanism.sensitivity.bounds)
+        near = _hidden(covariance, mechanism.law.second_moment, shifts, listed.bounds)
         gap = _gap(plan, covariance)
     return CovarianceAudit(len(shifts), near, gap)
 
 
-def _shifts(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
+def _laid_out(sensitivity: Sensitivity) -> ListedChanges:
+    """All differences, row by row. Raises: TooLarge where they are too many."""
+    changes = sensitivity.proved
+    if not isinstance(changes, PairedChanges):
+        return changes
+    if changes.count * len(sensitivity.queries.names) > _MOST_ENTRIES:
+        raise TooLarge(f"differences of more than {_MOST_ENTRIES:,} numbers in all are not laid out for an audit")
+    return changes.listed()
+
+
+def _shifts(mechanism: AdditiveMechanism, differences: NDArray[np.int64]) -> NDArray[np.int64]:
     """(E, m): what each difference is in the noise's coordinates; the answers' are all what these make of them."""
     rows = mechanism.mixing_matrix.tolist()
-    differences = mechanism.sensitivity.differences
     carriers = []
     for place in range(len(rows[0])):
         own = [answer for answer, row in enumerate(rows) if [i for i, share in enumerate(row) if share] == [place]]
@@ -145,7 +159,7 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
     space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
     if space is None:
         return 0.0
-    found = best_covariance(space.points(sensitivity.bounds), space.answers, space.worst)
+    found = best_covariance(space.points(sensitivity.proved.bounds), space.answers, space.worst)
     mixing = _in_units(plan)
     spread = mixing * covariance * mixing.transpose()
     variances = [spread[answer, answer] for answer in range(mixing.nrows())]
@@ -155,7 +169,7 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
         [
             [arb(int(step)) / arb(float(bound)) * arb(float(weight)).sqrt() for step in shift]
             for shift, bound, weight in zip(
-                space.shifts[found.places].tolist(), sensitivity.bounds[found.places], found.weights, strict=True
+                space.shifts[found.places].tolist(), sensitivity.proved.bounds[found.places], found.weights, strict=True
             )
         ]
     )

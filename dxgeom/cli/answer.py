@@ -59,8 +59,9 @@ def answer(
     """Answer about one secret privately, once, and charge the ledger: where somebody is, which value holds.
 
     Tasks name a mechanism: truncated_geometric, finite_laplace, halved_exponential, optimal, bracketed, planar,
-    staircase or layered. How far off its answers are is told with every rehearsal. A secret on the command line is in
-    the shell's history: '-' reads it from standard input.
+    staircase or layered; of a policy about a whole graph privacy_first, ladder or composed. How far off its answers
+    are is told with every rehearsal. A secret on the command line is in the shell's history: '-' reads it from standard
+    input.
 
     \b
     Example:
@@ -103,7 +104,12 @@ def _require_whole(secret: str | None, ledger: str | None, key: str | None, rehe
 
 
 def _secret(text: str | None, planned: AnswerPlan) -> Any:
+    """A record, or the text of a value, or of a data set."""
+    from dxgeom.one_secret.secrets import RecordSecrets
+
     written = typer.get_text_stream("stdin").readline().strip() if text == "-" else str(text)
+    if not isinstance(planned.secrets, RecordSecrets):
+        return written
     whole = planned.secrets.attribute is None or written.startswith("{")
     named = planned.secrets.attribute is not None and written.startswith(f"{planned.secrets.attribute.name}=")
     return record_of(written) if whole or named else written

@@ -6,18 +6,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
 from dxgeom.cli.plans.planning import plan_to_release
+from dxgeom.cli.plans.synthetic_tables import task_of_records
 from dxgeom.cli.showing import (
     kept_safe,
     print_answer_table,
     print_release,
     whatever_becomes_of_the_terminal,
     write_answer_table,
+    write_records,
 )
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import Content, begun_file
@@ -94,7 +96,8 @@ ReleaseOutputOption: TypeAlias = Annotated[
     typer.Option(
         "--output",
         metavar="FILE",
-        help="Write the release to this new file, too: as JSON, or its answers as .csv or .parquet.",
+        help="Write the release to this new file, too: as JSON, or as .csv or .parquet its answers, or the "
+        "records of a task that makes synthetic ones.",
     ),
 ]
 PublicOption: TypeAlias = Annotated[
@@ -159,8 +162,20 @@ def release(
         if book is not None:
             how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
-        with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-            _show(draw(), agreement, output, write, publish, _table_suffix(written))
+        _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
+
+
+def _draw_and_show(
+    draw: Callable[[], Release[Any]],
+    agreement: Agreement,
+    output: TableFormat,
+    written: Path | None,
+    public: Path | None,
+    table: _Table | None,
+) -> None:
+    """The release, shown and written into both files, which are begun before it is drawn."""
+    with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
+        _show(draw(), agreement, output, write, publish, table)
 
 
 def _show(
@@ -169,7 +184,7 @@ def _show(
     output: TableFormat,
     write: Callable[[Content], None] | None,
     publish: Callable[[Content], None] | None,
-    as_table: str | None,
+    table: _Table | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
 
@@ -182,8 +197,10 @@ def _show(
         agreeing = agreement.of(released)
         told = agreeing_document(agreeing)
         curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
-        if write is not None and as_table is not None:
-            write(partial(write_answer_table, released, bars, suffix=as_table))
+        if write is not None and table is not None and table.task is not None:
+            write(partial(write_records, released, table.task, suffix=table.suffix))
+        elif write is not None and table is not None:
+            write(partial(write_answer_table, released, bars, suffix=table.suffix))
         elif write is not None:
             write(json_lines(curators))
         if publish is not None:
@@ -196,10 +213,18 @@ def _show(
             print_release(released, bars, agreeing)
 
 
-def _table_suffix(written: Path | None) -> str | None:
-    """How the file of answers is written, where it is no JSON document but a table."""
+class _Table(NamedTuple):
+    """A file that is no JSON document but a table: how its name ends, and the task whose records it holds; None for
+    one of answers."""
+
+    suffix: str
+    task: str | None
+
+
+def _table_of(plan: Any, written: Path | None) -> _Table | None:
+    """Raises: UnsupportedCombination where several tasks make records."""
     suffix = "" if written is None else written.suffix.lower()
-    return suffix if suffix in (".csv", ".parquet") else None
+    return _Table(suffix, task_of_records(plan)) if suffix in (".csv", ".parquet") else None
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

@@ -15,13 +15,15 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.one_secret.answer_kind import ReadyAnswer
 from dxgeom.one_secret.answer_kinds import kind_of
+from dxgeom.one_secret.data_set_policy import DataSetPolicy, load_policy_of_secrets
+from dxgeom.one_secret.data_set_secrets import data_set_secrets
 from dxgeom.one_secret.secret_answer import SecretAnswer
 from dxgeom.one_secret.secrets import Secrets, secrets_of
 from dxgeom.one_secret.task import WORDS, SecretTask, load_task, task_from_dict
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.answer_once import checked_order, release_as
-from dxgeom.policy.policy import Policy, load_policy
+from dxgeom.policy.policy import Policy
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
@@ -109,21 +111,22 @@ class AnswerPlan:
 
 
 def plan_answer(
-    policy: str | os.PathLike[str] | Policy,
+    policy: str | os.PathLike[str] | Policy | DataSetPolicy,
     task: str | os.PathLike[str] | Mapping[str, Any] | SecretTask,
     *,
     spend: Amount,
 ) -> AnswerPlan:
     """Choose and prove what answers about one secret of a policy.
 
-    Args: ``policy``: a file, or loaded; ``task``: the word of a mechanism, such as "staircase", a task file, or what
-    one would hold. ``spend``: the multiple of the metric that an answer uses up.
+    Args: ``policy``: a file, or loaded, of records or of one small data set; ``task``: the word of a mechanism, such as
+    "staircase", a task file, or what one would hold. ``spend``: the multiple of the metric that an answer uses up.
     Guarantee: reads no data; that replacing one secret by another changes the odds of any answer by at most
     e^(spend·d) is checked *exactly*.
     Raises: PolicyError, QueryError; UnsupportedCombination where the mechanism does not fit the secrets; TooLarge,
     UnboundedLoss, CertificateRefused.
     """
-    require(policy, (str, os.PathLike, Policy), "policy", "name a policy file, or load one with dx.load_policy")
+    kinds = (str, os.PathLike, Policy, DataSetPolicy)
+    require(policy, kinds, "policy", "name a policy file, or load one with dx.load_policy")
     require(
         task,
         (str, os.PathLike, Mapping, SecretTask),
@@ -131,17 +134,17 @@ def plan_answer(
         "say a mechanism, such as 'staircase', or name a task file",
     )
     asked, amount = _task(task), exact_amount(spend, "spend")
-    loaded = policy if isinstance(policy, Policy) else load_policy(policy)
+    loaded = policy if isinstance(policy, Policy | DataSetPolicy) else load_policy_of_secrets(policy)
     kind = kind_of(asked.answer)
     for key in asked.said:
         if key not in kind.keys:
             raise UnsupportedCombination(f"'{key}' says nothing to {asked.answer}: leave it out")
-    secrets = secrets_of(loaded, asked.of)
+    secrets = _secrets(loaded, asked)
     return AnswerPlan(asked, secrets, amount, kind.prepared(asked, secrets, amount))
 
 
 def answer(
-    policy: str | os.PathLike[str] | Policy,
+    policy: str | os.PathLike[str] | Policy | DataSetPolicy,
     task: str | os.PathLike[str] | Mapping[str, Any] | SecretTask,
     secret: Any,
     *,
@@ -158,6 +161,14 @@ def answer(
     """
     planned = plan_answer(policy, task, spend=spend)
     return planned.release(secret, ledger=ledger, purpose=purpose, id=id, allotment=allotment)
+
+
+def _secrets(policy: Policy | DataSetPolicy, task: SecretTask) -> Secrets:
+    if isinstance(policy, DataSetPolicy):
+        return data_set_secrets(policy, task)
+    if task.of is not None and not isinstance(task.of, str):
+        raise UnsupportedCombination("a task about a policy of records asks about an attribute, 'of: age'")
+    return secrets_of(policy, task.of)
 
 
 def _task(task: str | os.PathLike[str] | Mapping[str, Any] | SecretTask) -> SecretTask:

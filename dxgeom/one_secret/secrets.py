@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -24,12 +25,44 @@ MOST_PAIRS: Final = 20_000_000
 """Pairs of records by which the metric of one attribute is held to that of the records."""
 
 
+class Secrets(ABC):
+    """What may be true: ``metric`` says which secrets are hidden from which, and whose budget is spent."""
+
+    metric: VerifiedMetric
+
+    if TYPE_CHECKING:
+
+        @property
+        def attribute(self) -> Attribute | None:
+            """The attribute whose values they are; None for anything else."""
+
+    else:
+        attribute = None
+
+    @abstractmethod
+    def index_of(self, secret: Any) -> int:
+        """The secret that is meant by what a person hands over. Raises: DataError."""
+
+    @abstractmethod
+    def label(self, index: int) -> str:
+        """A secret in words."""
+
+    @property
+    def numbers(self) -> tuple[Fraction, ...] | None:
+        """The exact number of each secret, or day after the first; None where they have none."""
+        return None
+
+    def column(self, name: str) -> tuple[Fraction, ...]:
+        """The numbers of a column. Raises: UnsupportedCombination where there is none of that name."""
+        raise UnsupportedCombination(f"these secrets have no column {shown(name)}: write 'even', or weights")
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Secrets:
-    """What may be true: the records of a universe, or the values of the attribute that is asked about.
+class RecordSecrets(Secrets):
+    """The records of a universe, or the values of the attribute that is asked about.
 
-    ``metric``: which are hidden from which; its account is the policy's. ``attribute``: None for records of several.
+    ``metric``: that of the policy, or of its attribute. ``attribute``: None for records of several.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -37,7 +70,6 @@ class Secrets:
     attribute: Attribute | None
 
     def index_of(self, secret: Any) -> int:
-        """The secret that a word, a number or a record names. Raises: DataError."""
         if self.attribute is not None and not (isinstance(secret, Mapping) and len(secret) > 1):
             found = secret.get(self.attribute.name) if isinstance(secret, Mapping) else secret
             return self._code(self.attribute, found)
@@ -53,7 +85,6 @@ class Secrets:
         return index
 
     def label(self, index: int) -> str:
-        """A secret in words."""
         if self.attribute is not None:
             return self.attribute.labels[index]
         if index == self.universe.absent:
@@ -62,7 +93,6 @@ class Secrets:
 
     @cached_property
     def numbers(self) -> tuple[Fraction, ...] | None:
-        """The exact number, or day after the first, of each secret; None where they have none."""
         if isinstance(self.attribute, DateAttribute):
             return self.attribute.days
         column = None if self.attribute is None else self.attribute.columns[0]
@@ -71,7 +101,6 @@ class Secrets:
         return column.numbers
 
     def column(self, name: str) -> tuple[Fraction, ...]:
-        """The numbers of a column of the attribute. Raises: UnsupportedCombination where there is none."""
         columns = () if self.attribute is None else self.attribute.columns
         found = {column.name: column for column in columns if isinstance(column, NumberColumn) and not column.missing}
         if name not in found:
@@ -88,7 +117,7 @@ class Secrets:
             raise DataError(f"there is no such secret: {error}") from error
 
 
-def secrets_of(policy: Policy, about: str | None) -> Secrets:
+def secrets_of(policy: Policy, about: str | None) -> RecordSecrets:
     """The secrets of a policy: the values of the attribute ``about``, or of the only one, or whole records.
 
     Raises: UnsupportedCombination for an attribute that there is none of, or that the metric on records does not go
@@ -99,8 +128,8 @@ def secrets_of(policy: Policy, about: str | None) -> Secrets:
     if about is not None and about not in universe.names:
         raise UnsupportedCombination(f"no attribute is called {shown(about)}: {did_you_mean(about, universe.names)}")
     if alone or about is None:
-        return Secrets(metric, universe, universe.attributes[0] if alone else None)
-    return Secrets(_of_attribute(policy, metric, about), universe, universe.attribute(about))
+        return RecordSecrets(metric, universe, universe.attributes[0] if alone else None)
+    return RecordSecrets(_of_attribute(policy, metric, about), universe, universe.attribute(about))
 
 
 def _of_attribute(policy: Policy, metric: VerifiedMetric, about: str) -> VerifiedMetric:

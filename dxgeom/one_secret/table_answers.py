@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, final
 
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.mechanisms.finite.banded_tables import BandedTable
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
@@ -17,7 +18,7 @@ from dxgeom.one_secret.secret_answer import SecretAnswer
 from dxgeom.one_secret.secrets import Secrets
 from dxgeom.one_secret.task import SecretTask
 
-_MOST_TOLD: Final = 512
+_MOST_TOLD: Final = 256
 """Secrets up to which the expected loss of a table is told."""
 
 
@@ -27,7 +28,7 @@ class Tables(AnswerKind):
 
     words = ("truncated_geometric", "finite_laplace", "halved_exponential", "optimal", "bracketed")
     keys = ("of", "loss", "prior", "guess", "stretch")
-    made: ClassVar[dict[str, Callable[[VerifiedMetric, Fraction], PrivateTable]]] = {
+    made: ClassVar[dict[str, Callable[[VerifiedMetric, Fraction], PrivateTable | BandedTable]]] = {
         "truncated_geometric": truncated_geometric,
         "finite_laplace": finite_laplace,
         "halved_exponential": halved_exponential,
@@ -44,7 +45,7 @@ class Tables(AnswerKind):
 
         return ReadyAnswer(table, said, errors)
 
-    def _table(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> PrivateTable:
+    def _table(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> PrivateTable | BandedTable:
         if task.answer in self.made:
             if task.stretch is not None:
                 raise UnsupportedCombination(
@@ -59,10 +60,21 @@ class Tables(AnswerKind):
             return bracketed_table(secrets.metric, prior, losses, spend).table
         return optimal_table(secrets.metric, prior, losses, spend, task.stretch or Fraction(1))
 
-    def _errors(self, table: PrivateTable, task: SecretTask, secrets: Secrets) -> tuple[str, ...]:
-        if secrets.metric.size > _MOST_TOLD and not {"loss", "prior"} & set(task.said):
+    def _errors(self, table: PrivateTable | BandedTable, task: SecretTask, secrets: Secrets) -> tuple[str, ...]:
+        word = loss_word(task, secrets)
+        if isinstance(table, BandedTable) and word == "absolute" and secrets.numbers is not None:
+            each = table.mean_absolute_errors([float(number) for number in secrets.numbers])
+            mean = float(
+                sum(float(chance) * error for chance, error in zip(prior_of(task, secrets), each, strict=True))
+            )
+            return (_told(mean, word, task),)
+        if secrets.metric.size > _MOST_TOLD:
             return ()
         loss = table.expected_loss(prior_of(task, secrets), losses_of(task, secrets))
-        prior = "the weights stated" if not isinstance(task.prior, str) else task.prior
-        how = "all values alike likely" if prior == "even" else f"values as likely as {prior}"
-        return (f"expected {loss_word(task, secrets)} loss {float(loss):.4g}, {how}; exact",)
+        return (_told(float(loss), word, task),)
+
+
+def _told(loss: float, word: str, task: SecretTask) -> str:
+    prior = task.prior if isinstance(task.prior, str) else "the weights stated"
+    how = "all values alike likely" if prior == "even" else f"values as likely as {prior}"
+    return f"expected {word} loss {loss:.4g}, {how}; exact"

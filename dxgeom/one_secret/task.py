@@ -24,7 +24,7 @@ from dxgeom.universe.wording import did_you_mean, shown
 
 WORDS: Final = (
     *("truncated_geometric", "finite_laplace", "halved_exponential", "optimal", "bracketed", "planar"),
-    *("staircase", "layered"),
+    *("staircase", "layered", "privacy_first", "ladder", "composed"),
 )
 """Every mechanism that a task can name."""
 _BEGIN: Final = "begin with 'answer:' and a mechanism, such as 'answer: staircase'"

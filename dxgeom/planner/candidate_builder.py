@@ -35,6 +35,7 @@ from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
@@ -120,9 +121,8 @@ class CandidateBuilder:
     def is_large(self) -> bool:
         """Whether building a shape takes seconds, so that one that cannot be the best is better left out."""
         dimension = int(np.sum(self.sensitivity.of_each_query > 0))
-        return isinstance(self.sensitivity.changes, ListedChanges) and (
-            float(len(self.sensitivity.bounds)) * dimension**2 > _LARGE
-        )
+        changes = self.sensitivity.changes
+        return isinstance(changes, ListedChanges | PairedChanges) and float(changes.count) * dimension**2 > _LARGE
 
     @property
     def box_floor(self) -> float:

@@ -44,7 +44,7 @@ CODE_RUN_HERE = {
 COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
-    "docs/guide/tasks.md": ["plan", "release", "ledger", "release"],
+    "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
     "policies/README.md": ["check", "plan", "release"],
 }
@@ -135,6 +135,7 @@ def test_the_commands_of_a_document_run(document, in_a_copy):
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
     Path("mine.csv").write_text("age,ward\n34,A\n57,B\n")
     Path("roads.csv").write_text("from,to,distance\na,b,1\nb,c,2\n")
+    Path("patients.yaml").write_text(blocks(GUIDE / "tasks.md", "yaml")[1])
     Path("day.yaml").write_text(blocks(GUIDE / "secrets.md", "yaml")[0])
     for words in lines:
         result = CliRunner().invoke(app, words[1:])
@@ -192,7 +193,9 @@ def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
     names: dict[str, object] = {}
     for code in blocks(GUIDE / "secrets.md", "python"):
         exec(compile(code, "secrets.md", "exec"), names)
-    assert "of the budget remain" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of the budget remain" in printed
+    assert printed.endswith(blocks(GUIDE / "secrets.md", "text")[-1])
     assert Path("places.db").is_file()
 
 
@@ -245,9 +248,11 @@ def test_the_document_on_starting_shows_commands_that_run(tmp_path, monkeypatch)
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):
-    (code,) = blocks(GUIDE / "selection.md", "python")
+    code, any_score = blocks(GUIDE / "selection.md", "python")
     exec(compile(code, "selection.md", "exec"), {})
     assert "2/5 of the budget remain" in capsys.readouterr().out
+    exec(compile(any_score, "selection.md", "exec"), {})
+    assert [capsys.readouterr().out] == blocks(GUIDE / "selection.md", "text")
     assert Path("adult.db").is_file()
 
 
@@ -256,6 +261,10 @@ def test_the_document_on_tasks_releases_what_it_shows(in_a_copy, capsys):
     printed = capsys.readouterr().out
     assert "below the most common, 95 times in 100" in printed
     assert "1/2 of the budget remains" in printed
+    assert "(80, 3)" in printed
+    assert "small-database is taken" in printed
+    assert "grades: each of 3 answers" in printed
+    assert "noon: " in printed
     assert len(dx.ledger.read_ledger("tasks.db").entries) == 1
 
 

@@ -21,6 +21,7 @@ from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.options import PlanOptions
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
+from dxgeom.queries.tasks.grammar import TASK_KINDS
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
@@ -97,6 +98,63 @@ def test_every_field_of_the_queries_language_is_changed_once():
     assert {named for named, *_ in (*MEANT, *QUANTILES)} == derived
     # A list of these, and the number that a mean is divided by: see the next tests.
     assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks"}
+
+
+TASK_BODIES = [(kind.word, set(kind.body.model_fields)) for kind in TASK_KINDS if kind.body is not None]
+COUNT = [{"count": "b == 'x'"}]
+TASKED: list[tuple[str, dict[str, Any], Any]] = [
+    ("TaskSyntax.name", {"select": {"best": "b"}}, "other"),
+    ("QueriesTaskSyntax.queries", {"queries": COUNT}, [{"count": "b == 'y'"}]),
+    ("SelectTaskSyntax.select", {"select": {"best": "b"}}, {"best": "a"}),
+    ("SelectBody.best", {"select": {"best": "b"}}, "a"),
+    ("SelectBody.by", {"select": {"best": "b"}}, {"sum": "a"}),
+    ("SelectBody.where", {"select": {"best": "b"}}, "a > 1"),
+    ("SelectBody.top", {"select": {"best": "b"}}, 2),
+    ("SelectBody.law", {"select": {"best": "b"}}, "exponential"),
+    ("SynthesizeTaskSyntax.synthesize", {"synthesize": {"workload": COUNT}}, {"workload": [{"marginal": "b"}]}),
+    ("SynthesizeBody.workload", {"synthesize": {"workload": COUNT}}, [{"marginal": "b"}]),
+    ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),
+    ("SynthesizeBody.rows", {"synthesize": {"workload": COUNT}}, 5),
+    ("SynthesizeBody.estimate", {"synthesize": {"workload": COUNT}}, "mbi"),
+    (
+        "SmallDatabaseTaskSyntax.small_database",
+        {"small_database": {"workload": COUNT, "rows": 2}},
+        {"workload": COUNT, "rows": 3},
+    ),
+    ("SmallDatabaseBody.workload", {"small_database": {"workload": COUNT, "rows": 2}}, [{"marginal": "b"}]),
+    ("SmallDatabaseBody.rows", {"small_database": {"workload": COUNT, "rows": 2}}, 3),
+    ("SmallDatabaseBody.law", {"small_database": {"workload": COUNT, "rows": 2}}, "exponential"),
+    ("StatisticsTaskSyntax.statistics", {"statistics": {"moments": "a"}}, {"moments": "n"}),
+    ("StatisticsBody.moments", {"statistics": {"moments": "a"}}, "n"),
+    ("StatisticsBody.degree", {"statistics": {"moments": "a"}}, 3),
+    ("StatisticsBody.products", {"statistics": {"moments": "a"}}, [["a", "n"]]),
+    ("StatisticsBody.where", {"statistics": {"moments": "a"}}, "b == 'x'"),
+]
+TOLD_OTHERWISE = {
+    "TaskSyntax.share": "changed beside another task's, in the next test",
+    "SeriesTaskSyntax.series": "all attributes of the policy in their order, or it is refused",
+}
+
+
+def test_every_field_of_the_language_of_tasks_is_changed_once():
+    models = [model for kind in TASK_KINDS for model in (kind.syntax, kind.body) if model is not None]
+    derived = {owner(model, field) for model in models for field in model.model_fields}
+    assert {named for named, *_ in TASKED} | TOLD_OTHERWISE.keys() == derived
+
+
+@pytest.mark.parametrize(("named", "task", "value"), TASKED, ids=[named for named, *_ in TASKED])
+def test_each_field_of_a_task_changes_the_fingerprint(named, task, value):
+    field, (word, *_) = named.partition(".")[2], task
+    below = isinstance(task[word], dict) and field in dict(TASK_BODIES).get(word, ())
+    changed = {word: {**task[word], field: value}} if below else {**task, field: value}
+    found = [queries_from_dict({"tasks": [one]}, POLICY).fingerprint for one in (task, changed)]
+    assert found[0] != found[1]
+
+
+def test_the_shares_and_the_order_of_tasks_change_the_fingerprint():
+    two = [{"select": {"best": "b"}, "name": "p", "share": "1/2"}, {"queries": COUNT, "name": "q", "share": "1/2"}]
+    other = [two[0] | {"share": "1/3"}, two[1] | {"share": "2/3"}]
+    assert len({queries_from_dict({"tasks": one}, POLICY).fingerprint for one in (two, two[::-1], other)}) == 3
 
 
 @pytest.mark.parametrize(("named", "query", "value"), MEANT, ids=[named for named, *_ in MEANT])

@@ -21,9 +21,11 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
+from dxgeom.learning.under_policy.logistic_plan import plan_logistic
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.finite.banded_tables import banded_geometric, banded_laplace
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
@@ -32,8 +34,11 @@ from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
+from dxgeom.mechanisms.selection.declared_scores import declared_selection
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
+from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
+from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
@@ -64,6 +69,7 @@ PLACES = np.array([[9 * x, 0] for x in range(SIZE)])
 LOSSES = [[Fraction(abs(x - w)) for w in range(SIZE)] for x in range(SIZE)]
 ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
 FIRST_AND_LAST = np.array([[1, 0, 0, 0], [0, 0, 0, 1]])
+LEVEL_BESIDE = np.array([*FIRST_AND_LAST, [0, 0, 0, 0]])
 COUNTS = np.array([3, 1, 4, 2])
 FITTED = [[1, 1], [-1, 0], [0.5, 1]]
 COLUMN = bounded_column("x", 0, 4, 1)
@@ -249,6 +255,11 @@ def shortfall(answer):
     return float(scores.max() - scores[answer])
 
 
+def outer(counts):
+    """A score that is not linear: each end's count, but no more than three."""
+    return [min(int(counts[0]), 3), min(int(counts[-1]), 3)]
+
+
 def off(answers):
     return float(np.abs(np.array(answers, dtype=float) - ROWS @ COUNTS).max())
 
@@ -280,6 +291,8 @@ CASES = {
     "finite Laplace": secret(lambda spend: finite_laplace(LINE, spend)),
     "halved exponential": secret(lambda spend: halved_exponential(LINE, spend)),
     "optimal table": secret(lambda spend: optimal_table(LINE, [Fraction(1, SIZE)] * SIZE, LOSSES, spend)),
+    "banded geometric": secret(lambda spend: banded_geometric(LINE, spend)),
+    "banded Laplace": secret(lambda spend: banded_laplace(LINE, spend)),
     "planar Laplace": Case(
         make=lambda: planar_laplace(LINE, PLACES, Fraction(1, 9), Fraction(1, 2)),
         data=0,
@@ -387,6 +400,24 @@ CASES = {
         shortfall,
         lambda mechanism, spend: mechanism.expected_shortfall(spend),
     ),
+    "top by permute-and-flip": histogram(
+        lambda: top_selection(LINE, queries(LEVEL_BESIDE), 2),
+        lambda mechanism, answers, *_: np.array([3 * one + other for one, other in answers], dtype=np.float64),
+        lambda answer: float((LEVEL_BESIDE @ COUNTS).max() - (LEVEL_BESIDE @ COUNTS)[answer[0]]),
+        lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
+    "declared score": histogram(
+        lambda: declared_selection(LINE, ["low", "high"], outer, sensitivity=Fraction(4, 3), version="outer"),
+        lambda mechanism, answers, *_: np.array([answer.place for answer in answers], dtype=np.float64),
+        lambda answer: float(max(outer(COUNTS)) - outer(COUNTS)[answer.place]),
+        lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
+    "tabled score": histogram(
+        lambda: tabled_selection(LINE, ["low", "high"], outer, records=int(COUNTS.sum())),
+        itself,
+        lambda answer: float(max(outer(COUNTS)) - outer(COUNTS)[answer]),
+        lambda mechanism, spend: mechanism.expected_shortfall(spend),
+    ),
     "transport quantiles": histogram(
         lambda: quantile_mechanism(LINE, range(SIZE), "3/10"),
         third_place,
@@ -451,6 +482,48 @@ TABLE_POLICY = Policy.from_dict(
         "universe": {"attributes": {"a": {"values": ["x", "y"]}, "b": {"values": ["x", "y"]}}},
         "rules": [{"change": "a", "epsilon": "0.75"}, {"change": "b", "epsilon": "0.75"}],
     }
+)
+
+
+FIT_POLICY = Policy.from_dict(
+    {
+        "policy": "one number and a label",
+        "universe": {"attributes": {"x": {"range": [0, 1], "step": 1}, "y": ["no", "yes"]}},
+        "rules": [{"between": "everything", "epsilon": "0.75"}],
+    }
+)
+FIT_COUNTS = np.bincount([3], minlength=FIT_POLICY.universe.size)
+
+
+def fit_to_counts():
+    return replace(plan_logistic(FIT_POLICY, "y").mechanism, name="fit to counts")
+
+
+def fit_view(mechanism, answers, here, there):
+    thetas = np.array(answers, dtype=np.float64)
+    tables = [mechanism.model.of_counts(np.asarray(counts)) for counts in (here, there)]
+    logs = [log_density(mechanism.inner, table, Fraction(1, 2), thetas) for table in tables]
+    return logs[0] - logs[1]
+
+
+def fit_mean(mechanism, spend):
+    """E[min(θ₀², 100)] on a grid."""
+    axis = np.arange(-80, 80, 0.25) + 0.125
+    thetas = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = log_density(mechanism.inner, mechanism.model.of_counts(FIT_COUNTS), spend, thetas)
+    density = np.exp(logs - logs.max())
+    return float((density * np.minimum(thetas[:, 0] ** 2, 100.0)).sum() / density.sum())
+
+
+CASES["fit to counts"] = Case(
+    make=fit_to_counts,
+    data=FIT_COUNTS,
+    others=tuple((moved(FIT_COUNTS, 3, j), RATE) for j in (0, 1, 2)),
+    view=fit_view,
+    wrong=([1, 2], FIT_COUNTS.astype(float), -FIT_COUNTS, np.zeros_like(FIT_COUNTS), None),
+    loss=lambda answer: min(float(answer[0]) ** 2, 100.0),
+    stated=fit_mean,
+    draws=1000,
 )
 
 

@@ -336,6 +336,35 @@ DOORS: dict[str, Door] = {
         {"metric": metric, "candidates": queries},
         {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
     ),
+    "top_selection": Door(
+        dx.mechanisms.selection.top_selection,
+        {"metric": metric, "candidates": queries, "picks": 1},
+        {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "picks": (None, *NOT_A_COUNT), "law": NOT_A_CHOICE},
+    ),
+    "tabled_selection": Door(
+        dx.mechanisms.selection.tabled_selection,
+        {"metric": metric, "candidates": ["a"], "score": lambda counts: [0], "records": 1},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": (None, 3, [3], []),
+            "score": NOT_A_FUNCTION,
+            "records": (None, *NOT_A_COUNT),
+            "law": NOT_A_CHOICE,
+        },
+    ),
+    "declared_selection": Door(
+        dx.mechanisms.selection.declared_selection,
+        {"metric": metric, "candidates": ["a"], "score": lambda counts: [0], "sensitivity": 1, "version": "1"},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": (None, 3, [3], []),
+            "score": NOT_A_FUNCTION,
+            "sensitivity": (None, "far", math.nan, math.inf, -1, [1]),
+            "version": NOT_TEXT,
+            "one_way": NOT_YES_OR_NO,
+            "law": NOT_A_CHOICE,
+        },
+    ),
     "quantile_mechanism": Door(
         dx.quantiles.quantile_mechanism,
         {"metric": metric, "attribute": [1, 2, 3], "at": 0.5, "where": np.array([True] * 3)},
@@ -367,6 +396,7 @@ DOORS: dict[str, Door] = {
             "alpha": NOT_A_NUMBER,
             "law": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
+            "rows": NOT_A_COUNT,
         },
     ),
     "mwem": Door(
@@ -493,6 +523,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "progress": (3, "print"),
             "first": NOT_YES_OR_NO,
+            "privacy": NOT_A_CHOICE,
         },
     ),
     "report.review_page": Door(

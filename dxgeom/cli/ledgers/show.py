@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,9 +21,10 @@ from dxgeom.cli.ledgers.words import (
     state_of,
 )
 from dxgeom.cli.terminal.failures import refusals
+from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import TableFormat, TableFormatOption
 from dxgeom.cli.terminal.printing import brief, print_csv, print_json, print_lines, print_table, rounded
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerError, UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ def show(
     ledger: LedgerFile,
     entry: Annotated[
         int | None, typer.Option("--entry", min=1, metavar="N", help="This entry only, with its answer.")
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write the entry's synthetic records to this new file."),
     ] = None,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
@@ -50,11 +56,32 @@ def show(
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
-        if entry is None:
+        if target is not None:
+            _write_records(history, ledger, entry, target)
+        elif entry is None:
             _SHOW[output](history)
         else:
             answer = read_answer(ledger, entry)
             _SHOW_ENTRY[output](history, entry, answer)
+
+
+def _write_records(history: History, ledger: str, entry: int | None, target: Path) -> None:
+    """The synthetic records of an entry as a file. Raises: LedgerError, DataError, UnsupportedCombination."""
+    from dxgeom.cli.ledgers.kept_records import kept_records
+    from dxgeom.engines.results.answer_files import write_batches
+    from dxgeom.ledger.history import read_answer
+
+    suffix = target.suffix.lower()
+    if entry is None or suffix not in (".csv", ".parquet"):
+        raise UnsupportedCombination(
+            "--output is of the synthetic records of one entry: say which, --entry, and name a .csv or .parquet file"
+        )
+    columns = kept_records(history, entry, _document(read_answer(ledger, entry)))
+    with begun_file(target) as write:
+        if write is not None:
+            write(lambda file: write_batches(iter([columns]), file, suffix))
+    rows = len(next(iter(columns.values()), []))
+    print_lines([f"{rows:,} records written to {target}"])
 
 
 def _show_text(history: History) -> None:

@@ -119,6 +119,13 @@ class ConvexBody(DefinedByNumbers):
         """
         return None
 
+    def stated_corners(self) -> Rows | None:
+        """Points whose hull the body was asked for, where it was rounded outward to be proved; else ``exact_corners``.
+
+        Guarantee: *exact*, and all of them in the body. Raises: as ``exact_corners``.
+        """
+        return self.exact_corners()
+
     def exact_facets(self) -> Rows | None:
         """Normals a with K = {v: a·v ≤ 1 for all of them}, or None for a round body.
 

@@ -30,7 +30,7 @@ SHIFT_BITS = (0, 8, 12, 16)
 """Vertices are first taken as they are, then moved by up to 2^bits grid steps (see :func:`_in_general_position`)."""
 _FLAT = 1e-10
 """A simplex whose determinant is this small next to its edges may be flat; its plane is not to be read off."""
-_GAUGES_PER_BLOCK = 4_000_000
+_GAUGES_PER_BLOCK, _MOST_STATED = 4_000_000, 4096
 
 
 @final
@@ -40,6 +40,7 @@ class SymmetricPolytope(ConvexBody):
 
     ``units`` (m,): powers of two; ``inflation``: a float64, so every real vertex is an exact dyadic number.
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
+    ``stated``: (n, m) the points that it was made around, where they are few.
     Only :func:`hull_of_differences`, :func:`hull_of_points`, :func:`hull_of_corners` and
     :func:`dxgeom.geometry.hulls.enclosing.enclosing_polytope` make one.
     """
@@ -48,6 +49,7 @@ class SymmetricPolytope(ConvexBody):
     units: NDArray[np.float64]
     inflation: float
     moved: float
+    stated: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def dimension(self) -> int:
@@ -118,6 +120,11 @@ class SymmetricPolytope(ConvexBody):
     def exact_corners(self) -> Rows:
         rows = self.fan.vertices.tolist()
         return [[int(x) * unit for x, unit in zip(row, self._exact_units, strict=True)] for row in rows]
+
+    def stated_corners(self) -> Rows:
+        if self.stated is None:
+            return self.exact_corners()
+        return [[sign * rational(x) for x in row] for row in self.stated.tolist() for sign in (1, -1)]
 
     def exact_facets(self) -> Rows:
         planes = zip(self.fan.normals.tolist(), self.fan.volumes.tolist(), strict=True)
@@ -222,7 +229,8 @@ def _proved(
             refusal = error
             continue
         inflation = _largest_gauge(fan, points * 2.0**GRID_BITS)
-        return SymmetricPolytope(fan, units * 2.0**-GRID_BITS, inflation, 0.5 + (2**shift if shift else 0))
+        stated = points * units if len(points) <= _MOST_STATED else None
+        return SymmetricPolytope(fan, units * 2.0**-GRID_BITS, inflation, 0.5 + (2**shift if shift else 0), stated)
     raise CertificateRefused(f"no placement of the vertices gave a provable hull: {refusal}")
 
 

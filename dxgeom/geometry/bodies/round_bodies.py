@@ -135,8 +135,11 @@ class Ellipsoid(ConvexBody):
         return inverse_enclosure(self.axes)
 
     def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-        values, slack = self._inverse.images(points, errors)
-        return np.asarray(np.linalg.norm(np.abs(values) + slack, axis=1) * (1 + (self.dimension + 4) * UNIT_ROUNDOFF))
+        return lengths_rounded_up(*self._inverse.images(points, errors))
+
+    def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(E, m) and (E, m): axes⁻¹·point for each, and bounds on its errors."""
+        return self._inverse.products(points)
 
     def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
         if self.powers is not None:
@@ -173,3 +176,8 @@ class Ellipsoid(ConvexBody):
     @property
     def second_moment(self) -> NDArray[np.float64]:
         return np.asarray(self.axes @ self.axes.T / (self.dimension + 2))
+
+
+def lengths_rounded_up(points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(E,): ‖w‖₂, *rounded up*, for every w within ``errors`` (E, m) of the ``points`` (E, m)."""
+    return np.asarray(np.linalg.norm(np.abs(points) + errors, axis=1) * (1 + (points.shape[1] + 4) * UNIT_ROUNDOFF))

@@ -18,7 +18,7 @@ from dxgeom.geometry.containment.cone_search import Norm, is_nowhere_longer
 from dxgeom.numeric.exact_numbers import at_most_one, power, rational_matrix, total
 
 
-def contains_image(outer: ConvexBody, rows: Rows, inner: ConvexBody) -> bool | None:
+def contains_image(outer: ConvexBody, rows: Rows, inner: ConvexBody, as_stated: bool = False) -> bool | None:
     """Whether {rows·v: v ∈ inner} lies in ``outer``; None when that was not found within the limits.
 
     Maps of bodies are multiplied into the rows; a free sum is held when its parts are, a product holds what all its
@@ -26,36 +26,37 @@ def contains_image(outer: ConvexBody, rows: Rows, inner: ConvexBody) -> bool | N
     along the same axes, by Hölder's inequality; ellipsoids, whose squares differ by a positive semidefinite matrix; the
     corners of a polytope inside; the facets of a polytope outside; :func:`is_nowhere_longer`.
 
-    Args: ``rows`` (dimension of outer, dimension of inner).
+    Args: ``rows`` (dimension of outer, dimension of inner); ``as_stated``: hulls inside count as those of their points.
     Guarantee: True and False are *proved*. Raises: as ``exact_corners`` of a body.
     """
+    held = partial(contains_image, as_stated=as_stated)
     if not _any(rows):
         return True
     if inner.preimage is not None:
         source, image = inner.preimage
-        return contains_image(outer, _product(fmpq_mat(rows), rational_matrix(image.tolist())), source)
+        return held(outer, _product(fmpq_mat(rows), rational_matrix(image.tolist())), source)
     if outer.preimage is not None:
         target, image = outer.preimage
-        return contains_image(target, _product(rational_matrix(image.tolist()).inv(), fmpq_mat(rows)), inner)
+        return held(target, _product(rational_matrix(image.tolist()).inv(), fmpq_mat(rows)), inner)
     if inner.summands is not None:
         blocks = blocks_of(inner.summands)
-        return _all(contains_image(outer, [row[block] for row in rows], part) for part, block in blocks)
+        return _all(held(outer, [row[block] for row in rows], part) for part, block in blocks)
     if outer.factors is not None:
-        return _all(contains_image(part, rows[block], inner) for part, block in blocks_of(outer.factors))
+        return _all(held(part, rows[block], inner) for part, block in blocks_of(outer.factors))
     if inner.factors is not None:
         used, places = _used(inner.factors, [[row[j] for row in rows] for j in range(inner.dimension)])
         if len(used) < max(len(inner.factors), 2):
             left = used[0] if len(used) == 1 else CartesianProduct(used)
-            return contains_image(outer, [[row[j] for j in places] for row in rows], left)
+            return held(outer, [[row[j] for j in places] for row in rows], left)
     if outer.summands is not None:
         used, places = _used(outer.summands, rows)
         if len(used) < max(len(outer.summands), 2):
             left = used[0] if len(used) == 1 else FreeSum(used)
-            return contains_image(left, [rows[i] for i in places], inner)
-    return _contains_undivided(outer, rows, inner)
+            return held(left, [rows[i] for i in places], inner)
+    return _contains_undivided(outer, rows, inner, as_stated)
 
 
-def _contains_undivided(outer: ConvexBody, rows: Rows, inner: ConvexBody) -> bool | None:
+def _contains_undivided(outer: ConvexBody, rows: Rows, inner: ConvexBody, as_stated: bool) -> bool | None:
     powers = _by_hoelder(outer, rows, inner)
     if powers is not None:
         return powers
@@ -66,7 +67,7 @@ def _contains_undivided(outer: ConvexBody, rows: Rows, inner: ConvexBody) -> boo
         return _is_positive_semidefinite((wide * wide.transpose() - image * image.transpose()).tolist())
     refusal: TooLarge | CertificateRefused | None = None
     try:
-        corners = inner.exact_corners()
+        corners = inner.stated_corners() if as_stated else inner.exact_corners()
         if corners is not None:
             images = _product(fmpq_mat(corners), fmpq_mat(rows).transpose())
             return _all(at_most_one(partial(outer.exact_gauge, image)) for image in images)

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
         ratio as ratio,
         require_prior as require_prior,
     )
+    from dxgeom.mechanisms.finite.banded_tables import (
+        BandedTable as BandedTable,
+        banded_geometric as banded_geometric,
+        banded_laplace as banded_laplace,
+        is_a_row as is_a_row,
+    )
     from dxgeom.mechanisms.finite.laplace_tables import (
         finite_laplace as finite_laplace,
         halved_exponential as halved_exponential,

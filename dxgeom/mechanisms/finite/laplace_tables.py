@@ -8,6 +8,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.mechanisms.finite.banded_tables import BandedTable, banded_geometric, banded_laplace, is_a_row
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, repaired
 from dxgeom.mechanisms.finite.ratio_bounds import (
@@ -23,6 +24,8 @@ LARGEST_LINE = 512
 """Steps of a truncated geometric table, whose numbers have 48 bits for each step."""
 LARGEST_SET = 256
 """Points of a Laplace mechanism, for which a system of so many equations is solved in ball arithmetic."""
+WRITTEN_OUT = 100
+"""Secrets on a line up to which a table is written out; longer ones are banded."""
 _PRECISION = 384
 _NEGLIGIBLE = 2.0**-200
 
@@ -49,8 +52,8 @@ def truncated_geometric_law(steps: int, odds: Fraction) -> FiniteMechanism:
     )
 
 
-def truncated_geometric(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> PrivateTable:
-    """The truncated geometric mechanism on equally spaced secrets, listed in order.
+def truncated_geometric(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> PrivateTable | BandedTable:
+    """The truncated geometric mechanism on equally spaced secrets, listed in order; above 100 banded, up to 10⁴.
 
     For a query of sensitivity Δ give the metric (ε/Δ)·|y − y′|. Optimal for every prior and every loss that grows
     with |y − z|, together with the best guesses.
@@ -58,6 +61,8 @@ def truncated_geometric(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -
     Source: Chatzikokolakis et al. 2013, Theorem 10; corrected: §5.1 forgets to divide by the sensitivity.
     """
     require_metric_and_spend(metric, spend)
+    if metric.size > WRITTEN_OUT:
+        return banded_geometric(metric, spend)
     if metric.size == 1:
         return honouring(metric, truncated_geometric_law(0, Fraction(2)), "truncated geometric", spend)
     order = np.arange(metric.size - 1)
@@ -68,16 +73,18 @@ def truncated_geometric(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -
     return honouring(metric, truncated_geometric_law(metric.size - 1, odds), "truncated geometric", spend)
 
 
-def finite_laplace(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> PrivateTable:
-    """The mechanism P(z | y) = λ(z)·e^(−spend·d(y, z)) on the secrets themselves.
+def finite_laplace(metric: VerifiedMetric, spend: Fraction = Fraction(1)) -> PrivateTable | BandedTable:
+    """The mechanism P(z | y) = λ(z)·e^(−spend·d(y, z)) on the secrets themselves; on a long line banded, up to 10⁴.
 
     Definition: λ = G⁻¹·1 with G = e^(−spend·d), the only scales that make every row sum to 1.
     Guarantee: solved in balls of 384 bits, rounded to rationals, and the very rationals checked *exactly*.
     Raises: UnsupportedCombination when λ has a negative entry, as on dense grids of the plane: there is no such
-    mechanism; UnboundedLoss when two secrets have distance 0; TooLarge beyond 256 secrets.
+    mechanism; UnboundedLoss when two secrets have distance 0; TooLarge beyond 256 secrets that are no line.
     Source: Chatzikokolakis et al. 2013, Definition 6, of which the truncated geometric mechanism is the case of a line.
     """
     require_metric_and_spend(metric, spend)
+    if metric.size > WRITTEN_OUT and is_a_row(metric):
+        return banded_laplace(metric, spend)
     balls = _kernel(metric, spend)
     with ctx.workprec(_PRECISION):
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.geometry.bodies.round_bodies import CrossPolytope, lengths_rounded_up
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
@@ -22,6 +22,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
@@ -39,28 +40,30 @@ def hiding(
     inner: NoiseLaw,
     image: NDArray[np.float64],
     changes: ListedChanges | PairedChanges,
-    noisy: NDArray[np.bool_] | slice = _ALL,
+    noisy: NDArray[np.bool_] | NDArray[np.int64] | slice = _ALL,
+    first: ListedChanges | None = None,
 ) -> LinearImageNoise:
     """The noise f·image·V, V ~ ``inner``, with the smallest factor f that hides every difference, up to 1e-7.
 
     Args: ``image`` (m, n) of rank m; ``changes`` of K queries, differences below 2⁵³, of which the ``noisy`` (K,) are
-    the coordinates; the others never change.
+    the coordinates; the others never change. ``first``: some of them, to begin with where all take long to look at.
     Guarantee: the law returned has ‖Δ_e‖ ≤ b_e for all e, established for the very numbers it holds.
     Raises: CertificateRefused when float64 cannot show it.
     """
+    load = load_of_changes(LinearImageNoise(inner, image), first or changes, noisy)
     for margin in _MARGINS:
-        load = load_of_changes(LinearImageNoise(inner, image), changes, noisy)
         if not 0 < load < math.inf:
             break
         image = image * (load * (1 + margin))
         law = LinearImageNoise(inner, image)
-        if load_of_changes(law, changes, noisy) <= 1:
+        load = load_of_changes(law, changes, noisy)
+        if load <= 1:
             return law
     raise CertificateRefused("the shape of this noise is too badly scaled to prove that it hides every difference")
 
 
 def load_of_changes(
-    law: NoiseLaw, changes: ListedChanges | PairedChanges, noisy: NDArray[np.bool_] | slice = _ALL
+    law: NoiseLaw, changes: ListedChanges | PairedChanges, noisy: NDArray[np.bool_] | NDArray[np.int64] | slice = _ALL
 ) -> float:
     """max_e ‖Δ_e‖/b_e over all differences, *rounded up*, as :func:`largest_load`."""
     if isinstance(changes, ListedChanges):
@@ -68,7 +71,9 @@ def load_of_changes(
     return _load_of_pairs(law, changes, noisy)
 
 
-def _load_of_pairs(law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool_] | slice) -> float:
+def _load_of_pairs(
+    law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool_] | NDArray[np.int64] | slice
+) -> float:
     """The law's map is taken of each kind of records, with a bound on the error, and subtracted for each pair.
 
     A subtraction is off by half a unit in the last place, and so is the sum of two errors; the factor makes up for
@@ -76,13 +81,16 @@ def _load_of_pairs(law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool
     """
     values = np.ascontiguousarray(changes.kinds.columns[:, noisy]).astype(np.float64)
     errors = np.zeros_like(values)
-    inner = law
+    gauge: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] = law.loss_upper_bounds
+    turned = isinstance(law, LinearImageNoise | GaussianNoise)
     if isinstance(law, LinearImageNoise):
-        inner, (values, errors) = law.inner, law.preimages(values)
+        gauge, (values, errors) = law.inner.loss_upper_bounds, law.preimages(values)
+    elif isinstance(law, GaussianNoise):
+        gauge, (values, errors) = lengths_rounded_up, law.body.preimages(values)
     largest = 0.0
     for (steps, bounds), slack in zip(changes.steps(values), changes.sums(errors), strict=True):
-        doubt = slack * (1 + ROUNDING) + np.abs(steps) * ROUNDING if inner is not law else slack
-        gauges = inner.loss_upper_bounds(steps, doubt)
+        doubt = slack * (1 + ROUNDING) + np.abs(steps) * ROUNDING if turned else slack
+        gauges = gauge(steps, doubt)
         largest = float(np.maximum(largest, quotient_round_up(gauges, bounds).max()))
     return largest
 
@@ -128,8 +136,12 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
             _require(load <= 1, _TOO_NARROW)
         elif np.any(noisy):
             _require_long(law, sensitivity.differences[:, mechanism.mixing.noisy], sensitivity.bounds)
+    elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):
+        carriers = _carriers(sensitivity.changes.joined, mechanism.mixing)
+        _require(load_of_changes(law, sensitivity.changes, carriers) <= 1, _TOO_NARROW)
     elif np.any(noisy):
-        _require_long(law, _shifts(sensitivity.differences, mechanism.mixing), sensitivity.bounds)
+        carriers = _carriers(sensitivity.differences, mechanism.mixing)
+        _require_long(law, sensitivity.differences[:, carriers], sensitivity.bounds)
 
 
 def _require_wide_scales(sensitivity: Sensitivity, mixing: DiagonalMixing, scales: NDArray[np.float64]) -> None:
@@ -169,26 +181,24 @@ def _exact_load(body: ConvexBody, shift: Sequence[fmpq], bound: fmpq) -> ExactNu
     return body.exact_gauge(shift) / bound
 
 
-def _shifts(differences: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64]:
-    """(E, m): the shift of the noise that makes each difference: that of the answers that carry a coordinate each.
-
-    The others have to follow from these, exactly.
-    """
+def _carriers(rows: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64]:
+    """(m,): the answers that carry a coordinate of the noise each; in all ``rows`` (E, K), differences or what these
+    are sums of, the others follow from them as the mixing says, exactly."""
     carriers = []
     for place in range(mixing.shape[1]):
         unit = [Fraction(int(place == column)) for column in range(mixing.shape[1])]
         own = [row for row, shares in enumerate(mixing.tolist()) if shares == unit]
         _require(bool(own), "some coordinate of the noise belongs to no answer")
         carriers.append(own[0])
-    shifts = differences[:, carriers]
+    shifts = rows[:, carriers]
     for row, shares in enumerate(mixing.tolist()):
         common = math.lcm(*(share.denominator for share in shares))
         parts = [int(share * common) for share in shares]
-        reach = max(common, sum(map(abs, parts))) * max(int(np.abs(differences).max(initial=0)), 1)
+        reach = max(common, sum(map(abs, parts))) * max(int(np.abs(rows).max(initial=0)), 1)
         kind: Any = np.int64 if reach < 2**62 else object
-        follows = shifts.astype(kind) @ np.array(parts, dtype=kind) == differences[:, row].astype(kind) * common
+        follows = shifts.astype(kind) @ np.array(parts, dtype=kind) == rows[:, row].astype(kind) * common
         _require(bool(np.all(follows)), "an answer does not change as its noise says that it follows from others")
-    return shifts
+    return np.array(carriers, dtype=np.int64)
 
 
 def _require(holds: bool, what: str) -> None:

@@ -26,7 +26,7 @@ FEW_QUERIES = 10
 """The changes of so few are listed, however many they are."""
 MOST_LISTED_ENTRIES = 20_000_000
 """Differences with more entries than this in all are kept as pairs of kinds of records."""
-MOST_PAIRED_QUERIES = 256
+MOST_PAIRED_QUERIES = 512
 """No shape is sought for the tables of more queries than this, and their changes are kept in factors,"""
 SMALL_MATRIX = 1 << 22
 """but where they have no more weights than this when laid out."""

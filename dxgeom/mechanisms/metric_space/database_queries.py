@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, final
 
-from dxgeom.errors import DxgeomError, UnsupportedCombination
+from dxgeom.errors import DataError, DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import digest_of
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.families.line import LineMetric
@@ -114,7 +114,7 @@ class DatabasePolicy:
 def _present(database: Database) -> list[int]:
     present = [value for value in database if value is not None]
     if not present:
-        raise DxgeomError("somebody is present in a database")
+        raise DataError("somebody is present in a database")
     return present
 
 

@@ -51,12 +51,20 @@ def layered_table(
 
 
 def calibrated_table(
-    space: DatasetSpace, layers: Layers, rate: Fraction, name: str, spend: Fraction = Fraction(1)
+    space: DatasetSpace,
+    layers: Layers,
+    rate: Fraction,
+    name: str,
+    spend: Fraction = Fraction(1),
+    *,
+    title: str = "datasets",
+    budget: Fraction = Fraction(1),
 ) -> PrivateTable:
     """The same layers with the largest ε for which the odds still stay within rate·d.
 
     The proofs' 2ε counts the exponential and its normaliser in full; mostly they do not add up. How much they do is a
     fact of the whole public space, never of the real dataset.
+    Args: ``title``, ``budget``: of the account that a release charges.
     Guarantee: checked *exactly*; the ε found is maximal as far as the level grows with ε, to 1e-9.
     Raises: CertificateRefused when not even ε = rate/2 keeps the level.
     """
@@ -68,7 +76,7 @@ def calibrated_table(
         middle = (low + high) / 2
         low, high = (middle, high) if _level(space, layers, middle) <= target else (low, middle)
     odds = odds_below(Fraction(low * (1 - 1e-10)), LAW_BITS)
-    return honouring(space.metric(rate), layered_law(layers, odds), name, spend)
+    return honouring(space.metric(rate, title, budget), layered_law(layers, odds), name, spend)
 
 
 def tuned_composed_table(

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.arguments import WHOLE, require, require_exact
+from dxgeom.arguments import WHOLE, require, require_exact, require_level
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.ledger.entry import Account
@@ -77,6 +77,22 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
         ideal, _ = series_root_mean_square(self.readings, float(self.epsilon))
         return math.hypot(ideal, float(self.step) / math.sqrt(12))
 
+    def joint_half_width(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
+        """With probability *at least* ``level`` no reading is off by more than this, all at once.
+
+        Definition: the largest |V_t| has the density ∝ rⁿ⁻¹·e^(−εr), so it exceeds x/ε with the chance of fewer than n
+        Poisson events of mean x; and half a step for the lattice. Up to the rounding of float64.
+        Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        require_level(level)
+        low, high = 0.0, 1.0
+        while _fewer_events(self.readings, high) > 1 - level:
+            high *= 2
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if _fewer_events(self.readings, middle) > 1 - level else (low, middle)
+        return high / float(self.epsilon * spend) + float(self.step) / 2
+
     def check(self, data: Sequence[int], spend: Fraction) -> None:
         proper = isinstance(data, (Sequence, np.ndarray)) and len(data) == self.readings
         if not proper or not all(isinstance(one, WHOLE) and not isinstance(one, bool) for one in data):
@@ -97,6 +113,11 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
             tuple((int(reading) + z) * self.step for reading, z in zip(data, noise, strict=True))
             for noise in self.law.draw(count, randomness, 1 / spend).tolist()
         ]
+
+
+def _fewer_events(number: int, mean: float) -> float:
+    """The chance of fewer than so many events of a Poisson law; a sum of positive numbers."""
+    return math.fsum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(number))
 
 
 def series_mechanism(

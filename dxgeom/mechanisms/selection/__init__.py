@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.selection.challenges import (
+        Challenge as Challenge,
+        Refutation as Refutation,
+        challenge as challenge,
+    )
+    from dxgeom.mechanisms.selection.declared_scores import (
+        DeclaredPick as DeclaredPick,
+        DeclaredSelection as DeclaredSelection,
+        declared_selection as declared_selection,
+    )
     from dxgeom.mechanisms.selection.selections import (
         Selection as Selection,
         choose as choose,
@@ -23,5 +33,10 @@ if TYPE_CHECKING:
         SmallDatabaseMechanism as SmallDatabaseMechanism,
         small_database as small_database,
     )
+    from dxgeom.mechanisms.selection.tabled_scores import (
+        TabledSelection as TabledSelection,
+        tabled_selection as tabled_selection,
+    )
+    from dxgeom.mechanisms.selection.top import TopSelection as TopSelection, top_selection as top_selection
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

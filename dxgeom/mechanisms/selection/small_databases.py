@@ -185,28 +185,27 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
 def small_database(
     metric: VerifiedMetric,
     queries: LinearQueries,
-    alpha: float,
+    alpha: float | None = None,
     law: SelectionLaw = "permute-and-flip",
     *,
     records: int | None = None,
+    rows: int | None = None,
 ) -> SmallDatabaseMechanism:
     """The mechanism with databases of m = ⌈ln K/α²⌉ records, at least 1: they can reach an error of about αn.
 
     Args: ``records``: n, public. Given it, changed queries are answered in place of those asked where that lowers
-    :meth:`SmallDatabaseMechanism.error_bound` at level 0.95 and spend 1; their bias is part of it.
+    :meth:`SmallDatabaseMechanism.error_bound` at level 0.95 and spend 1; their bias is part of it. ``rows``: m itself,
+    in place of alpha.
     Raises: TooLarge when there are more than a million databases of that size; UnsupportedCombination for a wrong alpha
     or law, or when metric and queries are not about the same records; UnboundedLoss when a query separates records at
     distance 0.
     """
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
-    require(alpha, NUMBER, "alpha", "give the share of the records that answers may be off by, such as 0.1")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
-    if not 1e-6 <= alpha <= 1:
-        raise UnsupportedCombination(f"alpha, the share of the records to be off by, lies in (0, 1], found {alpha}")
     metric = on_records_of(metric, queries)
     require_public_number(metric, queries)
-    size = max(1, math.ceil(math.log(queries.count) / alpha**2))
+    size = _size(alpha, rows, queries)
     databases = _count_up_to(metric.size, size)
     if databases > DATABASE_LIMIT or databases * size > ENTRY_LIMIT:
         raise TooLarge(
@@ -220,6 +219,20 @@ def small_database(
     if records is None:
         return asked
     return min(asked, _with_changed_queries(asked, records), key=lambda one: one.error_bound(records))
+
+
+def _size(alpha: object, rows: object, queries: LinearQueries) -> int:
+    """How many records a database has. Raises: WrongArgument, UnsupportedCombination."""
+    if rows is not None:
+        require(rows, WHOLE, "rows", "give the whole number of records that a database has, or leave it out")
+        require(alpha, NoneType, "alpha", "leave it out beside 'rows', which say the same")
+        if not (isinstance(rows, WHOLE) and rows > 0):
+            raise UnsupportedCombination(f"'rows', the records of a database, are at least 1, found {rows}")
+        return int(rows)
+    require(alpha, NUMBER, "alpha", "give the share of the records that answers may be off by, such as 0.1, or 'rows'")
+    if not (isinstance(alpha, NUMBER) and 1e-6 <= alpha <= 1):
+        raise UnsupportedCombination(f"alpha, the share of the records to be off by, lies in (0, 1], found {alpha}")
+    return max(1, math.ceil(math.log(queries.count) / float(alpha) ** 2))
 
 
 def _with_changed_queries(asked: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.synthetic.fitting import Known as Known, fit as fit, last_passes as last_passes
     from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model as by_graphical_model
-    from dxgeom.mechanisms.synthetic.graphical_model import NoisyTable as NoisyTable, estimate as estimate
+    from dxgeom.mechanisms.synthetic.graphical_model import (
+        NoisyTable as NoisyTable,
+        estimate as estimate,
+        require_whole_marginals as require_whole_marginals,
+    )
     from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
     from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once
     from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
         Measurement as Measurement,
         SyntheticHistogram as SyntheticHistogram,
         known_blocks as known_blocks,
+        whole_counts as whole_counts,
     )
     from dxgeom.mechanisms.synthetic.table_sums import Boxes as Boxes, TableSums as TableSums
     from dxgeom.mechanisms.synthetic.kept_histograms import (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries
 from dxgeom.mechanisms.synthetic.fitting import ENOUGH
 from dxgeom.mechanisms.synthetic.synthetic import Measurement, SyntheticHistogram
 from dxgeom.numeric.optional_library import optional_library
@@ -68,11 +69,7 @@ def estimate(shape: tuple[int, ...], tables: Sequence[NoisyTable], total: float,
     Source: McKenna, Sheldon & Miklau 2019, Algorithm 1.
     Raises: MissingExtra where mbi is not installed; TooLarge beyond five million cells.
     """
-    if math.prod(shape) > CELL_LIMIT:
-        raise TooLarge(
-            f"a graphical model is estimated on at most {CELL_LIMIT:,} record types, found {math.prod(shape):,}: "
-            "make the universe coarser, or take the histogram as it is"
-        )
+    _require_few_cells(shape)
     jax, mbi = _libraries()
     names = tuple(f"axis {axis}" for axis in range(len(shape)))
     with jax.enable_x64(True):
@@ -120,13 +117,30 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
     TooLarge beyond five million record types.
     """
     tables = synthetic.asked.queries.tables
+    require_whole_marginals(synthetic.asked)
+    of_query = {one.query: one for one in synthetic.measurements}
+    noisy = [_noisy(table, of_query) for table in tables.tables if table.axes and int(table.queries[0]) in of_query]
+    return replace(synthetic, distribution=estimate(tables.shape, noisy, float(synthetic.records), ENOUGH))
+
+
+def require_whole_marginals(asked: IntegerQueries) -> None:
+    """Raises: UnsupportedCombination where a graphical model cannot be estimated for these queries, for they are no
+    whole marginals; TooLarge for too many record types; MissingExtra where mbi is not installed."""
+    tables = asked.queries.tables
     if not all(_is_whole_marginal(table, tables.shape) for table in tables.tables):
         raise UnsupportedCombination(
             "a graphical model is estimated from whole marginals of attributes: ask for LinearQueries.marginals"
         )
-    of_query = {one.query: one for one in synthetic.measurements}
-    noisy = [_noisy(table, of_query) for table in tables.tables if table.axes and int(table.queries[0]) in of_query]
-    return replace(synthetic, distribution=estimate(tables.shape, noisy, float(synthetic.records), ENOUGH))
+    _require_few_cells(tables.shape)
+    _libraries()
+
+
+def _require_few_cells(shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > CELL_LIMIT:
+        raise TooLarge(
+            f"a graphical model is estimated on at most {CELL_LIMIT:,} record types, found {math.prod(shape):,}: "
+            "make the universe coarser, or take the histogram as it is"
+        )
 
 
 def _is_whole_marginal(table: WeightTable, shape: tuple[int, ...]) -> bool:

@@ -149,21 +149,32 @@ class SyntheticHistogram:
             ],
         }
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self, records: int | None = None) -> NDArray[np.int64]:
         """(N,): whole numbers with the same sum, each within 1 of the histogram: the largest remainders go up.
 
+        Args: ``records``: their sum, where it is to be another than the public number; of the histogram so scaled.
         Raises: TooLarge beyond 2⁵⁰ records, where float64 has no remainders left.
         """
-        if self.records > MOST_WHOLE:
-            raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
-        whole = np.floor(self.histogram).astype(np.int64)
-        short = self.records - int(whole.sum())
-        whole[np.argsort(whole - self.histogram, kind="stable")[:short]] += 1
-        return whole
+        return whole_counts(self.distribution, self.records if records is None else records)
 
     def record_types(self) -> NDArray[np.int64]:
         """(records,): the index of each synthetic record, in order."""
         return np.repeat(np.arange(self.histogram.size), self.counts())
+
+
+def whole_counts(distribution: NDArray[np.float64], records: int) -> NDArray[np.int64]:
+    """(N,): whole numbers whose sum is ``records``, each within 1 of that many times the distribution: the largest
+    remainders go up.
+
+    Raises: TooLarge beyond 2⁵⁰ records, where float64 has no remainders left.
+    """
+    if records > MOST_WHOLE:
+        raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
+    scaled = distribution * records
+    whole = np.floor(scaled).astype(np.int64)
+    short = records - int(whole.sum())
+    whole[np.argsort(whole - scaled, kind="stable")[:short]] += 1
+    return whole
 
 
 def known_blocks(asked: IntegerQueries, measurements: Sequence[Measurement], records: int) -> list[Known]:

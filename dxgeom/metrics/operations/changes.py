@@ -71,6 +71,11 @@ class ListedChanges(Changes):
     differences: NDArray[np.int64] = field(repr=False)
     bounds: NDArray[np.float64] = field(repr=False)
 
+    @property
+    def count(self) -> int:
+        """The number E of differences."""
+        return len(self.bounds)
+
     @cached_property
     def of_each_query(self) -> NDArray[np.float64]:
         largest = np.zeros(self.differences.shape[1])

@@ -50,7 +50,7 @@ class RejectionNoise(NoiseLaw):
             raise UnsupportedCombination(
                 "rejection is from noise with density ∝ exp(−‖v‖), which Gaussian noise has not"
             )
-        if not contains(self.envelope.known_body, self.body):
+        if not contains(self.envelope.known_body, self.body, as_stated=False):
             raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
         with np.errstate(over="ignore"):
             volumes = self.body.volume, self.envelope.known_body.volume

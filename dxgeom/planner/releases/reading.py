@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -18,6 +18,7 @@ from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
+from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
@@ -50,6 +51,8 @@ def read(
     Raises: DataError, UnsupportedCombination.
     """
     require(quiet_data, bool, "quiet_data", "say True or False")
+    if isinstance(data, TableOfOneRecord):
+        return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
     if isinstance(mechanism, TableMechanism):
         return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
@@ -65,6 +68,31 @@ def read(
     if any(reader.absent is not None for reader in readers):
         return Read(histogram.counts, None, None, advised, doubted)
     return Read(histogram.counts, histogram.total, histogram.dropped, advised, doubted)
+
+
+class TableOfOneRecord(NamedTuple):
+    """A table that has one row, which is handed to a mechanism as ``told_of`` says of its record type."""
+
+    table: Any
+    universe: Universe
+    told_of: Callable[[int], Any]
+
+
+def _one_record(
+    data: TableOfOneRecord, outside: Literal["refuse", "drop"], count_column: str | None, quiet_data: bool
+) -> int:
+    """The type of the only record of a table. Raises: DataError, UnsupportedCombination."""
+    from dxgeom.engines.histogram import histogram_of_table
+
+    if outside != "refuse" or count_column is not None:
+        raise UnsupportedCombination("'outside' and 'count_column' are about tables of many records; leave them out")
+    _refuse_rows(data.table)
+    data.universe.require_indexable("answers about one record of a table")
+    counts = histogram_of_table(data.table, data.universe, outside=outside, quiet_data=quiet_data).counts
+    if int(counts.sum()) != 1:
+        found = "" if quiet_data else f"; found {int(counts.sum()):,} rows"
+        raise DataError(f"this answers about one record: give a table with one row{found}")
+    return int(counts.argmax())
 
 
 def _tables(

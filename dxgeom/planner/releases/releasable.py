@@ -29,7 +29,8 @@ class Releasing(Generic[Shown]):
 
     ``purpose``: written into the ledger where whoever releases says none. ``said``: the mechanism's answer, at a spend,
     of so many records or None where that is private, as it is shown. ``blank``: an answer that no data were read for.
-    ``records``: how many a rehearsal makes up; None where nothing says.
+    ``records``: how many a rehearsal makes up; None where nothing says. ``taken``: what the release is given, as it is
+    to be read; left out, as it is.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -37,6 +38,7 @@ class Releasing(Generic[Shown]):
     said: Callable[[Any, Fraction, int | None], Shown] = field(repr=False)
     blank: Any = field(repr=False)
     records: int | None
+    taken: Callable[[Any], Any] = field(default=lambda data: data, repr=False)
 
 
 class Releasable(ABC, Generic[Shown]):
@@ -86,7 +88,9 @@ class Releasable(ABC, Generic[Shown]):
             allotment=allotment,
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-        return release_as(order, made.mechanism, made.said, made.blank, table, ledger, insecure_test_seed, **reading)
+        return release_as(
+            order, made.mechanism, made.said, made.blank, made.taken(table), ledger, insecure_test_seed, **reading
+        )
 
     def to_opendp(
         self,

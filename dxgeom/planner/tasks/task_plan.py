@@ -23,6 +23,7 @@ from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
+from dxgeom.planner.tasks.series_plan import SeriesPlan
 from dxgeom.planner.tasks.task_answers import TaskAnswers
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
@@ -61,7 +62,12 @@ class TaskPlan(Releasable[TaskAnswers]):
     def _releasing(self) -> Releasing[TaskAnswers]:
         made = [part.releasing for part in self.parts]
         purpose = f"tasks: {', '.join(self.tasks.names)}"
-        return Releasing(self.mechanism, purpose, self._said, tuple(one.blank for one in made), self._made_up_records)
+        blanks, taken = tuple(one.blank for one in made), made[0].taken if len(made) == 1 else _as_it_is
+        return Releasing(self.mechanism, purpose, self._said, blanks, self._made_up_records, taken)
+
+    def _made_up(self, records: int) -> Any:
+        (first, *_) = self.parts
+        return first.made_up_readings if isinstance(first, SeriesPlan) else super()._made_up(records)
 
     @property
     def least_spend(self) -> Fraction | None:
@@ -145,6 +151,10 @@ def _public(metric: VerifiedMetric, tasks: Tasks, given: int | None) -> int | No
         known = "a positive number" if tasks.records is None else f"{tasks.records:,}, as the file says"
         raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
     return tasks.records if given is None else int(given)
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
 
 
 def _statements(part: PartPlan, spend: Fraction, level: float) -> tuple[str, ...]:

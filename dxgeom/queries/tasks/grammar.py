@@ -10,15 +10,27 @@ from typing import Final, NamedTuple
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.tree_places import kind_of
 from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.queries.tasks.fit import FitKind
 from dxgeom.queries.tasks.of_queries import QueriesKind
 from dxgeom.queries.tasks.select import SelectKind
+from dxgeom.queries.tasks.series import SeriesKind
+from dxgeom.queries.tasks.statistics import StatisticsKind
+from dxgeom.queries.tasks.synthetic_records import SmallDatabaseKind, SynthesizeKind
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
 from dxgeom.queries.tasks.well_formed import well_formed
-from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.tasks.asked import AskedTask, SeriesTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.wording import did_you_mean, shown
 
-TASK_KINDS: Final[tuple[TaskKind, ...]] = (QueriesKind(), SelectKind())
+TASK_KINDS: Final[tuple[TaskKind, ...]] = (
+    QueriesKind(),
+    SelectKind(),
+    SynthesizeKind(),
+    SmallDatabaseKind(),
+    StatisticsKind(),
+    SeriesKind(),
+    FitKind(),
+)
 TASK_WORDS: Final = tuple(kind.word for kind in TASK_KINDS)
 _BESIDE: Final = ("name", "share")
 
@@ -38,6 +50,7 @@ def tasks_listed(entries: Sequence[Node], reader: TaskReader, source: PolicyText
     if len(read) == len(entries):
         _check_names(read, reader)
         _check_shares(read, reader)
+        _check_data(read, reader)
     if reader.mistakes or len(read) < len(entries):
         return None
     even = Fraction(1, len(read))
@@ -81,6 +94,14 @@ def _check_names(read: list[_Read], reader: TaskReader) -> None:
             message = f"there are {times[one.name]} tasks called {shown(one.name)}"
             reader.note("DX235", one.node.span, message, "give each a 'name' of its own")
             return
+
+
+def _check_data(read: list[_Read], reader: TaskReader) -> None:
+    """A series is of one record, and whatever else is asked counts many."""
+    series = next((one for one in read if isinstance(one.asked, SeriesTask)), None)
+    if series is not None and len(read) > 1:
+        message = "a series is the readings of one record, and other tasks are about many records"
+        reader.note("DX233", series.node.span, message, "put it into a file of its own")
 
 
 def _check_shares(read: list[_Read], reader: TaskReader) -> None:

@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from reference.example_policies import policy_file
 from reference.json_schema import is_valid
@@ -75,3 +76,53 @@ def test_what_is_about_one_workload_is_refused_before_anything_is_charged(
 def test_other_commands_name_what_they_are_about(tmp_path: Path) -> None:
     assert "lists tasks: plan it on its own" in run("plan", POLICY, TASKS, TASKS, code=1)
     assert "this file lists tasks" in run("report", POLICY, TASKS, code=1)
+
+
+RECORDS = "records: 80\ntasks: [{name: s, synthesize: {workload: [marginals: {ways: 2}], rows: 60, rounds: 0}}]\n"
+
+
+def test_synthetic_records_are_written_by_a_release_and_from_the_ledger(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(RECORDS)
+    ledger = tmp_path / "l.db"
+    words = ("release", POLICY, TABLE, tmp_path / "t.yaml", "--ledger", ledger, "--spend", "1/2", "--id", "k")
+    assert "60 synthetic ones" in run(*words, "--output", tmp_path / "one.csv")
+    run(*words, "--output", tmp_path / "two.csv")  # the stored answer, once more
+    run("ledger", "show", ledger, "--entry", 1, "--output", tmp_path / "three.csv")
+    run("ledger", "show", ledger, "--entry", 1, "--output", tmp_path / "four.parquet")
+    texts = {(tmp_path / f"{name}.csv").read_text() for name in ("one", "two", "three")}
+    assert [len(text.splitlines()) for text in texts] == [61]
+    assert pq.read_table(tmp_path / "four.parquet").num_rows == 60
+    assert "exists and is not overwritten" in run(*words, "--output", tmp_path / "one.csv", code=1)
+    assert len(json.loads(run("ledger", "show", ledger, "--format", "json"))["entries"]) == 1
+    shown = run("ledger", "show", ledger, "--entry", 1)
+    assert "gender=M, native=Yes" in shown
+
+
+def test_records_of_several_tasks_are_refused_before_the_charge(tmp_path: Path) -> None:
+    ledger, queries, table = tmp_path / "l.db", POLICY.parent / "queries.yaml", tmp_path / "x.csv"
+    words = ("release", POLICY, TABLE, TASKS, "--ledger", ledger, "--spend", "1/2", "--output", table)
+    assert "'patients' and 'ten patients' make some" in run(*words, code=1)
+    assert not ledger.exists()
+    assert not table.exists()
+    run("release", POLICY, TABLE, queries, "--ledger", ledger, "--spend", "1/2", "--output", tmp_path / "answers.csv")
+    assert (tmp_path / "answers.csv").read_text().startswith('"query","name",')
+    assert "has no tasks that made" in run("ledger", "show", ledger, "--entry", 1, "--output", table, code=1)
+    assert "--entry" in run("ledger", "show", ledger, "--output", table, code=1)
+
+
+def test_families_are_listed_named_and_released(tmp_path: Path) -> None:
+    queries, ledger, records = POLICY.parent / "queries.yaml", tmp_path / "l.db", tmp_path / "r.csv"
+    said = run("plan", POLICY, queries, "--mechanism", "families", "--records", 80, "--spend", "1/2")
+    assert "proved bounds are compared with each other alone" in said
+    assert "mwem: proved of what is measured" in said
+    told = json.loads(run("plan", POLICY, queries, "--mechanism", "families", "--records", 80, "--format", "json"))
+    assert [one["family"] for one in told["candidates"]] == ["noise", "small-database", "mwem"]
+    words = ("release", POLICY, TABLE, queries, "--mechanism", "mwem", "--ledger", ledger, "--spend", "1/2")
+    assert "80 synthetic ones" in run(*words, "--output", records)
+    assert len(records.read_text().splitlines()) == 81
+    run("ledger", "show", ledger, "--entry", 1, "--output", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == records.read_text()
+    assert "not native" in run("ledger", "show", ledger, "--entry", 1)
+    kept = ("plan", POLICY, queries, "--mechanism", "mwem", "--records", 80, "--output", tmp_path / "p.json")
+    assert "write a file with the task 'synthesize'" in run(*kept, code=1)
+    assert "leave out --consistent" in run(*words, "--consistent", code=1)

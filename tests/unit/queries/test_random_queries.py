@@ -100,7 +100,14 @@ TASK_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "by": st.one_of(st.just("count"), st.fixed_dictionaries({"sum": st.sampled_from(COLUMNS)})),
     "where": BY_KEY["where"],
     "law": st.sampled_from(("exponential", "permute-and-flip")),
-    "queries": st.lists(entries(), max_size=2),
+    **dict.fromkeys(("queries", "workload"), st.lists(entries(), max_size=2)),
+    "rounds": st.sampled_from((0, 3, "x")),
+    "rows": st.sampled_from((1, "7", 0)),
+    "estimate": st.sampled_from(("weights", "mbi")),
+    "moments": st.one_of(st.sampled_from(("age", "pay")), st.just(["age", "pay"])),
+    "degree": st.sampled_from((1, 2, 3, 9)),
+    "products": st.lists(st.lists(st.sampled_from(("age", "pay")), min_size=1, max_size=3), min_size=1, max_size=2),
+    "series": st.one_of(st.just(list(COLUMNS)), st.sampled_from(COLUMNS)),
 }
 BODIES = {kind.word: list(kind.body.model_fields) for kind in TASK_KINDS if kind.body is not None}
 

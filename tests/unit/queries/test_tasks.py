@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reference.json_schema import is_valid
 
 import dxgeom as dx
@@ -73,6 +76,21 @@ MISTAKES = [
     ({"select": {"best": [{"count": True, "importance": 2}]}}, "DX233", "'importance' is heeded by noise"),
     ({"select": {"best": [{"count": True}, {"sum": "pay"}]}}, "DX233", "measured alike, found records and pay"),
     ({"select": {"best": []}}, "DX108", ""),
+    ({"synthesize": {"workload": [{"count": True}], "rounds": -1}}, "DX232", "the number of rounds is a whole number"),
+    ({"synthesize": {"workload": [{"count": True}], "rows": "1e99"}}, "DX232", "the number of rows"),
+    ({"synthesize": {"workload": [{"count": True}], "estimate": "best"}}, "DX232", "estimated by weights or mbi"),
+    ({"synthesize": {"rounds": 3}}, "DX107", "the key 'workload' is missing"),
+    ({"synthesize": {"workload": [{"median": "pay"}]}}, "DX233", "quantiles are no sums"),
+    ({"small_database": {"workload": [{"count": True}]}}, "DX107", "the key 'rows' is missing"),
+    ({"small_database": {"workload": [{"count": True}], "rows": 0}}, "DX232", "the number of rows"),
+    ({"small_database": {"workload": [{"count": True, "error": 5}], "rows": 2}}, "DX233", "'error' is heeded"),
+    ({"statistics": {"degree": 2}}, "DX233", "found 0"),
+    ({"statistics": {"moments": "ill"}}, "DX201", "only numbers can be added up"),
+    ({"statistics": {"moments": "pay", "degree": 9}}, "DX232", "a degree is a whole number"),
+    ({"statistics": {"products": "pay"}}, "DX108", "a list of lists"),
+    ({"statistics": {"products": [["pay"] * 9]}}, "DX232", "at most 8 numbers"),
+    ({"series": ["ward"]}, "DX233", "all readings of a record"),
+    ({"series": ["wards"]}, "DX201", "did you mean 'ward'"),
     ({"queries": "count"}, "DX108", "'queries' is a list with at least one query"),
     ({"queries": [{"count": "ward == 'west'"}]}, "DX202", "has no value"),
     ({"queries": [{"count": True}], "share": 0}, "DX231", "a share lies between 0 and 1"),
@@ -89,6 +107,34 @@ def test_every_mistake_is_told_with_its_code_and_place(task, code, said):
     assert first.code == code
     assert first.path.startswith("tasks")
     assert said in str(caught.value)
+
+
+def test_statistics_are_sums_of_products_over_the_chosen_records():
+    task = asked({"statistics": {"moments": ["pay"], "degree": 2, "where": "ward == 'north'"}}).parts[0].asked
+    assert task.sums.names == ("sum of pay where ward == 'north'", "sum of pay·pay where ward == 'north'")
+    counts = np.zeros(POLICY.universe.size, dtype=np.int64)
+    for ward, pay, number in (("north", 10, 3), ("north", 0, 5), ("south", 20, 7)):
+        counts[POLICY.universe.index({"ward": ward, "ill": "flu", "pay": pay})] = number
+    assert task.sums.answers(counts) == [3 * 15 + 5 * 5, 3 * 15**2 + 5 * 5**2]
+    # (15 + 5)² − 15² is more than (15 − 5)² is below it; the last value, 20, is 20 only.
+    assert [one.per_record for one in task.sums.each_rounding] == [5, (20 + 5) ** 2 - 20**2]
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 10, 20]), st.fractions(0, "9.99")), min_size=1, max_size=4))
+def test_products_of_raw_numbers_are_within_what_rounding_is_said_to_do(rows):
+    task = asked({"statistics": {"products": [["pay"], ["pay", "pay"], ["pay", "pay", "pay"]]}}).parts[0].asked
+    middles = {0: 5, 10: 15, 20: 20}
+    for power, rounding in zip((1, 2, 3), task.sums.each_rounding, strict=True):
+        for value, more in rows:
+            raw = min(Fraction(20), value + more)
+            assert abs(raw**power - middles[value] ** power) <= rounding.per_record
+
+
+def test_a_series_is_asked_alone():
+    readings = {"series": ["ward", "ill", "pay"]}
+    assert asked(readings).parts[0].asked.attributes == ("ward", "ill", "pay")
+    with pytest.raises(dx.QueryError, match="put it into a file of its own"):
+        asked(readings, {"select": {"best": "ward"}})
 
 
 def test_all_mistakes_of_all_tasks_are_told_at_once():

@@ -10,6 +10,7 @@ from flint import fmpq_mat, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 
 _PRIME: Final = 2**31 - 1
 _SEEN: Final = 4
@@ -45,6 +46,11 @@ def exact_span_of(differences: NDArray[np.int64]) -> ExactSpan:
         if missed.size == 0:
             return ExactSpan(pivots, shares)
         part = np.concatenate([part, missed[: _ADDED * width]])
+
+
+def whole_span_of(changes: PairedChanges) -> ExactSpan:
+    """The span of differences of pairs, of few rows that have the same. Raises: as above."""
+    return exact_span_of(changes.joined)
 
 
 def _independent(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

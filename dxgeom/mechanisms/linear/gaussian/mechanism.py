@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
-from dxgeom.mechanisms.linear.containment import largest_load
+from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of
+from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of, whole_span_of
 from dxgeom.mechanisms.linear.gaussian.program import Covariance, Progress, best_covariance
-from dxgeom.mechanisms.linear.gaussian.scaled_points import ScaledPoints
+from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, ScaledPoints
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 
 NAME: Final = "gaussian"
@@ -45,8 +47,12 @@ class GaussianSpace:
     worst: bool
 
     @property
-    def shifts(self) -> NDArray[np.int64]:
-        """(E, m): the differences of the answers that carry noise."""
+    def shifts(self) -> NDArray[np.int64] | PairedShifts:
+        """(E, m): the differences of the answers that carry noise, or pairs that they are differences of."""
+        changes = self.sensitivity.changes
+        if isinstance(changes, PairedChanges):
+            columns, first, second, _ = changes.kinds
+            return PairedShifts(np.ascontiguousarray(columns[:, self.span.pivots]), first, second)
         differences = self.sensitivity.differences
         if len(self.span.pivots) == differences.shape[1]:
             return differences
@@ -55,6 +61,10 @@ class GaussianSpace:
     def points(self, promise: NDArray[np.float64]) -> ScaledPoints:
         """(E, m): the differences over what is promised for each (E,)."""
         return ScaledPoints(self.shifts, promise, np.ones(len(self.span.pivots)))
+
+    def load_of(self, law: GaussianNoise) -> float:
+        """max_e ‖Δ_e‖/b_e, *rounded up*."""
+        return load_of_changes(law, self.sensitivity.proved, self.span.pivots)
 
     @property
     def mixing(self) -> NDArray[Any] | DiagonalMixing:
@@ -74,9 +84,10 @@ def gaussian_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None
         return None
     if int(np.sum(sensitivity.of_each_query > 0)) > 4 * LARGEST_DIMENSION:
         raise TooLarge(f"a covariance is sought for at most {4 * LARGEST_DIMENSION:,} noisy answers")
-    if sensitivity.differences.size > _MOST_ENTRIES:
+    proved = sensitivity.proved
+    if len(proved.bounds) * len(sensitivity.queries.names) > _MOST_ENTRIES:
         raise TooLarge(f"a covariance is sought for at most {_MOST_ENTRIES:,} numbers in all differences")
-    span = exact_span_of(sensitivity.differences)
+    span = whole_span_of(proved) if isinstance(proved, PairedChanges) else exact_span_of(proved.differences)
     if len(span.pivots) > LARGEST_DIMENSION:
         raise TooLarge(
             f"a covariance is sought in at most {LARGEST_DIMENSION} dimensions, these are {len(span.pivots)}"
@@ -115,9 +126,8 @@ def best_gaussian(space: GaussianSpace | None, sensitivity: Sensitivity, progres
     """
     if space is None:
         return BestGaussian(without_noise(NAME, sensitivity), None, None, 0.0, 0.0)
-    bounds = sensitivity.bounds
-    found = best_covariance(space.points(bounds), space.answers, space.worst, progress)
-    law = hiding_gaussian(found.axes, space.shifts, bounds)
+    found = best_covariance(space.points(sensitivity.proved.bounds), space.answers, space.worst, progress)
+    law = _hiding(found.axes, lambda law: space.load_of(law))
     mechanism = AdditiveMechanism(NAME, sensitivity, law, space.mixing)
     variances = np.sum((space.answers @ law.body.axes) ** 2, axis=1)
     value = float(variances.max() if space.worst else variances.sum())
@@ -129,13 +139,17 @@ def hiding_gaussian(axes: NDArray[np.float64], shifts: NDArray[np.int64], bounds
 
     Raises: CertificateRefused when float64 cannot show it.
     """
+    return _hiding(axes, lambda law: largest_load(law, shifts, bounds))
+
+
+def _hiding(axes: NDArray[np.float64], load_of: Callable[[GaussianNoise], float]) -> GaussianNoise:
     for margin in _MARGINS:
-        load = largest_load(GaussianNoise(Ellipsoid(axes)), shifts, bounds)
+        load = load_of(GaussianNoise(Ellipsoid(axes)))
         if not 0 < load < math.inf:
             break
         axes = axes * (load * (1 + margin))
         law = GaussianNoise(Ellipsoid(axes))
-        if largest_load(law, shifts, bounds) <= 1:
+        if load_of(law) <= 1:
             return law
     raise CertificateRefused("this covariance is too badly scaled to prove that its noise hides every difference")
 
@@ -143,7 +157,7 @@ def hiding_gaussian(axes: NDArray[np.float64], shifts: NDArray[np.int64], bounds
 def gaussian_bound(space: GaussianSpace | None) -> float:
     """What no Gaussian noise, and no additive noise that serves every spend by stretching, has a smaller objective
     than: for small spends such noise has ΔᵀCov⁻¹Δ ≤ d², which is what Gaussians have to have."""
-    return 0.0 if space is None else _bound(space, space.sensitivity.bounds)
+    return 0.0 if space is None else _bound(space, space.sensitivity.proved.bounds)
 
 
 def unbiased_bound(space: GaussianSpace | None, concentrated: bool) -> float:
@@ -155,7 +169,7 @@ def unbiased_bound(space: GaussianSpace | None, concentrated: bool) -> float:
     if space is None:
         return 0.0
     with np.errstate(over="ignore"):
-        distances = space.sensitivity.bounds * _UPWARD
+        distances = space.sensitivity.proved.bounds * _UPWARD
         promise = np.sqrt(np.expm1(distances**2)) if concentrated else 2 * np.sinh(distances / 2)
     return _bound(space, np.minimum(promise, _LARGEST_PROMISE))
 

@@ -116,8 +116,11 @@ def _followed(measured: _Measured, rates: NDArray[np.float64], steps: int) -> ND
     error, reach, still, prices = measured.error(rates), 1.0, 0, None
     for _ in range(steps):
         better, prices = measured.improved(rates, prices)
-        beyond = np.exp(np.log(np.maximum(rates, 1e-300)) * (1 - reach) + np.log(np.maximum(better, 1e-300)) * reach)
-        beyond = beyond / measured.question.laplace_budgets.most_used(beyond)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too far beyond is no number, and not chosen
+            beyond = np.exp(
+                np.log(np.maximum(rates, 1e-300)) * (1 - reach) + np.log(np.maximum(better, 1e-300)) * reach
+            )
+            beyond = beyond / measured.question.laplace_budgets.most_used(beyond)
         there, here = measured.error(beyond), measured.error(better)
         if there < here:
             chosen, least, reach = beyond, there, reach * 1.5

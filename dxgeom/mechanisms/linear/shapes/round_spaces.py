@@ -15,6 +15,7 @@ from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
+from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -91,7 +92,8 @@ class RoundSpace:
             reach = np.abs(self._normalised @ self.left_out).max(axis=0)
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
-        law = hiding(inner, self.scales[:, None] * image, self.sensitivity.proved, self.noisy)
+        some = None if isinstance(self.sensitivity.proved, ListedChanges) else self.sensitivity.shaping
+        law = hiding(inner, self.scales[:, None] * image, self.sensitivity.proved, self.noisy, some)
         return AdditiveMechanism(name, self.sensitivity, law, DiagonalMixing(self.noisy))
 
     @property

@@ -3,8 +3,6 @@
 Minimise ‖(diag(w)·A)⁺‖² under Σ_k w_k·|A_k x_e| ≤ 1. With as many rows as dimensions this is convex in w; with more it
 is not: two rows in the same direction share 1/(w₁² + w₂²), whose level sets are hollow, and in w² loads are concave.
 So this is a local minimum from where it starts, with no promise.
-
-Kernel: SciPy's quasi-Newton search.
 """
 
 from __future__ import annotations
@@ -12,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.linear.shapes.descent import descend
 from dxgeom.mechanisms.linear.shapes.strategy_program import heaviest_points, loads_of, spread_of
 
 _SHARPNESS = (50.0, 400.0)
 _STEPS = 100
-_MEMORY = 30
-_FURTHEST = 12.0
-"""Weights stay within a factor e¹² of where they start."""
 _IDLE = 1e-3
 """A row that uses less than this of every bound is left out, where the error stays as it is."""
 _HARMLESS = 1 + 1e-4
@@ -66,17 +62,7 @@ def _descended(points: NDArray[np.float64], rows: NDArray[np.float64], sharpness
         push = 2 * weights * ((powers / loads) @ sizes) / total
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), pull + push
 
-    from scipy.optimize import minimize  # not before a search is run: loading a plan is none
-
-    found = minimize(
-        height,
-        np.zeros(len(rows)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-_FURTHEST, _FURTHEST)] * len(rows),
-        options={"maxiter": _STEPS, "maxcor": _MEMORY},
-    )
-    return np.asarray(rows * np.exp(found.x)[:, None])
+    return np.asarray(rows * np.exp(descend(height, np.zeros(len(rows)), _STEPS))[:, None])
 
 
 def _without_idle(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

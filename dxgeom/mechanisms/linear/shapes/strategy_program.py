@@ -3,8 +3,6 @@
 Minimise ‖A⁺‖² (Frobenius) under ‖A x_e‖₁ ≤ 1 for given points x_e (E, m). A strategy A (p, m) of rank m has p ≥ m rows,
 and A⁺ is its left inverse of least squares. Nothing here is a promise: whoever uses the result has to check that the
 points are inside, and pays in accuracy only for a poor one.
-
-Kernel: SciPy's quasi-Newton search.
 """
 
 from __future__ import annotations
@@ -12,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.linear.shapes.descent import descend
+
 _SHARPNESS = (50.0, 200.0, 800.0)
 """Powers in which the loads are averaged instead of taking the largest: first smooth, then near the truth."""
 _MOST_STEPS = 200
 _FEWEST_STEPS = 5
 WORK = 6e10
 """Multiplications to spend: some ten seconds at most, the same on every machine."""
-_MEMORY = 30
 MOST_POINTS = 10_000
 _MOST_NUMBERS = 300_000
 """A round looks at the points of largest load, so many of them, and with so many numbers in all."""
@@ -30,18 +29,16 @@ def longest_first(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Args: ``points`` (E, m), of rank m.
     """
-    left = points.copy()
+    squares = np.einsum("ek,ek->e", points, points)
     rows: list[NDArray[np.float64]] = []
     for _ in range(points.shape[1]):
-        lengths = np.linalg.norm(left, axis=1)
-        longest = int(lengths.argmax())
-        direction = left[longest] / lengths[longest]
-        # Twice is enough: the second projection takes off what rounding left of the first.
-        for row in rows:
+        direction = points[int(squares.argmax())]
+        # Twice is enough: the second time takes off what rounding left of the first.
+        for row in (*rows, *rows):
             direction = direction - row * (row @ direction)
-        direction /= np.linalg.norm(direction)
+        direction = direction / np.linalg.norm(direction)
         rows.append(direction)
-        left -= np.outer(left @ direction, direction)
+        squares = squares - (points @ direction) ** 2
     return np.array(rows)
 
 
@@ -101,8 +98,6 @@ def _quasi_newton(
 
     With G = HᵀH the spread is tr(G⁻¹N), N = (TTᵀ)⁻¹, and its gradient −2·H·G⁻¹NG⁻¹.
     """
-    from scipy.optimize import minimize  # not before a search is run: loading a plan is none
-
     count, size = strategy.shape
     columns, triangle = np.linalg.qr(strategy)
     back = np.linalg.inv(triangle)
@@ -131,6 +126,5 @@ def _quasi_newton(
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), (pull + push).ravel()
 
     steps = int(work / (4 * count * size * (size + len(points))))
-    options = {"maxiter": max(_FEWEST_STEPS, min(steps, _MOST_STEPS)), "maxcor": _MEMORY}
-    found = minimize(height, columns.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x.reshape(count, size) @ triangle)
+    found = descend(height, columns.ravel(), max(_FEWEST_STEPS, min(steps, _MOST_STEPS)))
+    return np.asarray(found.reshape(count, size) @ triangle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
+from dxgeom.mechanisms.finite import optimal_tables
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
@@ -59,3 +61,31 @@ def test_negative_losses_have_no_bracket():
     metric = dx.verify_metric([[abs(x - y) for y in range(4)] for x in range(4)])
     with pytest.raises(UnsupportedCombination, match="not negative"):
         bracketed_table(metric, even(4), losses)
+
+
+def places(side):
+    spots = np.array([[x, y] for x in range(side) for y in range(side)])
+    apart = np.linalg.norm(spots[:, None] - spots, axis=2)
+    losses = [[Fraction(int(((a - b) ** 2).sum())) for b in spots] for a in spots]
+    return dx.verify_metric(apart), even(side**2), losses
+
+
+def test_large_programmes_are_solved_from_inside_and_lose_no_more(monkeypatch):
+    given = places(5)
+    highs = optimal_table(*given)
+    monkeypatch.setattr(optimal_tables, "_FROM_INSIDE", 0)
+    inside = optimal_table(*given)
+    assert inside.expected_loss(*given[1:]) <= highs.expected_loss(*given[1:]) * (1 + Fraction(1, 10**4))
+    shifted = [[cost - 5 for cost in row] for row in given[2]]
+    moved = optimal_table(given[0], given[1], shifted).expected_loss(*given[1:])
+    assert float(moved) == pytest.approx(float(inside.expected_loss(*given[1:])), rel=1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stretch", ["1.05", "1.2"])
+def test_a_hundred_places_take_seconds(stretch):
+    metric, prior, losses = places(10)
+    begun = time.monotonic()
+    table = optimal_table(metric, prior, losses, stretch=Fraction(stretch))
+    assert time.monotonic() - begun < 25
+    assert table.expected_loss(prior, losses) < 5

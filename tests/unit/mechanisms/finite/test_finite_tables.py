@@ -174,7 +174,9 @@ def test_tables_have_a_largest_size():
     with pytest.raises(TooLarge):
         truncated_geometric_law(513, Fraction(2))
     with pytest.raises(TooLarge):
-        finite_laplace(line(257, 1))
+        finite_laplace(grid(17, 1))
+    with pytest.raises(TooLarge):
+        finite_laplace(line(10_001, 1))
     with pytest.raises(TooLarge):
         likelihood_ratio_bounds(line(2049, 1))
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
+
 import networkx as nx
 import pytest
 
-from dxgeom.errors import TooLarge
+from dxgeom.errors import DxgeomError, TooLarge
 from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
 
 
@@ -43,3 +46,47 @@ def test_triangles_and_neighbours_are_what_networkx_finds():
 def test_eight_nodes_are_too_many():
     with pytest.raises(TooLarge):
         small_graphs(8)
+
+
+PATTERNS = {
+    "path": [(0, 1), (1, 2), (2, 3)],
+    "square": [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")],
+    "star": [(0, 1), (0, 2), (0, 3)],
+    "two edges apart": [(0, 1), (2, 3)],
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns_are_counted_as_every_set_of_edges_that_is_one(name):
+    """Against all sets of as many edges, each compared with the pattern by NetworkX."""
+    graphs, pattern = small_graphs(5), nx.Graph(PATTERNS[name])
+    found = graphs.subgraphs(PATTERNS[name])
+    for place in range(0, len(graphs.codes), 3):
+        graph = as_networkx(graphs, int(graphs.codes[place]))
+        sets = combinations(graph.edges(), pattern.number_of_edges())
+        assert found[place] == sum(nx.is_isomorphic(nx.Graph(edges), pattern) for edges in sets)
+
+
+def test_stars_and_edges_are_what_degrees_say():
+    graphs = small_graphs(5)
+    for place in range(len(graphs.codes)):
+        degrees = [degree for _, degree in as_networkx(graphs, int(graphs.codes[place])).degree()]
+        assert graphs.stars(1)[place] == sum(degrees) // 2
+        for rays in (2, 3):
+            assert graphs.stars(rays)[place] == sum(comb(degree, rays) for degree in degrees)
+
+
+def test_a_graph_is_found_whatever_its_nodes_are_called():
+    graphs = small_graphs(5)
+    for place in range(0, len(graphs.codes), 4):
+        graph = as_networkx(graphs, int(graphs.codes[place]))
+        renamed = nx.relabel_nodes(graph, {0: "e", 1: "d", 2: (1, 2), 3: "b", 4: 0})
+        assert graphs.index(renamed) == place
+        assert graphs.index(list(renamed.edges())) == place
+
+
+def test_a_pattern_has_edges():
+    with pytest.raises(DxgeomError, match="at least one edge"):
+        small_graphs(3).subgraphs([])
+    with pytest.raises(DxgeomError, match="at least one ray"):
+        small_graphs(3).stars(0)

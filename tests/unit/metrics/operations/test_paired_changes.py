@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
+import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
 import dxgeom.metrics.operations.paired_changes as paired_module
 from dxgeom.errors import CertificateRefused, TooLarge, UnboundedLoss
+from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.containment import hiding, largest_load, load_of_changes, require_hiding
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -19,6 +21,7 @@ from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.differences import differences_of_tables
 from dxgeom.metrics.operations.paired_changes import PairedChanges, paired_changes
+from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 
 POLICY = """
@@ -159,6 +162,35 @@ def test_shapes_from_pairs_are_proved_on_every_difference_though_sought_on_few(m
         narrow = replace(made.law, map=made.law.map * (1 - 1e-6))
         with pytest.raises(CertificateRefused, match="too narrow"):
             require_hiding(replace(made, law=narrow))
+
+
+def test_the_best_covariance_of_pairs_is_that_of_the_list_and_proved_on_all(monkeypatch):
+    """Kept in pairs from the start, with an answer that follows from others and a pair of kinds that are not joined."""
+    metric, queries = places(40, 5, 3)
+    apart = np.block([[metric.metric.distance(*np.ix_(range(40), range(40))), np.full((40, 40), np.inf)]] * 2)
+    apart[40:] = np.roll(apart[40:], 40, axis=1)
+    weights = np.tile(queries.numerators, 2)
+    weights = np.vstack([weights, weights[0] - 2 * weights[3]])
+    metric = dx.verify_metric(apart, privacy="concentrated")
+    queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(6)], weights)
+    monkeypatch.setattr(sensitivity_module, "FEW_QUERIES", 0)
+    listed = dx.plan(metric, queries, mechanism="gaussian")
+    monkeypatch.setattr(sensitivity_module, "MOST_LISTED_ENTRIES", 0)
+    plan = dx.plan(metric, queries, mechanism="gaussian")
+    assert isinstance(plan.mechanism.sensitivity.changes, PairedChanges)
+    assert plan.predicted_mse == pytest.approx(listed.predicted_mse, rel=1e-8) and plan.covariance_gap < 1e-9
+    whole = listed.mechanism.sensitivity
+    assert plan.mechanism.law.dimension == 5
+    assert largest_load(plan.mechanism.law, whole.differences[:, :5], whole.bounds) <= 1 + 1e-12
+    require_hiding(plan.mechanism)
+    narrow = GaussianNoise(Ellipsoid(plan.mechanism.law.body.axes * (1 - 1e-6)))
+    with pytest.raises(CertificateRefused, match="too narrow"):
+        require_hiding(replace(plan.mechanism, law=narrow))
+    wrong = plan.mechanism.mixing.copy()
+    wrong[5, 0] += 1
+    with pytest.raises(CertificateRefused, match="follows from others"):
+        require_hiding(replace(plan.mechanism, mixing=wrong))
+    assert dx.audit.audit_covariance(plan).gap < 1e-6
 
 
 @pytest.mark.parametrize("seed", range(4))

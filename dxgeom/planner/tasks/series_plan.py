@@ -1,0 +1,171 @@
+"""A plan of a series: all readings of one record, with noise that moves them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_mechanism_under
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.families.line import LineMetric
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.releases.reading import TableOfOneRecord
+from dxgeom.planner.releases.releasable import Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.universe.tasks.asked import SeriesTask
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeriesAnswers(ShownAnswers):
+    """The noisy readings of one record, of values as the policy rounds them. ``exact_values``: exact rationals."""
+
+    asked: SeriesTask = field(repr=False)
+    mechanism: SeriesMechanism = field(repr=False)
+    exact_values: tuple[Fraction, ...]
+    spent: Fraction
+
+    def half_width(self, level: float = 0.95) -> float:
+        """With probability *at least* ``level`` no reading is off by more than this, all at once."""
+        return self.mechanism.joint_half_width(level, self.spent)
+
+    @property
+    def rmse(self) -> float:
+        """Root mean squared error of each reading, but for the lattice, whose step does not shrink with the spend."""
+        return self.mechanism.root_mean_square / float(self.spent)
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.asked.fingerprint
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        return {name: float(value) for name, value in zip(self.asked.attributes, self.exact_values, strict=True)}
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        return tuple(map(AnswerOrigin, self.asked.attributes))
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each reading, with the interval in which it lies, all at once.
+
+        Raises: UnsupportedCombination for an unknown reading.
+        """
+        del joint
+        if query is not None and query not in self.asked.attributes:
+            advice = did_you_mean(query, self.asked.attributes)
+            raise UnsupportedCombination(f"no reading is called {shown(query)}" + (f"; {advice}" if advice else ""))
+        rows = [(name, value) for name, value in self.by_name.items() if query in (None, name)]
+        width = self.half_width(level)
+        return {
+            "query": [name for name, _ in rows],
+            "name": [name for name, _ in rows],
+            "value": [value for _, value in rows],
+            "low": [value - width for _, value in rows],
+            "high": [value + width for _, value in rows],
+            "rmse": [self.rmse for _ in rows],
+        }
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint
+        bound = self.half_width(level)
+        return {
+            "answers": [
+                {"name": name, "value": float(value), "exact": str(value), "rmse": self.rmse, "bound": bound}
+                for name, value in zip(self.asked.attributes, self.exact_values, strict=True)
+            ],
+            "level": float(level),
+            "bounds": "proved, all at once",
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeriesPlan(TaskKindPlan[SeriesAnswers]):
+    """How the readings of one record are answered. ``steps``: of each reading, what each value is in lattice steps."""
+
+    asked: SeriesTask
+    mechanism: SeriesMechanism = field(repr=False)
+    universe: Universe = field(repr=False)
+    steps: tuple[tuple[int, ...], ...] = field(repr=False)
+    records: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that the answers' law depends on."""
+        return canonical_digest("plan of a series", self.mechanism.fingerprint, self.asked.fingerprint, self.steps)
+
+    def _releasing(self) -> Releasing[SeriesAnswers]:
+        purpose = f"{len(self.asked.attributes)} readings of one record"
+        blank = (Fraction(0),) * len(self.asked.attributes)
+        return Releasing(self.mechanism, purpose, self._said, blank, None, self._taken)
+
+    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> SeriesAnswers:
+        del records
+        return SeriesAnswers(self.asked, self.mechanism, values, spend)
+
+    def _taken(self, data: Any) -> Any:
+        """A table with one row as its readings; readings in lattice steps as they are."""
+        if isinstance(data, (list, tuple, np.ndarray)):
+            return data
+        return TableOfOneRecord(data, self.universe, self._readings)
+
+    def _readings(self, index: int) -> tuple[int, ...]:
+        codes = self.universe.codes(index)
+        return tuple(steps[code] for steps, code in zip(self.steps, codes, strict=True))
+
+    def _made_up(self, records: int) -> Any:
+        del records
+        choose = np.random.default_rng().choice
+        return [int(choose(steps)) for steps in self.steps]
+
+    @property
+    def made_up_readings(self) -> Any:
+        """Readings of a record that is made up, for rehearsals."""
+        return self._made_up(1)
+
+    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+        width = self.mechanism.joint_half_width(level, amount_of(spend))
+        error, number = self.mechanism.root_mean_square / float(amount_of(spend)), len(self.asked.attributes)
+        return (
+            f"none of {number} readings is off by more than {width:.4g}, with probability {level:g} "
+            f"for all at once; root mean square {error:.4g} each, of values as the policy rounds them",
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.asked.word,
+            "readings": list(self.asked.attributes),
+            "epsilon": str(self.mechanism.epsilon),
+            "step": str(self.mechanism.step),
+            "fingerprint": self.fingerprint,
+        }
+
+
+def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> SeriesPlan:
+    """The plan of a series.
+
+    Raises: UnsupportedCombination unless the policy measures all readings by their largest change, with one rate and
+    step, and people have one record each.
+    """
+    made, inner, universe = series_mechanism_under(metric), metric.metric, metric.universe
+    if not isinstance(inner, MaxMetric) or universe is None or universe.presence:
+        raise UnsupportedCombination("a series is of a policy whose attributes are all readings of one record")
+    lines = [part for part in inner.parts if isinstance(part, LineMetric)]
+    if len(lines) != len(universe.attributes) or universe.listed is not None:
+        raise UnsupportedCombination("a series is of a policy whose attributes are all readings of one record")
+    steps = tuple(tuple(int(Fraction(place) / made.step) for place in line.positions) for line in lines)
+    return SeriesPlan(asked, made, universe, steps)

@@ -1,0 +1,156 @@
+"""Synthetic records, what they answer, and how far off that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism
+from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
+from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.reading.record_tables import columns_of_records
+from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SyntheticAnswers(ShownAnswers):
+    """What synthetic records answer to a workload. Whatever is computed from the records reveals nothing more.
+
+    ``made``: what they are made of. ``mechanism``: that of a small database, whose bound is known beforehand; None for
+    multiplicative weights, whose bound follows from what was measured.
+    """
+
+    asked: SynthesisTask | DatabaseTask = field(repr=False)
+    made: SyntheticHistogram | SmallDatabase = field(repr=False)
+    mechanism: SmallDatabaseMechanism | None = field(repr=False)
+    spent: Fraction
+
+    @property
+    def queries(self) -> LinearQueries:
+        """What was asked."""
+        return self.asked.workload
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.asked.fingerprint
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """(K,): the answers, scaled to the public number of records."""
+        return self.made.answers
+
+    def bounds(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K,): with probability *at least* ``level`` no answer is further from the truth than its bound, all at once.
+
+        Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        if isinstance(self.made, SyntheticHistogram):
+            return self.made.error_bounds(level)
+        largest = np.inf if self.mechanism is None else self.mechanism.error_bound(self.made.records, level, self.spent)
+        return np.full(self.queries.count, largest)
+
+    @property
+    def rows(self) -> int:
+        """How many synthetic records there are."""
+        if isinstance(self.asked, DatabaseTask):
+            return self.asked.rows
+        return self.made.records if self.asked.rows is None else self.asked.rows
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(N,): how many synthetic records are of each type."""
+        if isinstance(self.made, SyntheticHistogram):
+            return self.made.counts(self.rows)
+        return np.bincount(self.made.record_types, minlength=self.queries.size).astype(np.int64)
+
+    @property
+    def record_columns(self) -> dict[str, list[Any]]:
+        """The synthetic records as columns, one for each attribute of the policy.
+
+        Raises: UnsupportedCombination where nobody said what the records are.
+        """
+        if self.queries.universe is None:
+            raise UnsupportedCombination("these queries do not know what the records are: load them for a policy")
+        return columns_of_records(self.queries.universe, self.counts)
+
+    def records_to_arrow(self) -> Any:
+        """The synthetic records as a ``pyarrow.Table``."""
+        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+
+        return arrow_table(self.record_columns)
+
+    def records_to_pandas(self) -> Any:
+        """The synthetic records as a ``pandas.DataFrame``. Raises: MissingExtra."""
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(self.record_columns)
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        return dict(zip(self.queries.names, self.values.tolist(), strict=True))
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        return self.queries.each_origin
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each answer, with the interval in which it lies, all at once.
+
+        Raises: UnsupportedCombination for an unknown query.
+        """
+        del joint  # they always hold at once
+        origins, bounds = self.queries.each_origin, self.bounds(level)
+        places = [place for place, origin in enumerate(origins) if query in (None, origin.query)]
+        if not places:
+            advice = did_you_mean(str(query), dict.fromkeys(origin.query for origin in origins))
+            raise UnsupportedCombination(f"no query is called {shown(str(query))}" + (f"; {advice}" if advice else ""))
+        measures = self.queries.measures or (None,) * self.queries.count
+        return {
+            "query": [origins[place].query for place in places],
+            "name": [self.queries.names[place] for place in places],
+            "value": [float(self.values[place]) for place in places],
+            "low": [float(self.values[place] - bounds[place]) for place in places],
+            "high": [float(self.values[place] + bounds[place]) for place in places],
+            "unit": [measures[place] for place in places],
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        low, high = self.queries.tables.extremes
+        units = np.array([float(unit) for unit in self.queries.units])
+        widest = (high - low).astype(np.float64) * units * self.made.records
+        useless = int(np.sum(self.bounds() > widest))
+        if not useless:
+            return ()
+        return (
+            f"of {useless} of {self.queries.count} answers the bound, at 95 %, exceeds all that the answer can be: "
+            "nothing is proved of these; take a larger spend or share",
+        )
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint
+        measures = self.queries.measures or (None,) * self.queries.count
+        each = zip(self.queries.names, measures, self.values.tolist(), self.bounds(level).tolist(), strict=True)
+        return {
+            "answers": [
+                {"name": name, "unit": unit, "value": value, "bound": bound if np.isfinite(bound) else None}
+                for name, unit, value, bound in each
+            ],
+            "level": float(level),
+            "bounds": "proved, all at once",
+            **({"estimate": self.asked.estimate} if isinstance(self.asked, SynthesisTask) else {}),
+            "rows": self.rows,
+            "records": self.made.records,
+        }

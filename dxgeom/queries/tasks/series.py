@@ -1,0 +1,47 @@
+"""A task of a series: all readings of one record, that move together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, final
+
+from pydantic import Field, WithJsonSchema
+
+from dxgeom.policy.source.yaml_tree import Node, Scalar, Sequence
+from dxgeom.queries.query_kind import SEVERAL_WORDS
+from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax
+from dxgeom.universe.tasks.asked import SeriesTask
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+@final
+class SeriesTaskSyntax(TaskSyntax):
+    """``{series: [attributes…]}``."""
+
+    series: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
+        description="The attributes of a policy that are the readings of one record: all of them, in their order."
+    )
+
+
+@final
+class SeriesKind(TaskKind):
+    """The readings of one record."""
+
+    word = "series"
+    syntax = SeriesTaskSyntax
+
+    def asked(self, value: Node, reader: TaskReader) -> SeriesTask | None:
+        nodes = value.items if isinstance(value, Sequence) else (value,)
+        names = tuple(node.text for node in nodes if isinstance(node, Scalar))
+        known = reader.universe.names
+        for node in nodes:
+            if not isinstance(node, Scalar) or node.text not in known:
+                word = node.text if isinstance(node, Scalar) else "a list"
+                reader.note("DX201", node.span, f"there is no attribute {shown(word)}", did_you_mean(word, known))
+                return None
+        if names != known:
+            message = f"a series is all readings of a record in the policy's order: {', '.join(map(shown, known))}"
+            reader.note(
+                "DX233", value.span, message, "name all attributes; answers that are not needed can be left unread"
+            )
+            return None
+        return SeriesTask(names)
