@@ -57,6 +57,7 @@ from dxgeom.planner.choose import plan
 from dxgeom.planner.options import PlanOptions
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from reference.perturbed_law import log_density, mean_square
 from reference.selection_law import permute_and_flip_chances
@@ -546,6 +547,19 @@ CASES["marginal-laplace"] = Case(
     ),
     wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
     loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
+    stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
+
+
+CASES["boxes-laplace"] = Case(
+    make=lambda: (
+        plan(TABLE_POLICY.compile(), BoxQueries.of(TABLE_POLICY.universe, [{"a": (0, 1)}, {"b": (1, 2)}])).mechanism
+    ),
+    data=whole_tables([3, 7], [6, 4]),
+    others=((whole_tables([3, 7], [5, 5]), RATE), (whole_tables([4, 6], [5, 5]), 2 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array([float(one[0]) for one in answers]),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: float((answer[0] - 6) ** 2),
     stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
 )
 
