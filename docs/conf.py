@@ -28,7 +28,7 @@ mathjax_path = "tex-svg.js"
 # Notebooks are run anew, each in a folder of its own; one that fails is a failure of the site.
 nb_execution_mode = "force"
 nb_execution_in_temp = True
-nb_execution_timeout = 60
+nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True

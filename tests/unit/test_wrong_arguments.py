@@ -117,6 +117,7 @@ CALLED = {
 
 
 PLAN_TEXT = plan_text(dx.plan(policy.compile(), queries), policy)
+ANSWERS_TEXT = dx.plan(policy.compile(), queries).rehearse(spend=HALF, records=3).to_json()
 
 
 class Door(NamedTuple):
@@ -541,6 +542,22 @@ DOORS: dict[str, Door] = {
             "privacy": NOT_A_CHOICE,
         },
     ),
+    "report.review_page": Door(
+        dx.report.review_page,
+        {"policy": policy, "plan": dx.plan(metric, queries), "spend": HALF},
+        {
+            "policy": NOT_A_POLICY,
+            "plan": (3, "plan.json", queries, metric, policy, dx.plan(numbers_metric, medians)),
+            "spend": NOT_AN_AMOUNT,
+            "ledger": (3, math.nan, policy, ["ledger.db"]),
+            "releases": (3, "answers.json", policy, ["answers.json"], [policy]),
+            "plan_digest": NOT_TEXT[1:],
+        },
+    ),
+    "report.changes_page": Door(
+        dx.report.changes_page, {"old": policy, "new": policy}, {"old": NOT_A_POLICY, "new": NOT_A_POLICY}
+    ),
+    "report.read_release": Door(dx.report.read_release, {"path": "answers.json"}, {"path": NOT_A_PATH}),
     "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
 }
 
@@ -568,6 +585,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("policy.yaml").write_text(POLICY_TEXT)
     Path("queries.yaml").write_text(QUERIES_TEXT)
     Path("plan.json").write_text(PLAN_TEXT)
+    Path("answers.json").write_text(ANSWERS_TEXT)
 
 
 @pytest.mark.parametrize(("call", "names"), list(_rows()))

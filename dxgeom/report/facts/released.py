@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
+from dxgeom.arguments import require
 from dxgeom.errors import DataError, file_errors
 
 _LARGEST: Final = 64 << 20
@@ -50,6 +52,7 @@ def read_release(path: str | Path) -> Released:
 
     Raises: DataError when it is none.
     """
+    require(path, (str, os.PathLike), "path", "name a file of 'dxgeom release --format json'")
     place = Path(path)
     with file_errors(place, "read"):
         if place.stat().st_size > _LARGEST:

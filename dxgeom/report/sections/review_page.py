@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dxgeom.arguments import require
 from dxgeom.ledger.history import History, read_answer, read_ledger
@@ -48,11 +48,15 @@ def review_page(
     Raises: LedgerError; UnsupportedCombination for a plan under another policy.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
+    _require_plan(plan)
+    if plan_digest is not None:
+        require(plan_digest, str, "plan_digest", "it is the digest that a plan's file states")
+    released = _released(releases)
     history = None if ledger is None else read_ledger(ledger)
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
     facts = facts_of(policy, plan, amount, plan_digest, history)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
-    further = tuple(one for one in releases if one not in kept)
+    further = tuple(one for one in released if one not in kept)
     facts = Facts(
         facts.policy,
         facts.review,
@@ -65,6 +69,24 @@ def review_page(
         (*kept, *further),
     )
     return document_of(facts)
+
+
+def _require_plan(plan: object) -> None:
+    """Raises: WrongArgument for anything that is no plan of counts, sums and means."""
+    if plan is not None:
+        from dxgeom.planner.plan import Plan
+
+        require(plan, Plan, "plan", "make it with dx.plan of counts, sums and means; of a loaded plan hand over .plan")
+
+
+def _released(releases: object) -> tuple[Released, ...]:
+    """Raises: WrongArgument for anything but releases from files."""
+    advice = "make a list of what dx.report.read_release returns"
+    require(releases, Iterable, "releases", advice)
+    found = tuple(cast("Iterable[Released]", releases))
+    for one in found:
+        require(one, Released, "releases", advice)
+    return found
 
 
 def document_of(facts: Facts) -> Document:

@@ -46,7 +46,7 @@ def test_the_help_of_every_command_has_an_example(command: str) -> None:
 
 
 def test_the_version_is_shown() -> None:
-    assert dxgeom("--version").stdout == "dxgeom 0.1.0\n"
+    assert dxgeom("--version").stdout == "dxgeom 0.2.0\n"
 
 
 @pytest.mark.parametrize(
