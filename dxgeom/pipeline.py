@@ -86,7 +86,7 @@ def _planned(
     """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
-        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records)
+        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, MarginalQueries):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.release import Release
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
 ConsistentOption: TypeAlias = Annotated[
@@ -59,14 +60,18 @@ class Agreement:
                 "answers that agree are told as text or JSON, beside the released ones; not as CSV"
             )
 
-    def check(self, plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, spend: Fraction) -> None:
+    def check(self, plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
         level that no error bar can be computed for, and where quantiles are to agree or have bars."""
         from dxgeom.planner.answers.consistency import require_few
         from dxgeom.planner.marginals.marginal_plan import MarginalPlan
         from dxgeom.planner.plan import Plan
+        from dxgeom.planner.tasks.families import FamilyPlan
         from dxgeom.planner.tasks.task_plan import TaskPlan
 
+        if isinstance(plan, FamilyPlan):
+            self._check_family(plan, spend)
+            return
         if isinstance(plan, TaskPlan):
             if self.wanted:
                 raise UnsupportedCombination(
@@ -95,6 +100,15 @@ class Agreement:
         _ = widths.joint_half_widths(self.bars.level) if self.bars.joint else widths.half_widths(self.bars.level)
         if self.wanted:
             require_few(plan.queries.count)
+
+    def _check_family(self, plan: FamilyPlan, spend: Fraction) -> None:
+        """Raises: as :meth:`check`, and where synthetic records are to agree, as they do anyway."""
+        from dxgeom.planner.plan import Plan
+
+        if isinstance(plan.chosen, Plan):
+            self.check(plan.chosen, spend)
+        elif self.wanted:
+            raise UnsupportedCombination("answers of synthetic records agree as they are made: leave out --consistent")
 
     def of(self, released: Release[Any]) -> ConsistentAnswers | DxgeomError | None:
         """The answers that agree, or why there are none: the released ones are paid for, and shown in any case."""

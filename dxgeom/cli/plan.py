@@ -13,7 +13,7 @@ from dxgeom.cli.plans.planning import planned
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
 from dxgeom.cli.plans.table_plans import show_table_plan
-from dxgeom.cli.plans.task_plans import show_task_plan
+from dxgeom.cli.plans.task_plans import show_family_plan, show_task_plan
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
@@ -118,10 +119,13 @@ def _plan_one(
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
     kept = {} if target is None else _kept(chosen, target, compiled, spend)
-    if isinstance(chosen, QuantilePlan):
+    if isinstance(chosen, FamilyPlan):
+        show_family_plan(chosen, output, kept)
+    elif isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
     elif isinstance(chosen, TaskPlan):
         show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
@@ -147,11 +151,16 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, target: Path, policy: Policy, spend: Fraction | None
+    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan,
+    target: Path,
+    policy: Policy,
+    spend: Fraction | None,
 ) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
+    from dxgeom.planner.tasks.families import FamilyPlan
 
+    plan = plan.kept if isinstance(plan, FamilyPlan) else plan
     return {"file": str(target), "digest": save_plan(plan, target, policy=policy, spend=spend).digest}
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
     from dxgeom.report.document.document import Document
@@ -107,7 +108,7 @@ def _asked(
     return loaded, _linear(kept.plan), amount, kept.digest
 
 
-def _linear(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Plan:
+def _linear(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan) -> Plan:
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 

@@ -103,10 +103,11 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
 
 
 def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
-    """The records of a task as rows of a CSV or Parquet file; of a rehearsal every row says so."""
+    """The records of a task, or of the whole release where its name is empty, as rows of a CSV or Parquet file; of a
+    rehearsal every row says so."""
     from dxgeom.engines.results.answer_files import write_batches
 
-    answers = released.answer[task]
+    answers = released.answer[task] if task else released.answer
     marked = {"rehearsal": [REHEARSAL] * answers.rows} if released.rehearsal else {}
     write_batches(iter([{**marked, **answers.record_columns}]), target, suffix)
 

@@ -134,6 +134,40 @@ class QuantileReleaseForm(BaseModel):
 
 
 @final
+class BoundedForm(BaseModel):
+    """An answer of synthetic records; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    value: float
+    bound: float | None = Field(description="It is not further from the truth; null where nothing is proved.")
+
+
+@final
+class SyntheticReleaseForm(BaseModel):
+    """A release of synthetic records; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    format: Literal["dxgeom release 1"]
+    answers: list[BoundedForm]
+    level: float
+    bounds: str
+    rows: int
+    spent: str
+    remaining: str
+    records: int | None
+    dropped_rows: int | None
+    mechanism: str
+    time: str
+    secure_randomness: bool
+    policy: ReleasedPolicyForm
+    queries_fingerprint: str
+    plan_fingerprint: str
+
+
+@final
 class TaskForm(BaseModel):
     """What one task answered; what else is said of it depends on its kind."""
 
@@ -184,7 +218,7 @@ def plan_schema() -> dict[str, Any]:
 
 def release_schema() -> dict[str, Any]:
     """The JSON Schema of releases of answers to queries, of quantiles, and of several tasks."""
-    return _schema_of(ReleaseForm | QuantileReleaseForm | TaskReleaseForm, "dxgeom release")
+    return _schema_of(ReleaseForm | QuantileReleaseForm | TaskReleaseForm | SyntheticReleaseForm, "dxgeom release")
 
 
 def certificate_schema() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import overload
+from typing import Literal, overload
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
@@ -19,23 +19,40 @@ from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.boxes.box_plan import BoxPlan, plan_boxes
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names, require_known
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
-from dxgeom.planner.options import AUTO, PlanOptions, Progress
+from dxgeom.planner.options import AUTO, NAMED_FAMILIES, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
-from dxgeom.planner.tasks.task_plan import TaskPlan, plan_tasks
+from dxgeom.planner.tasks.families import FamilyPlan
+from dxgeom.planner.tasks.task_plan import TaskPlan
+from dxgeom.planner.tasks.with_options import family_with, tasks_with
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
+from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
+@overload
+def plan(  # type: ignore[overload-overlap]  # a variable's mechanism is taken to be one of noise
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    *,
+    mechanism: Literal["families", "mwem", "small-database"],
+    objective: ObjectiveName = "balanced",
+    records: int | None = None,
+    hull_limits: HullLimits | None = None,
+    coarse_facets: int = FACETS,
+    progress: Progress | None = None,
+    spend: Amount = 1,
+) -> FamilyPlan: ...
 @overload
 def plan(
     metric: VerifiedMetric,
@@ -64,6 +81,8 @@ def plan(
     mechanism: str = AUTO,
 ) -> MarginalPlan: ...
 @overload
+def plan(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = AUTO) -> BoxPlan: ...
+@overload
 def plan(
     metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
 ) -> QuantilePlan: ...
@@ -82,7 +101,7 @@ def plan(
 ) -> TaskPlan: ...
 def plan(
     metric: VerifiedMetric,
-    queries: LinearQueries | QuantileQueries | MarginalQueries | Tasks,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
     *,
     objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
@@ -95,11 +114,13 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
-) -> Plan | QuantilePlan | MarginalPlan | TaskPlan:
+) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
     whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
     ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may
-    be said, by table; tasks, each by itself, where the options of noise are about those that ask counts and sums.
+    be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
+    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
+    sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -110,8 +131,10 @@ def plan(
     spend for them, see :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
     and takes the one with the smallest exact error; naming one builds that one and nothing else: the others, and the
     lower bound, are found when they are asked for, by ``plan.candidates`` and ``plan.lower_bound``. Units are then
-    balanced against what that mechanism would do for each alone. ``published``: also build the literature's ways to
-    scale Laplace noise, to be compared with; they are never chosen unless named, the optimal scales are no worse.
+    balanced against what that mechanism would do for each alone. "mwem" and "small-database" answer by synthetic
+    records in place of noise; "families" takes noise or a small database, whichever has the smaller bound that is
+    proved at 95 % for all answers at once, at ``spend``. ``published``: also build the literature's ways to scale
+    Laplace noise, to be compared with; they are never chosen unless named, the optimal scales are no worse.
     ``records``: their public number, where the queries do not state it; given it, a plan also considers answering
     changed queries, with a known bias and less noise, and does so
     when that makes the worst loss at spend 1 smaller by more than 1 %. ``hull_limits``: when to give the exact hull up.
@@ -119,7 +142,7 @@ def plan(
     ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost. ``body``: a norm
     ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
     noise, the body made as large or as small as the metric needs. ``spend``: what a release will use up; the forms of
-    quantiles are compared at it, all other choices are the same at any.
+    quantiles, and families, are compared at it, all other choices are the same at any.
 
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
@@ -134,22 +157,50 @@ def plan(
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
+    if isinstance(queries, BoxQueries):
+        return _of_boxes(metric, queries, options, objective, importance or errors)
     if isinstance(queries, MarginalQueries):
         return _of_tables(metric, queries, options, objective, importance, errors)
     if isinstance(queries, Tasks):
-        return _of_tasks(metric, queries, options, objective, amount, said=(importance, errors))
+        return tasks_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
-    if body is not None:
-        require_norm_ball(body, queries.count)
-    sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
+    if mechanism in NAMED_FAMILIES:
+        return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
+    return _of_answers(metric, queries, options, objective, importance, errors)
+
+
+def _of_answers(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    options: PlanOptions,
+    objective: ObjectiveName,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+) -> Plan:
+    if options.body is not None:
+        require_norm_ball(options.body, queries.count)
+    sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, options.records)
     wanted = objective_of(
         objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     compared = CandidateComparison(shared, _names(shared))
-    chosen = compared.mechanism(mechanism) if mechanism != AUTO else compared.best()
+    chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+
+
+def _of_boxes(
+    metric: VerifiedMetric, queries: BoxQueries, options: PlanOptions, objective: str, wanted: object
+) -> BoxPlan:
+    """Raises: UnsupportedCombination where anything is said that is about other noise."""
+    own = PlanOptions(mechanism=options.mechanism, progress=options.progress)
+    if options != own or objective not in ("balanced", "mse") or wanted:
+        raise UnsupportedCombination(
+            "very many boxes are planned for their total squared error, each times its own 'importance': of a plan's "
+            "options only mechanism is about them; leave the others out"
+        )
+    return plan_boxes(metric, queries, mechanism=options.mechanism)
 
 
 def _of_tables(
@@ -171,43 +222,9 @@ def _of_tables(
     )
 
 
-def _of_tasks(
-    metric: VerifiedMetric,
-    tasks: Tasks,
-    options: PlanOptions,
-    objective: ObjectiveName,
-    spend: Fraction,
-    said: tuple[object, ...],
-) -> TaskPlan:
-    """Raises: UnsupportedCombination where anything is said that is about the answers of one workload."""
-    if any(one is not None for one in (*said, options.body)) or options.published:
-        raise UnsupportedCombination(
-            "importance, errors, bodies and published baselines are about one workload: say the first two in the file, "
-            "and plan the others by themselves"
-        )
-
-    def planned(task: TaskWithShare, queries: LinearQueries | QuantileQueries) -> Plan | QuantilePlan:
-        share = spend * task.share
-        if isinstance(queries, QuantileQueries):
-            return plan_quantiles(metric, queries, records=tasks.records or options.records, spend=share)
-        return plan(
-            metric,
-            queries,
-            objective=objective,
-            mechanism=options.mechanism,
-            records=options.records,
-            hull_limits=options.hull_limits,
-            coarse_facets=options.coarse_facets,
-            progress=options.progress,
-            spend=share,
-        )
-
-    return plan_tasks(metric, tasks, planned, records=options.records, spend=spend)
-
-
 def _require_in_order(metric: object, queries: object) -> None:
     """Raises: WrongArgument for queries and a metric in each other's place."""
-    asked = (LinearQueries, QuantileQueries, MarginalQueries, Tasks)
+    asked = (LinearQueries, QuantileQueries, MarginalQueries, BoxQueries, Tasks)
     if isinstance(metric, asked) and isinstance(queries, VerifiedMetric):
         raise WrongArgument(
             "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"

@@ -15,6 +15,15 @@ from dxgeom.numeric.qhull import HullLimits
 AUTO = "auto"
 """Every candidate is built, and the one with the smallest exact error is taken."""
 
+FAMILIES = "families"
+"""The family of mechanisms with the smallest proved bound is taken."""
+MWEM = "mwem"
+"""Multiplicative weights answer."""
+DATABASE = "small-database"
+"""A database of few records answers."""
+NAMED_FAMILIES = (FAMILIES, MWEM, DATABASE)
+"""What may stand for a mechanism and is none that adds noise."""
+
 Progress: TypeAlias = Callable[[str], None]
 
 

@@ -44,7 +44,7 @@ CODE_RUN_HERE = {
 COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
-    "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan"],
+    "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
     "policies/README.md": ["check", "plan", "release"],
 }
@@ -193,7 +193,9 @@ def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
     names: dict[str, object] = {}
     for code in blocks(GUIDE / "secrets.md", "python"):
         exec(compile(code, "secrets.md", "exec"), names)
-    assert "of the budget remain" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of the budget remain" in printed
+    assert printed.endswith(blocks(GUIDE / "secrets.md", "text")[-1])
     assert Path("places.db").is_file()
 
 
@@ -260,6 +262,7 @@ def test_the_document_on_tasks_releases_what_it_shows(in_a_copy, capsys):
     assert "below the most common, 95 times in 100" in printed
     assert "1/2 of the budget remains" in printed
     assert "(80, 3)" in printed
+    assert "small-database is taken" in printed
     assert "grades: each of 3 answers" in printed
     assert "noon: " in printed
     assert len(dx.ledger.read_ledger("tasks.db").entries) == 1

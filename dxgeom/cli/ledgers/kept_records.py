@@ -40,6 +40,8 @@ def _task(number: int, document: Any) -> tuple[dict[str, Any], Any]:
     """The task that made records, and what was kept of its answer."""
     tasks = document.get("tasks") if isinstance(document, dict) else None
     kept = document.get("kept") if isinstance(document, dict) else None
+    if tasks is None and isinstance(document, dict) and {"rows", "bounds", "kept"} <= {*document}:
+        return {**document, "kind": SYNTHESIS if isinstance(kept, dict) else DATABASE}, kept
     pairs: list[tuple[dict[str, Any], Any]] = []
     if isinstance(tasks, list) and isinstance(kept, list) and len(tasks) == len(kept):
         pairs = list(zip(tasks, kept, strict=True))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
 
@@ -39,7 +40,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Policy]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -47,6 +48,7 @@ def planned(
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
+    from dxgeom.planner.options import NAMED_FAMILIES
     from dxgeom.planner.quantile_plan import plan_quantiles
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
@@ -67,6 +69,9 @@ def planned(
     if isinstance(asked, MarginalQueries):
         said = {name: option for name, option in stated.items() if option is not False}
         return plan(metric, asked, **said), policy_read
+    if stated.get("mechanism") in NAMED_FAMILIES:
+        stated = {name: option for name, option in stated.items() if option is not False}
+        stated["spend"] = 1 if spend is None else spend
     with _told() as progress:
         return plan(metric, asked, progress=progress, **stated), policy_read
 
@@ -78,7 +83,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -107,7 +112,7 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
-def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> Fraction | None:
+def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
@@ -145,10 +150,10 @@ def _told() -> Iterator[Callable[[str], None] | None]:
     """A line on standard error about what is being built, or a line now and then where nobody is looking."""
     from rich.console import Console
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        from dxgeom.progress_line import ProgressLine
+    from dxgeom.progress_line import ProgressLine, begun_by_a_kernel
 
+    console = Console(stderr=True)
+    if begun_by_a_kernel() or not console.is_terminal:
         yield ProgressLine("planning")
         return
     with console.status("planning") as line:

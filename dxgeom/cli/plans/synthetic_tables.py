@@ -11,12 +11,17 @@ KINDS = ("synthesize", "small_database")
 
 
 def task_of_records(plan: Any) -> str | None:
-    """The name of the task whose records a table is to hold; None where no task makes any.
+    """The name of the task whose records a table is to hold, empty for a release of records alone; None where no task
+    makes any.
 
     Raises: UnsupportedCombination where several do.
     """
+    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
+    if isinstance(plan, FamilyPlan):
+        return None if isinstance(plan.chosen, Plan) else ""
     parts = plan.tasks.parts if isinstance(plan, TaskPlan) else ()
     names = [str(part.name) for part in parts if part.asked.word in KINDS]
     if len(names) > 1:

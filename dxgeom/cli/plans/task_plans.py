@@ -6,10 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.planner.plan import Plan
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
 
@@ -38,3 +40,26 @@ def show_task_plan(plan: TaskPlan, spend: Fraction, level: float, output: Format
             *(f"{name:<7} {said}" for name, said in kept.items()),
         ]
     )
+
+
+def show_family_plan(plan: FamilyPlan, output: Format, kept: dict[str, str]) -> None:
+    """What each family proves of its answers, which was taken, and the file that was kept."""
+    if output is Format.json:
+        print_json({**plan.as_dict(), **kept})
+        return
+    print_lines([f"{plan.metric.title}: {plan.queries.count} queries, families at spend {plan.spend}"])
+    rows = [
+        (one.name, _number(one.proved), _number(one.mean_square), "taken" if one.name == plan.family else "")
+        for one in plan.candidates
+    ]
+    print_table(("family", "proved at 95 %, all at once", "exact worst rmse", ""), rows)
+    reasons = [f"{one.name}: {one.reason}" for one in plan.candidates if one.reason]
+    statements = [] if isinstance(plan.chosen, Plan) else plan.chosen.statements(plan.spend)
+    compared = "proved bounds are compared with each other alone, and hold whatever the data"
+    warned = [f"warning {warning}" for warning in plan.warnings]
+    files = [f"{name:<7} {said}" for name, said in kept.items()]
+    print_lines(["", compared, *reasons, *statements, *warned, *files])
+
+
+def _number(error: float | None) -> str:
+    return "-" if error is None else brief(error)

@@ -17,6 +17,7 @@ from dxgeom.cli.terminal.options import Format, mechanism_of
 from dxgeom.cli.terminal.printing import aligned, brief, print_json, print_lines, printable, rounded
 from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.candidates import names
+from dxgeom.planner.options import NAMED_FAMILIES
 
 COMMANDS = ("check", "verify", "plan", "release")
 
@@ -87,9 +88,12 @@ def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> N
 
 
 def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
-    for name in ("auto", *names()):
+    for name in ("auto", *names(), *NAMED_FAMILIES):
         assert mechanism_of(name) == name
-    with pytest.raises(typer.BadParameter, match=r"known are auto, laplace, .*, laplace-proportional-shares$"):
+    with pytest.raises(
+        typer.BadParameter,
+        match=r"known are auto, laplace, .*, laplace-proportional-shares, families, mwem, small-database$",
+    ):
         mechanism_of("magic")
 
 

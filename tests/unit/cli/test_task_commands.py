@@ -108,3 +108,21 @@ def test_records_of_several_tasks_are_refused_before_the_charge(tmp_path: Path) 
     assert (tmp_path / "answers.csv").read_text().startswith('"query","name",')
     assert "has no tasks that made" in run("ledger", "show", ledger, "--entry", 1, "--output", table, code=1)
     assert "--entry" in run("ledger", "show", ledger, "--output", table, code=1)
+
+
+def test_families_are_listed_named_and_released(tmp_path: Path) -> None:
+    queries, ledger, records = POLICY.parent / "queries.yaml", tmp_path / "l.db", tmp_path / "r.csv"
+    said = run("plan", POLICY, queries, "--mechanism", "families", "--records", 80, "--spend", "1/2")
+    assert "proved bounds are compared with each other alone" in said
+    assert "mwem: proved of what is measured" in said
+    told = json.loads(run("plan", POLICY, queries, "--mechanism", "families", "--records", 80, "--format", "json"))
+    assert [one["family"] for one in told["candidates"]] == ["noise", "small-database", "mwem"]
+    words = ("release", POLICY, TABLE, queries, "--mechanism", "mwem", "--ledger", ledger, "--spend", "1/2")
+    assert "80 synthetic ones" in run(*words, "--output", records)
+    assert len(records.read_text().splitlines()) == 81
+    run("ledger", "show", ledger, "--entry", 1, "--output", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == records.read_text()
+    assert "not native" in run("ledger", "show", ledger, "--entry", 1)
+    kept = ("plan", POLICY, queries, "--mechanism", "mwem", "--records", 80, "--output", tmp_path / "p.json")
+    assert "write a file with the task 'synthesize'" in run(*kept, code=1)
+    assert "leave out --consistent" in run(*words, "--consistent", code=1)
