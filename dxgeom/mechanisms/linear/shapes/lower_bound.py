@@ -16,9 +16,13 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import longest_first, principal_axes
+from dxgeom.metrics.operations.changes import largest_first
 from dxgeom.numeric.qhull import far_apart
 
 _TURNS = 200
+_ENTRIES = 2_000_000
+"""Of the points that a bound looks at."""
+_FLAT = 1e-6
 _CAUTION = 1 - 1e-9
 """The bounds below are computed in float64; this keeps them below the exact ones."""
 
@@ -41,8 +45,9 @@ def rotation_bound(space: RoundSpace) -> float:
     longest; and in round coordinates the weighted error is the sum over orthogonal lines. Every basis gives a bound.
     Two are tried, each then turned towards the points that are furthest along it as long as the bound rises.
     """
-    bases = (longest_first(space.points), principal_axes(space.points))
-    return max(2 * float(np.sum(_turned(space.points, basis))) for basis in bases) * _CAUTION * space.unit**2
+    points = _longest(space)
+    bases = (longest_first(points), principal_axes(points))
+    return max(2 * float(np.sum(_turned(points, basis))) for basis in bases) * _CAUTION * space.unit**2
 
 
 def _turned(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,9 +72,21 @@ def determinant_bound(space: RoundSpace) -> float:
     As :func:`volume_bound` for the shadow of all differences on each block; instead of the shadow's own volume, that of
     a cross-polytope C_b with its corners among them: (2^m/m!)·|det|, the corners chosen greedily far from each other.
     """
-    basis = longest_first(space.points)
+    points = _longest(space)
+    basis = longest_first(points)
     sizes = sorted({min(2**power, space.dimension) for power in range(1, 10)})
-    return max((_by_blocks(space.points, basis, size) for size in sizes), default=0.0) * _CAUTION * space.unit**2
+    return max((_by_blocks(points, basis, size) for size in sizes), default=0.0) * _CAUTION * space.unit**2
+
+
+def _longest(space: RoundSpace) -> NDArray[np.float64]:
+    """The points, or the longest of very many, where these span all: what some of them need, all need."""
+    points = space.points
+    count = max(_ENTRIES // space.dimension, 4 * space.dimension)
+    if len(points) <= count:
+        return points
+    longest = points[largest_first(np.einsum("ek,ek->e", points, points), count)]
+    reach = np.abs(np.diag(np.linalg.qr(longest, mode="r")))
+    return np.asarray(longest) if reach.min() > _FLAT * reach.max() else points
 
 
 def covariance_bound(space: RoundSpace) -> float:
