@@ -28,7 +28,7 @@ format: .venv/ready
 
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
-	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn .venv-peers/bin/python -m pytest -m "needs and not long"
+	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting .venv-peers/bin/python -m pytest -m "needs and not long"
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.
@@ -39,10 +39,11 @@ test-services: .venv-services/ready
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
 
-# Writers of one ledger, and releases, killed a thousand times.
+# Writers of one ledger, and releases, killed a thousand times; an audit of a hundred thousand fits.
 soak: .venv/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
+	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 
 # The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.
 docs: .venv-docs/ready

@@ -10,7 +10,7 @@ import sys
 import time
 
 import numpy as np
-from planner import on_places
+from planner import FAMILIES
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -33,7 +33,7 @@ def main() -> None:
     """One block per workload."""
     for count in [int(word) for word in sys.argv[1:]] or range(3, 11):
         for kind in ("uniform", "binary"):
-            show(f"{count} {kind} queries on 100 places", sensitivity_of(*on_places(count, kind)))
+            show(f"{count} {kind} queries on 100 places", sensitivity_of(*FAMILIES[kind](count, 0)))
 
 
 def show(title: str, sensitivity: Sensitivity) -> None:

@@ -36,6 +36,7 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 TRAINING = 24_000
 ENDLESS = 10**9
 DELTA = 1e-6
+COLOURS = {"dxgeom": "C0", "diffprivlib": "C1", "AdaSSP": "C2", "not private": "0.6"}
 Found = dict[str, dict[str, list[float]]]
 
 
@@ -251,19 +252,32 @@ def drawn(panels: dict[str, Found], picture: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), squeeze=False)
+    across = 3
+    down = -(-len(panels) // across)
+    figure, axes = plt.subplots(down, across, figsize=(4 * across, 3.2 * down), squeeze=False)
     place: Callable[[str], float] = lambda epsilon: float(Fraction(epsilon))  # noqa: E731
-    for axis, (title, found) in zip(axes[0], panels.items(), strict=True):
+    for axis, (title, found) in zip(axes.flat, panels.items(), strict=False):
         for name, values in found.items():
             if values[EPSILONS[0]]:
                 middle = np.array([np.quantile(values[e], [0.25, 0.5, 0.75]) for e in EPSILONS])
                 bars = [middle[:, 1] - middle[:, 0], middle[:, 2] - middle[:, 1]]
-                axis.errorbar([place(e) for e in EPSILONS], middle[:, 1], bars, label=name, marker="o", capsize=3)
+                axis.errorbar(
+                    [place(e) for e in EPSILONS],
+                    middle[:, 1],
+                    bars,
+                    label=name,
+                    color=COLOURS[name],
+                    marker="o",
+                    capsize=3,
+                )
         axis.set(title=title, xlabel="ε", xscale="log")
-        axis.set_ylim(bottom=max(axis.get_ylim()[0], 0.0))
-    axes[0][0].legend()
+        best = max(np.quantile(values[e], 0.75) for values in found.values() for e in EPSILONS if values[e])
+        axis.set_ylim(max(axis.get_ylim()[0], 0.0), best * 1.05)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    axes[0][1].legend()
     figure.tight_layout()
-    figure.savefig(picture, dpi=150)
+    figure.savefig(picture, dpi=90)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """diffprivlib's regressions on a table, for learning.py; run by the Python of an environment that has it.
 
-Run: PYTHON benchmarks/learning_peers.py logistic|linear TABLE.npz SEED EPSILON..., with arrays ``X`` (n, p) and ``y``.
-Prints the intercept and the coefficients at each epsilon as JSON. Bounds are the ones that the caller's features have:
-rows of which seven are 1 at most and the others 0 for the logistic model, numbers within [−1, 1] for the linear one.
+Run: PYTHON benchmarks/learning_peers.py logistic|linear TABLE.npz SEED EPSILON...
+The table has arrays ``X`` (n, p) and ``y`` (n,). Prints the intercept and the coefficients at each epsilon as JSON.
+Bounds are the ones that the caller's features have: rows of which seven are 1 at most and the others 0 for the logistic
+model, numbers within [−1, 1] for the linear one.
 """
 
 from __future__ import annotations

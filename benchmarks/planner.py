@@ -99,6 +99,7 @@ def named(matrix: np.ndarray) -> dx.LinearQueries:
 FAMILIES: dict[str, Callable[[int, int], Workload]] = {
     one.__name__: one for one in (conditions, cells, records, binary, uniform)
 }
+COLUMNS = ("gap", "laplace", "blocks", "seconds", "mb")
 ALL = [(family, count) for family in ("conditions", "cells") for count in (30, 40, 100, 130, 200, 410)]
 ALL += [("records", 30), ("binary", 40), ("uniform", 40), ("uniform", 200)]
 
@@ -111,8 +112,10 @@ def measured(family: str, count: int, seed: int) -> None:
     seconds = time.process_time() - started
     losses = {one.name: one.loss for one in plan.candidates if one.loss is not None}
     laplace = None if "laplace" not in losses else losses["laplace"] / plan.loss
+    blocks = losses["block-hulls"] / losses["coarse-hull"] if {"block-hulls", "coarse-hull"} <= {*losses} else None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    found = {"chosen": plan.mechanism.name, "gap": plan.gap, "laplace": laplace, "seconds": seconds, "mb": peak}
+    found = {"chosen": plan.mechanism.name, "gap": plan.gap, "laplace": laplace, "blocks": blocks}
+    found |= {"seconds": seconds, "mb": peak}
     print(json.dumps({**found, "candidates": {name: loss / plan.lower_bound for name, loss in losses.items()}}))
 
 
@@ -132,13 +135,13 @@ def main() -> None:
     if words[:1] == ["--seeds"]:
         seeds, words = int(words[1]), words[2:]
     wanted = list(zip(words[::2], map(int, words[1::2]), strict=True)) or ALL
-    print(f"seeds 0 to {seeds - 1}; error / bound, optimal Laplace / chosen, processor seconds, peak MB")
+    print(f"seeds 0 to {seeds - 1}; error / bound, Laplace / chosen, blocks / coarse hull, processor seconds, peak MB")
     for family, count in wanted:
         runs = []
         for seed in range(seeds):
             command = [sys.executable, __file__, "--measure", family, str(count), str(seed)]
             runs.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
-        columns = [summary([run[key] or float("nan") for run in runs]) for key in ("gap", "laplace", "seconds", "mb")]
+        columns = [summary([run[key] or float("nan") for run in runs]) for key in COLUMNS]
         chosen = ", ".join(sorted({run["chosen"] for run in runs}))
         print(f"{family:>10} {count:>4}  {'  '.join(f'{column:>22}' for column in columns)}  {chosen}", flush=True)
         if seeds == 1:

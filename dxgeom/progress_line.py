@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -54,7 +55,7 @@ class ProgressLine:
         stream.flush()
 
     def __enter__(self) -> ProgressLine:
-        self._in_place = (self._stream or sys.stderr).isatty()
+        self._in_place = (self._stream or sys.stderr).isatty() and not begun_by_a_kernel()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,6 +79,11 @@ def in_notebook() -> bool:
     """Whether a kernel runs this."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def begun_by_a_kernel() -> bool:
+    """Whether a notebook's cell began this process: its terminal takes no answers and forgets no line."""
+    return "JPY_PARENT_PID" in os.environ
 
 
 def _with_bar(line: str, fraction: float | None) -> str:

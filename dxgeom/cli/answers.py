@@ -11,12 +11,14 @@ from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_lines, print_t
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.answers.ratios import RatioAnswer
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.selected_few import SelectedFew
     from dxgeom.planner.tasks.series_plan import SeriesAnswers
     from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -31,10 +33,12 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
+    from dxgeom.learning.totals.coefficients import Coefficients
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
     from dxgeom.planner.tasks.selected import SelectedCandidate
+    from dxgeom.planner.tasks.selected_few import SelectedFew
     from dxgeom.planner.tasks.series_plan import SeriesAnswers
     from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
     from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -44,8 +48,10 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         QuantileAnswers: _print_quantiles,
         TaskAnswers: _print_tasks,
         SelectedCandidate: _print_selected,
+        SelectedFew: _print_selected_few,
         SyntheticAnswers: _print_synthetic,
         SeriesAnswers: _print_series,
+        Coefficients: _print_coefficients,
         MarginalAnswers: _print_tables,
     }
 
@@ -83,6 +89,22 @@ def _print_selected(answers: SelectedCandidate, bars: Bars) -> list[str]:
     below = brief(answers.shortfall(bars.level))
     unit = "" if answers.unit is None else f" {answers.unit}"
     return [f"error      proved: at {bars.level * 100:g} % its score is less than {below}{unit} below the best"]
+
+
+def _print_selected_few(answers: SelectedFew, bars: Bars) -> list[str]:
+    rows = [(str(number), name) for number, name in enumerate(answers.picked, start=1)]
+    print_table(("place", f"picked of {answers.asked.candidates.count:,} candidates"), rows)
+    unit = "" if answers.unit is None else f" {answers.unit}"
+    below = f"less than {brief(answers.shortfall(bars.level))}{unit} below the best for its place"
+    return [f"error      proved: at {bars.level * 100:g} %, for all places at once, each score is {below}"]
+
+
+def _print_coefficients(answers: Coefficients, bars: Bars) -> list[str]:
+    from dxgeom.learning.totals.coefficients import interval_in_words
+
+    rows = [(one.name, one.unit, brief(one.value), interval_in_words(one)) for one in answers.table(bars.level)]
+    print_table((answers.response, "for", "coefficient", f"within, at {bars.level * 100:g} %"), rows)
+    return [f"error      {answers.note}"]
 
 
 def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:

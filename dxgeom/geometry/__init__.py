@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dxgeom.geometry.bodies.power_ball import PowerBall as PowerBall
     from dxgeom.geometry.bodies.round_bodies import Box as Box, CrossPolytope as CrossPolytope, Ellipsoid as Ellipsoid
     from dxgeom.geometry.containment.comparison import (
+        conditional_variances as conditional_variances,
         contains as contains,
         least_noise as least_noise,
         noise_error as noise_error,

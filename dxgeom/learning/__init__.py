@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from dxgeom.learning.totals.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
     from dxgeom.learning.totals.label_totals import LabelTotals as LabelTotals
     from dxgeom.learning.totals.regression_totals import RegressionTotals as RegressionTotals
+    from dxgeom.learning.under_policy.counted_records import FitToCounts as FitToCounts
+    from dxgeom.learning.under_policy.logistic_plan import (
+        LogisticRegressionPlan as LogisticRegressionPlan,
+        plan_logistic as plan_logistic,
+    )
     from dxgeom.learning.under_policy.linear_plan import (
         LinearRegressionPlan as LinearRegressionPlan,
         plan_linear as plan_linear,

@@ -15,6 +15,7 @@ from dxgeom.learning.bounds import ColumnBounds, Outside, column_bounds
 from dxgeom.learning.charged import charged_fit, refuse_weights
 from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
 from dxgeom.learning.plain_models import Prepared, account_for, epsilon_of
+from dxgeom.learning.totals.coefficients import Coefficients
 from dxgeom.learning.totals.least_squares import NoisyLeastSquares
 from dxgeom.learning.totals.regression_totals import RegressionTotals
 from dxgeom.learning.under_policy.linear_fitting import fit_linear
@@ -141,6 +142,9 @@ class PrivateLinearRegression(Estimator):
         self._require_fitted()
         if not 0 < level < 1:
             raise WrongArgument(f"'level' lies between 0 and 1, such as 0.95; found {level!r}")
+        if hasattr(self, "_rows"):
+            told: Coefficients = self.release_.answer
+            return np.asarray(told.intervals(level)) / told.worth[:, None]
         return self._fit.intervals(level, self._back) + self._base[:, None]
 
     def _bounds(self, columns: int) -> tuple[ColumnBounds, ColumnBounds]:

@@ -52,8 +52,8 @@ SCALES: Final = "ScalesInTables"
 _MOST_NESTED = 20
 _LONGEST_VERTEX = 2**40
 _LARGEST_POWER = 500
-_UNTOLD: Final = {"moved"}
-"""How far a polytope's vertices once were moved is told by nothing, and nothing rests on it."""
+_UNTOLD: Final = {"moved", "stated"}
+"""How far a polytope's vertices once were moved, and from which points, is told by nothing, and nothing rests on it."""
 
 
 def law_data(law: NoiseLaw) -> dict[str, Any]:

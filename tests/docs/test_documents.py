@@ -193,7 +193,9 @@ def test_the_document_on_single_secrets_runs(in_a_copy, capsys):
     names: dict[str, object] = {}
     for code in blocks(GUIDE / "secrets.md", "python"):
         exec(compile(code, "secrets.md", "exec"), names)
-    assert "of the budget remain" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of the budget remain" in printed
+    assert printed.endswith(blocks(GUIDE / "secrets.md", "text")[-1])
     assert Path("places.db").is_file()
 
 

@@ -109,6 +109,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("SelectBody.best", {"select": {"best": "b"}}, "a"),
     ("SelectBody.by", {"select": {"best": "b"}}, {"sum": "a"}),
     ("SelectBody.where", {"select": {"best": "b"}}, "a > 1"),
+    ("SelectBody.top", {"select": {"best": "b"}}, 2),
     ("SelectBody.law", {"select": {"best": "b"}}, "exponential"),
     ("SynthesizeTaskSyntax.synthesize", {"synthesize": {"workload": COUNT}}, {"workload": [{"marginal": "b"}]}),
     ("SynthesizeBody.workload", {"synthesize": {"workload": COUNT}}, [{"marginal": "b"}]),

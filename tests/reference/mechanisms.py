@@ -21,6 +21,7 @@ from dxgeom.learning.perturbed.losses import LogisticLoss
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
+from dxgeom.learning.under_policy.logistic_plan import plan_logistic
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -56,6 +57,7 @@ from dxgeom.planner.choose import plan
 from dxgeom.planner.options import PlanOptions
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from reference.perturbed_law import log_density, mean_square
 from reference.selection_law import permute_and_flip_chances
@@ -484,6 +486,48 @@ TABLE_POLICY = Policy.from_dict(
 )
 
 
+FIT_POLICY = Policy.from_dict(
+    {
+        "policy": "one number and a label",
+        "universe": {"attributes": {"x": {"range": [0, 1], "step": 1}, "y": ["no", "yes"]}},
+        "rules": [{"between": "everything", "epsilon": "0.75"}],
+    }
+)
+FIT_COUNTS = np.bincount([3], minlength=FIT_POLICY.universe.size)
+
+
+def fit_to_counts():
+    return replace(plan_logistic(FIT_POLICY, "y").mechanism, name="fit to counts")
+
+
+def fit_view(mechanism, answers, here, there):
+    thetas = np.array(answers, dtype=np.float64)
+    tables = [mechanism.model.of_counts(np.asarray(counts)) for counts in (here, there)]
+    logs = [log_density(mechanism.inner, table, Fraction(1, 2), thetas) for table in tables]
+    return logs[0] - logs[1]
+
+
+def fit_mean(mechanism, spend):
+    """E[min(θ₀², 100)] on a grid."""
+    axis = np.arange(-80, 80, 0.25) + 0.125
+    thetas = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = log_density(mechanism.inner, mechanism.model.of_counts(FIT_COUNTS), spend, thetas)
+    density = np.exp(logs - logs.max())
+    return float((density * np.minimum(thetas[:, 0] ** 2, 100.0)).sum() / density.sum())
+
+
+CASES["fit to counts"] = Case(
+    make=fit_to_counts,
+    data=FIT_COUNTS,
+    others=tuple((moved(FIT_COUNTS, 3, j), RATE) for j in (0, 1, 2)),
+    view=fit_view,
+    wrong=([1, 2], FIT_COUNTS.astype(float), -FIT_COUNTS, np.zeros_like(FIT_COUNTS), None),
+    loss=lambda answer: min(float(answer[0]) ** 2, 100.0),
+    stated=fit_mean,
+    draws=1000,
+)
+
+
 def whole_tables(*counts):
     return TableCounts(tuple(np.array(one) for one in counts), int(sum(counts[0])))
 
@@ -503,6 +547,19 @@ CASES["marginal-laplace"] = Case(
     ),
     wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
     loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
+    stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
+
+
+CASES["boxes-laplace"] = Case(
+    make=lambda: (
+        plan(TABLE_POLICY.compile(), BoxQueries.of(TABLE_POLICY.universe, [{"a": (0, 1)}, {"b": (1, 2)}])).mechanism
+    ),
+    data=whole_tables([3, 7], [6, 4]),
+    others=((whole_tables([3, 7], [5, 5]), RATE), (whole_tables([4, 6], [5, 5]), 2 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array([float(one[0]) for one in answers]),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: float((answer[0] - 6) ** 2),
     stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
 )
 

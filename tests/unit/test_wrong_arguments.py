@@ -101,6 +101,7 @@ CALLED = {
     ("LinearQueries.marginals", "groups"): "attribute",
     ("MarginalQueries.of", "groups"): "attribute",
     ("LinearQueries.boxes", "boxes"): "codes",
+    ("BoxQueries.of", "boxes"): "box",
     ("plan", "errors"): "wanted error",
     ("plan_together", "errors"): "wanted error",
     ("Plan.release", "table"): "count",
@@ -218,6 +219,21 @@ DOORS: dict[str, Door] = {
             "errors": (3, "1", [0.5], ["small"], [1, 2]),
             "records": NOT_A_COUNT,
         },
+    ),
+    "BoxQueries.of": Door(
+        dx.universe.BoxQueries.of,
+        {"universe": universe, "boxes": [{"grade": (0, 1)}]},
+        {
+            "universe": (None, 3, policy, metric),
+            "boxes": (3, [3], [{"grade": 3}], [{"grade": (0, 0.5)}]),
+            "importance": (3, "1", [0.5], ["much"], [1, 2]),
+            "records": NOT_A_COUNT,
+        },
+    ),
+    "BoxQueries.prefixes": Door(
+        dx.universe.BoxQueries.prefixes,
+        {"universe": universe, "attribute": "grade"},
+        {"universe": (None, 3, policy, metric), "attribute": (None, 3, ["grade"], metric)},
     ),
     "LinearQueries.prefixes": Door(
         dx.LinearQueries.prefixes,

@@ -150,10 +150,10 @@ def _told() -> Iterator[Callable[[str], None] | None]:
     """A line on standard error about what is being built, or a line now and then where nobody is looking."""
     from rich.console import Console
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        from dxgeom.progress_line import ProgressLine
+    from dxgeom.progress_line import ProgressLine, begun_by_a_kernel
 
+    console = Console(stderr=True)
+    if begun_by_a_kernel() or not console.is_terminal:
         yield ProgressLine("planning")
         return
     with console.status("planning") as line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +14,7 @@ from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import Format, FormatOption, spend_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
 from dxgeom.errors import DataError, PolicyError
+from dxgeom.progress_line import begun_by_a_kernel
 
 if TYPE_CHECKING:
     from dxgeom.engines.tables.outlines import OutlinedColumn
@@ -120,8 +120,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _somebody_answers() -> bool:
-    """Whether a person types: not where a notebook's kernel began this, which hands over a terminal that nobody sees."""
-    return sys.stdin.isatty() and "JPY_PARENT_PID" not in os.environ
+    """Whether a person types: not where a notebook's kernel began this, whose terminal nobody sees."""
+    return sys.stdin.isatty() and not begun_by_a_kernel()
 
 
 def _asked(columns: list[OutlinedColumn], declared: dict[str, Declared]) -> dict[str, Declared]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, final
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.learning.totals.least_squares import NoisyLeastSquares
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -20,10 +19,12 @@ APPROXIMATE: Final = (
     "intervals are approximate: they count the noise, by its law, and the sampling of records, as normal, and add what "
     "the ridge pulls in full"
 )
+UNKNOWN: Final = "no intervals are known for coefficients of a perturbed objective"
 
 
 class Coefficient(NamedTuple):
-    """One coefficient: ``value`` of the response for each ``unit``; ``low`` and ``high``: None where none is known."""
+    """One coefficient: ``value`` of the response, or of its log-odds, for ``unit`` of the feature; ``low``, ``high``:
+    its interval, None where none is known."""
 
     name: str
     unit: str
@@ -35,37 +36,35 @@ class Coefficient(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Coefficients(ShownAnswers):
-    """The intercept, where all numbers are in the middle of their ranges and words are their first, and what each
-    feature adds.
+    """The intercept, where all numbers are in the middle of their ranges, and what each feature adds.
 
-    ``units`` (p + 1,): what each is for; ``back`` (p + 1, p + 1) and ``base`` (p + 1,): coefficients in these units are
-    back·β + base, β those of ``fit``.
+    ``response``: what is predicted, in words; ``values`` (p + 1,); ``units`` (p + 1,): what each is for; ``worth``
+    (p + 1,): a coefficient is that of the encoded feature times this. ``bars``: gives intervals (p + 1, 2) at a level,
+    None where none are known. ``ridge``: how strongly they were held back. ``asked``: the plan's fingerprint.
     """
 
     response: str
     names: tuple[str, ...]
     units: tuple[str, ...]
-    fit: NoisyLeastSquares = field(repr=False)
-    back: NDArray[np.float64] = field(repr=False)
-    base: NDArray[np.float64] = field(repr=False)
+    values: NDArray[np.float64]
+    worth: NDArray[np.float64] = field(repr=False)
+    bars: Callable[[float], NDArray[np.float64]] | None = field(repr=False)
+    ridge: float
     asked: str = field(repr=False)
 
     @property
     def asked_fingerprint(self) -> str:
         return self.asked
 
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """(p + 1,): the coefficients, the intercept first."""
-        return np.asarray(self.back @ self.fit.coefficients + self.base)
-
-    def intervals(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(p + 1, 2): *approximate*, see :meth:`NoisyLeastSquares.intervals`."""
-        return np.asarray(self.fit.intervals(level, self.back) + self.base[:, None])
+    def intervals(self, level: float = 0.95) -> NDArray[np.float64] | None:
+        """(p + 1, 2): *approximate*; None where none are known."""
+        return None if self.bars is None else self.bars(level)
 
     def table(self, level: float = 0.95) -> tuple[Coefficient, ...]:
         """A row for each."""
-        each = zip(self.names, self.units, self.values.tolist(), self.intervals(level).tolist(), strict=True)
+        found = self.intervals(level)
+        bars = [(None, None)] * len(self.names) if found is None else found.tolist()
+        each = zip(self.names, self.units, self.values.tolist(), bars, strict=True)
         return tuple(Coefficient(name, unit, value, low, high) for name, unit, value, (low, high) in each)
 
     @cached_property
@@ -92,20 +91,24 @@ class Coefficients(ShownAnswers):
             "response": self.response,
             "level": level,
             "coefficients": [one._asdict() for one in self.table(level)],
-            "ridge": self.fit.strength,
-            "note": APPROXIMATE,
+            "ridge": self.ridge,
+            "note": self.note,
         }
 
     @property
-    def warnings(self) -> Sequence[str]:
-        return (APPROXIMATE,)
+    def note(self) -> str:
+        """What is known of their errors, in a sentence."""
+        return UNKNOWN if self.bars is None else APPROXIMATE
 
     def lines(self, level: float = 0.95) -> list[str]:
         """For a reader: a table."""
-        rows = [
-            [one.name, one.unit, f"{one.value:.4g}", f"{one.low:.4g} to {one.high:.4g}"] for one in self.table(level)
-        ]
+        rows = [[one.name, one.unit, f"{one.value:.4g}", interval_in_words(one)] for one in self.table(level)]
         head = [self.response, "for", "coefficient", f"{level:.0%} interval"]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         laid = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
         return ["  ".join(row).rstrip() for row in laid]
+
+
+def interval_in_words(one: Coefficient) -> str:
+    """ "0.1 to 0.2", and "-" where nothing is known."""
+    return "-" if one.low is None or one.high is None else f"{one.low:.4g} to {one.high:.4g}"

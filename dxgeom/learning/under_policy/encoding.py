@@ -30,6 +30,11 @@ class EncodedAttribute:
     half: Fraction | None = None
     middle: Fraction = Fraction(0)
 
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return int(self.table.shape[1])
+
 
 def unused(attribute: Attribute) -> EncodedAttribute:
     """An attribute that a model does not look at: no features."""

@@ -61,9 +61,8 @@ def _refuse_others(estimator: Any) -> None:
 
 def _learned(estimator: Any, plan: LinearRegressionPlan) -> None:
     coefficients = estimator.release_.answer
-    estimator._fit, estimator._rows = coefficients.fit, plan.rows
-    estimator._back, estimator._base = plan.scaled_back()
-    found = estimator._back @ coefficients.fit.coefficients + estimator._base
+    estimator._rows = plan.rows
+    found = coefficients.values / coefficients.worth
     estimator.intercept_, estimator.coef_ = float(found[0]), found[1:]
     estimator.coefficients_ = coefficients
     estimator.encoded_names_ = np.array(plan.rows.names, dtype=object)

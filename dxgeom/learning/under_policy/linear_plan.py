@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -25,9 +25,11 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.releases.releasable import Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.columns import NumberColumn
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 
 _PART: Final = 1 / 10
@@ -58,7 +60,7 @@ class PlannedTotals:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearRegressionPlan(Releasable[Coefficients]):
+class LinearRegressionPlan(TaskKindPlan[Coefficients]):
     """Least squares of one attribute on others, from totals with the noise that suits the policy best.
 
     ``totals``: the plan of the sums, with its candidates, their exact errors and a lower bound. ``ridge``: see
@@ -71,6 +73,7 @@ class LinearRegressionPlan(Releasable[Coefficients]):
     rows: FeatureRows = field(repr=False)
     response: EncodedAttribute = field(repr=False)
     ridge: Fraction | None = None
+    records: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -84,14 +87,27 @@ class LinearRegressionPlan(Releasable[Coefficients]):
         return ("intercept", *self.rows.names)
 
     @property
-    def noise(self) -> PlannedTotals:
+    def noise(self) -> Plan:
+        return self.totals
+
+    @property
+    def errors(self) -> PlannedTotals:
         """What is known of the totals' errors."""
         return PlannedTotals(self.totals.mechanism, self.layout)
+
+    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+        del level
+        variances = np.diag(self.errors.covariance(amount_of(spend)))[self.layout.products]
+        return (
+            f"estimate: the {self.totals.queries.count} sums, by {self.totals.mechanism.name}, have noise of about "
+            f"{float(np.sqrt(np.median(variances))):.4g}, of numbers within 1 for each record; intervals of "
+            "coefficients depend on the answer, and are told with it",
+        )
 
     def signal_kept(self, records: int, spend: Fraction) -> float:
         """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
         told = records * _PART
-        deviations = np.sqrt(np.diag(self.noise.covariance(spend))[self.layout.products])
+        deviations = np.sqrt(np.diag(self.errors.covariance(spend))[self.layout.products])
         return told / (told + float(np.median(deviations)))
 
     def scaled_back(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -104,28 +120,35 @@ class LinearRegressionPlan(Releasable[Coefficients]):
     def _releasing(self) -> Releasing[Coefficients]:
         made = self.totals._releasing()
         purpose = f"a linear regression of {self.response.name} by {self.totals.mechanism.name}"
-        return Releasing(self.totals.mechanism, purpose, self._said, made.blank, made.records)
+        return Releasing(self.totals.mechanism, purpose, self._said, made.blank, self.records or made.records)
 
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
         number = None if self.layout.counts_records else records
-        fit = NoisyLeastSquares(self.noise, values, number, spend, self.ridge)
+        fit = NoisyLeastSquares(self.errors, values, number, spend, self.ridge)
         back, base = self.scaled_back()
         units = np.array([1.0, *(1 / float(one or 1) for one in self._halves)])
         words = ("", *("1" if one is not None else "" for one in self._halves))
-        return Coefficients(self.response.name, self.names, words, fit, back * units[:, None], base, self.fingerprint)
+        raw = back * units[:, None]
+        return Coefficients(
+            self.response.name,
+            self.names,
+            words,
+            raw @ fit.coefficients + base,
+            units,
+            lambda level: fit.intervals(level, raw) + base[:, None],
+            fit.strength,
+            self.fingerprint,
+        )
 
     @property
     def _halves(self) -> list[Fraction | None]:
         """For each feature, what 1 is worth of it in raw units; None of words and marks of what is missing."""
-        return [
-            one.half if place == 0 else None
-            for one in self.rows.used
-            for place, _ in enumerate(name for group in one.groups for name in group.names)
-        ]
+        return [one.half if place == 0 else None for one in self.rows.used for place in range(one.size)]
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
         return {
+            "kind": "fit",
             "fit": {"linear": self.response.name, "by": [one.name for one in self.rows.used]},
             "ridge": None if self.ridge is None else str(self.ridge),
             "totals": self.totals.as_dict(),
@@ -165,7 +188,21 @@ def plan_linear(
         raise UnsupportedCombination(
             "under a policy, policy= is what dx.load_policy gives, and label= names the attribute to be predicted"
         )
-    universe = metric.universe
+    kept = None if ridge is None else exact_amount(ridge, "ridge")
+    return linear_plan_of(
+        metric.universe, label, features, kept, lambda asked: plan(metric, asked, objective="mse", mechanism=mechanism)
+    )
+
+
+def linear_plan_of(
+    universe: Universe,
+    label: str,
+    features: Sequence[str] | None,
+    ridge: Fraction | None,
+    planned: Callable[[LinearQueries], Plan],
+    records: int | None = None,
+) -> LinearRegressionPlan:
+    """The same, of sums that are ``planned`` by whoever knows how."""
     if universe.listed is not None:
         raise UnsupportedCombination(
             "a model is told from attributes, each on its own, and this policy's records are a table: list its "
@@ -174,9 +211,7 @@ def plan_linear(
     rows = feature_rows(universe, label, features, beside_first=True)
     response = _response(universe, label)
     asked = totals_queries(universe, rows.used, response)
-    totals = plan(metric, asked.queries, objective="mse", mechanism=mechanism)
-    kept = None if ridge is None else exact_amount(ridge, "ridge")
-    return LinearRegressionPlan(totals, asked.layout, rows, response, kept)
+    return LinearRegressionPlan(planned(asked.queries), asked.layout, rows, response, ridge, records)
 
 
 def _response(universe: Universe, label: str) -> EncodedAttribute:

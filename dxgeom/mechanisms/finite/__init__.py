@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         BandedTable as BandedTable,
         banded_geometric as banded_geometric,
         banded_laplace as banded_laplace,
+        is_a_row as is_a_row,
     )
     from dxgeom.mechanisms.finite.laplace_tables import (
         finite_laplace as finite_laplace,

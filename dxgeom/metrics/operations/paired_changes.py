@@ -6,17 +6,19 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, Heaviest, ListedChanges, largest_first
 from dxgeom.metrics.operations.differences import SEPARATES_THE_SAME, refuse_wide, surroundings_of
+from dxgeom.metrics.operations.near_places import TREE_FROM, near_pairs
 from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of
-from dxgeom.metrics.operations.pairs_of_kinds import least_by_pair, pairs_of_kinds
+from dxgeom.metrics.operations.pairs_of_kinds import Kinds, distinct, least_by_pair, pairs_of_kinds
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.numeric.rows import distinct_rows
@@ -31,16 +33,6 @@ _POOL: Final = 4_000_000
 """Entries of the heaviest differences so far, which are looked at before all others."""
 _ABOVE: Final = 1 + 1e-9
 _NEARLY: Final = 1 - 1e-14
-
-
-class Kinds(NamedTuple):
-    """``columns`` (R, K): int64, the weights of a record of each kind; pairs ``first``, ``second`` (E,) of these, with
-    ``bounds`` (E,), rounded down."""
-
-    columns: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    bounds: NDArray[np.float64]
 
 
 @final
@@ -122,7 +114,7 @@ class PairedChanges(Changes):
 
     @cached_property
     def joined(self) -> NDArray[np.int64]:
-        """(R, K): what each kind of records is above the first one that pairs join it with: of the differences' span."""
+        """(R, K): what each kind of records is above the first one that pairs join it with; of the same span."""
         columns, first, second, _ = self.kinds
         root = np.arange(len(columns))
         while True:
@@ -150,13 +142,24 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     Guarantee: every generating pair is represented by a difference equal to its own up to sign, with a bound not above
     its own. Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
     """
-    kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
+    kinds = _of_places(metric, tables)
+    if kinds is None:
+        kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
     refuse_wide(kinds.columns)
     # Only differences count, and these are numbers nearer to zero.
-    kinds = _distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
+    kinds = distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
     if np.any(kinds.bounds == 0):
         raise UnboundedLoss(SEPARATES_THE_SAME)
     return PairedChanges(kinds)
+
+
+def _of_places(metric: Metric, tables: WeightTables) -> Kinds | None:
+    """Of very many places the pairs that no shorter ones stand for; None of anything else."""
+    if not isinstance(metric, PointsMetric) or metric.size < TREE_FROM or metric.size * tables.count > MOST_ENTRIES:
+        return None
+    columns = np.ascontiguousarray(tables.matrix().T)
+    pairs = near_pairs(metric, columns, MOST_PAIRS)
+    return None if pairs is None else Kinds(columns, *pairs, metric.distance(*pairs))
 
 
 def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Kinds:
@@ -240,60 +243,6 @@ def _refuse_entries(kinds: int, queries: int) -> None:
             f"{queries:,} queries tell {kinds:,} kinds of records apart: more than {MOST_ENTRIES:,} weights are not "
             "laid out; ask fewer queries at once, or coarsen the universe"
         )
-
-
-def _distinct(kinds: Kinds) -> Kinds:
-    """One pair for each difference up to sign, that with the least bound, and none without a difference.
-
-    Differences are told apart by a linear hash, of which all pairs of one value are then compared, exactly: where two
-    that differ have the same hash, all of that hash stay.
-    """
-    columns, first, second, bounds = kinds
-    odd = np.random.default_rng(0).integers(1, 2**63, columns.shape[1], dtype=np.uint64) | np.uint64(1)
-    hashes = columns.astype(np.uint64) @ odd
-    signed = (hashes[first] - hashes[second]).view(np.int64)
-    flipped = signed < 0
-    first, second = np.where(flipped, second, first), np.where(flipped, first, second)
-    order = np.lexsort((bounds, np.abs(signed)))
-    first, second, bounds, value = first[order], second[order], bounds[order], np.abs(signed)[order]
-    head = np.flatnonzero(np.diff(value, prepend=-1) != 0)
-    group = np.cumsum(np.diff(value, prepend=-1) != 0) - 1
-    kept = np.zeros(len(bounds), dtype=bool)
-    kept[head] = True
-    kept[_unlike_their_head(columns, first, second, head[group])] = True
-    kept[head[value[head] == 0]] = False
-    moved = _differing(columns, first, second, np.flatnonzero((value == 0) | (value == np.iinfo(np.int64).min)))
-    kept[moved] = True
-    return Kinds(columns, first[kept], second[kept], bounds[kept])
-
-
-def _unlike_their_head(
-    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], heads: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Places whose difference is not that of the place ``heads`` (E,)."""
-    others = np.flatnonzero(heads != np.arange(len(heads)))
-    found = []
-    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
-    for start in range(0, len(others), at_once):
-        here = others[start : start + at_once]
-        there = heads[here]
-        own = columns[first[here]] - columns[second[here]]
-        own -= columns[first[there]]
-        own += columns[second[there]]
-        found.append(here[own.any(axis=1)])
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-
-def _differing(
-    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], places: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Of these places those with a difference."""
-    found = [np.empty(0, dtype=np.int64)]
-    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
-    for start in range(0, len(places), at_once):
-        here = places[start : start + at_once]
-        found.append(here[np.any(columns[first[here]] != columns[second[here]], axis=1)])
-    return np.concatenate(found)
 
 
 ROUNDING: Final = 4 * UNIT_ROUNDOFF

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,19 @@ from dxgeom.numeric.rows import distinct_rows, least_by_row
 
 PAIR_LIMIT = 1_000_000_000
 """More pairs than this would take an hour."""
+
+
+_ENTRIES_PER_BLOCK: Final = 1 << 20
+
+
+class Kinds(NamedTuple):
+    """``columns`` (R, K): int64, the weights of a record of each kind; pairs ``first``, ``second`` (E,) of these, with
+    ``bounds`` (E,), rounded down."""
+
+    columns: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    bounds: NDArray[np.float64]
 
 
 def pairs_of_kinds(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlock]:
@@ -131,3 +145,57 @@ def refuse_pairs(pairs: int) -> None:
             f"{pairs:,} pairs of records would have to be compared, the limit is {PAIR_LIMIT:,}; "
             "ask fewer queries at once, or coarsen the universe"
         )
+
+
+def distinct(kinds: Kinds) -> Kinds:
+    """One pair for each difference up to sign, that with the least bound, and none without a difference.
+
+    Differences are told apart by a linear hash, of which all pairs of one value are then compared, exactly: where two
+    that differ have the same hash, all of that hash stay.
+    """
+    columns, first, second, bounds = kinds
+    odd = np.random.default_rng(0).integers(1, 2**63, columns.shape[1], dtype=np.uint64) | np.uint64(1)
+    hashes = columns.astype(np.uint64) @ odd
+    signed = (hashes[first] - hashes[second]).view(np.int64)
+    flipped = signed < 0
+    first, second = np.where(flipped, second, first), np.where(flipped, first, second)
+    order = np.lexsort((bounds, np.abs(signed)))
+    first, second, bounds, value = first[order], second[order], bounds[order], np.abs(signed)[order]
+    head = np.flatnonzero(np.diff(value, prepend=-1) != 0)
+    group = np.cumsum(np.diff(value, prepend=-1) != 0) - 1
+    kept = np.zeros(len(bounds), dtype=bool)
+    kept[head] = True
+    kept[_unlike_their_head(columns, first, second, head[group])] = True
+    kept[head[value[head] == 0]] = False
+    moved = _differing(columns, first, second, np.flatnonzero((value == 0) | (value == np.iinfo(np.int64).min)))
+    kept[moved] = True
+    return Kinds(columns, first[kept], second[kept], bounds[kept])
+
+
+def _unlike_their_head(
+    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], heads: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Places whose difference is not that of the place ``heads`` (E,)."""
+    others = np.flatnonzero(heads != np.arange(len(heads)))
+    found = []
+    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
+    for start in range(0, len(others), at_once):
+        here = others[start : start + at_once]
+        there = heads[here]
+        own = columns[first[here]] - columns[second[here]]
+        own -= columns[first[there]]
+        own += columns[second[there]]
+        found.append(here[own.any(axis=1)])
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+
+def _differing(
+    columns: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Of these places those with a difference."""
+    found = [np.empty(0, dtype=np.int64)]
+    at_once = max(1, _ENTRIES_PER_BLOCK // columns.shape[1])
+    for start in range(0, len(places), at_once):
+        here = places[start : start + at_once]
+        found.append(here[np.any(columns[first[here]] != columns[second[here]], axis=1)])
+    return np.concatenate(found)

@@ -145,7 +145,7 @@ def _decided(part: PartPlan) -> dict[str, Any]:
             return {**decided, "errors": errors_data(part)}
         case QuantilePlan():
             return {"forms": [list(one.forms) for one in part.parts]}
-    return {"fingerprint": part.fingerprint}
+    return {"fingerprint": part.fingerprint} if part.noise is None else _decided(part.noise)
 
 
 def loaded_tasks(document: dict[str, Any]) -> LoadedTaskPlan:
@@ -211,7 +211,7 @@ class _Decided:
         """Raises: Wrong where a file says of a task, of which all follows from what is asked, what is not so."""
         for task, one in zip(plan.tasks.parts, plan.parts, strict=True):
             number, part = self._parts[task.name]
-            if isinstance(one, Plan | QuantilePlan):
+            if isinstance(one, Plan | QuantilePlan) or one.noise is not None:
                 continue
             if not isinstance(part, FixedPart):
                 raise Wrong("DX302", f"parts[{number}]", f"nothing is decided for a task that asks '{task.asked.word}'")

@@ -85,7 +85,7 @@ class MarginalAnswers(ShownAnswers):
         """
         require_level(level)
         left = (1 - level) * _LEFT_TO_ROUNDING
-        factor = normal_quantile(level + left) if self.mechanism.normal else _tail_factor(level + left)
+        factor = normal_quantile(level + left) if self.mechanism.normal else tail_factor(level + left)
         # Three times the variance of a rounding is the square of the most that it can be.
         rounding = math.sqrt(2 * math.log(2 / left) * 3 * self.mechanism.rounding_part)
         return np.asarray(np.sqrt(self.mechanism.variances) * (factor / float(self.spent) + rounding))
@@ -181,7 +181,7 @@ class MarginalAnswers(ShownAnswers):
         ]
 
 
-def _tail_factor(level: float) -> float:
+def tail_factor(level: float) -> float:
     """What a sum of independent Laplace numbers of unit variance exceeds with probability 1 − level at most.
 
     Its kurtosis is at most that of one Laplace number, and its moment generating function at most 1/(1 − t²/2): so the

@@ -14,6 +14,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
@@ -53,7 +54,7 @@ def read(
     require(quiet_data, bool, "quiet_data", "say True or False")
     if isinstance(data, TableOfOneRecord):
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
-    if isinstance(mechanism, TableMechanism):
+    if isinstance(mechanism, (TableMechanism, BoxMechanism)):
         return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if not readers:
@@ -96,7 +97,7 @@ def _one_record(
 
 
 def _tables(
-    mechanism: TableMechanism,
+    mechanism: TableMechanism | BoxMechanism,
     data: Any,
     outside: Literal["refuse", "drop"],
     count_column: str | None,

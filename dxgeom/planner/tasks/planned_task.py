@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasable
 
 Shown = TypeVar("Shown", bound=ShownAnswers)
@@ -15,11 +16,16 @@ Shown = TypeVar("Shown", bound=ShownAnswers)
 
 class TaskKindPlan(Releasable[Shown], Generic[Shown]):
     """The plan of a task that is answered in one way only: all of it follows from policy, task and numbers that are
-    public, and nothing is searched for.
+    public, and nothing is searched for but ``noise``.
     """
 
     records: int | None
     """The public number of records that statements are for, None where nobody says."""
+
+    @property
+    def noise(self) -> Plan | None:
+        """The plan of the sums that it is made of, which a search decided; None where nothing was."""
+        return None
 
     @abstractmethod
     def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:

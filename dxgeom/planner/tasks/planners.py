@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, final
 
@@ -15,11 +16,13 @@ from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.selection_plan import plan_selection
 from dxgeom.planner.tasks.series_plan import plan_series
 from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+from dxgeom.planner.tasks.top_plan import plan_top
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import (
     AskedTask,
     DatabaseTask,
+    FitTask,
     QueriesTask,
     SelectTask,
     SeriesTask,
@@ -50,7 +53,8 @@ def _queries(planning: Planning, asked: QueriesTask) -> PartPlan:
 
 
 def _select(planning: Planning, asked: SelectTask) -> PartPlan:
-    return plan_selection(planning.metric, asked, planning.records)
+    planned = plan_selection if asked.picks == 1 else plan_top
+    return planned(planning.metric, asked, planning.records)
 
 
 def _synthesize(planning: Planning, asked: SynthesisTask) -> PartPlan:
@@ -69,6 +73,12 @@ def _series(planning: Planning, asked: SeriesTask) -> PartPlan:
     return plan_series(planning.metric, asked)
 
 
+def _fit(planning: Planning, asked: FitTask) -> PartPlan:
+    """By the room of models, which is above this one, and found by its name."""
+    found: PartPlan = import_module("dxgeom.learning.under_policy.fit_plans").plan_fit(planning, asked)
+    return found
+
+
 PLANNERS: Final[Mapping[type[AskedTask], Callable[[Planning, Any], PartPlan]]] = MappingProxyType(
     {
         QueriesTask: _queries,
@@ -77,6 +87,7 @@ PLANNERS: Final[Mapping[type[AskedTask], Callable[[Planning, Any], PartPlan]]] =
         DatabaseTask: _database,
         StatisticsTask: _statistics,
         SeriesTask: _series,
+        FitTask: _fit,
     }
 )
 """The planner of each kind of task."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.tree_places import kind_of
 from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.queries.tasks.fit import FitKind
 from dxgeom.queries.tasks.of_queries import QueriesKind
 from dxgeom.queries.tasks.select import SelectKind
 from dxgeom.queries.tasks.series import SeriesKind
@@ -28,6 +29,7 @@ TASK_KINDS: Final[tuple[TaskKind, ...]] = (
     SmallDatabaseKind(),
     StatisticsKind(),
     SeriesKind(),
+    FitKind(),
 )
 TASK_WORDS: Final = tuple(kind.word for kind in TASK_KINDS)
 _BESIDE: Final = ("name", "share")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
@@ -10,11 +11,12 @@ from pydantic_core import PydanticCustomError
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, WORD, Where
-from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
+from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
 
 LAWS: Final = ("permute-and-flip", "exponential")
+MOST_PICKS: Final = 1000
 _BY: Final[dict[str, Any]] = {
     "anyOf": [
         {"enum": ["count"]},
@@ -39,9 +41,21 @@ Law = Annotated[
 ]
 
 
+def _top(value: Any) -> int:
+    return whole(value, "how many are picked", 1, MOST_PICKS)
+
+
+Top = Annotated[
+    int,
+    PlainValidator(_top),
+    WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": MOST_PICKS}),
+    Field(description="How many are picked, the best first; one where this is left out."),
+]
+
+
 @final
 class SelectBody(BaseModel):
-    """``{best: attribute, by: count}``, or ``{best: [queries…]}``."""
+    """``{best: attribute, by: count}``, or ``{best: [queries…]}``; with ``top: 3`` the best three."""
 
     model_config = STRICT
 
@@ -54,6 +68,7 @@ class SelectBody(BaseModel):
     )
     where: Where = None
     law: Law = LAWS[0]
+    top: Top = 1
 
 
 @final
@@ -79,8 +94,13 @@ class SelectKind(TaskKind):
         body, node = said
         best = (node.entry("best") or (None, value))[1]
         if isinstance(best, Sequence) and any(not isinstance(item, Scalar) for item in best.items):
-            return _of_queries(best, node, body.law, reader)
-        return _of_values(best, node, body.law, reader)
+            asked = _of_queries(best, node, body.law, reader)
+        else:
+            asked = _of_values(best, node, body.law, reader)
+        if asked is None or asked.candidates.count >= body.top:
+            return None if asked is None else replace(asked, picks=body.top)
+        reader.note("DX233", node.span, f"'top: {body.top}' of {asked.candidates.count} candidates", "ask for fewer")
+        return None
 
 
 def _of_queries(best: Sequence, node: Mapping, law: str, reader: TaskReader) -> SelectTask | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from dxgeom.report.drawing.scene import Dots, Label, Line, Mark, Scale, Scene, cut, ticked
-from dxgeom.wording.numbers import amount, bar
+from dxgeom.wording.numbers import amount, bar, digits
 
 Barred: TypeAlias = tuple[str, float, float, float]
 """A question, its answer, and the ends of its bar."""
@@ -59,12 +59,13 @@ def improvement_dots(rows: Sequence[tuple[str, float, str]]) -> Scene:
         where = math.log10(factor) if math.isfinite(factor) and factor > 0 else end
         marks.append(Line(((0, at), (where, at)), "muted", 1))
         marks.append(Dots(((where, at),), "blue", 9))
-        said = "exact answer" if not math.isfinite(factor) else f"{factor:,.3g} times; {words}"
+        said = "exact answer" if not math.isfinite(factor) else f"{digits(factor, 3)} times; {words}"
         near = where > start + 0.55 * (end - start)
         marks.append(Label((where, at), said, "end" if near else "start", "ink", (-9, -10) if near else (9, 0)))
     names = tuple((len(shown) - place - 0.5, cut(name, 34)) for place, (name, *_) in enumerate(shown))
     worst, best = min(finite, default=1.0), max(finite, default=1.0)
-    alt = f"Improvement over ordinary noise for {len(shown)} questions, from {worst:.3g} to {best:.3g} times."
+    gains = f"from {digits(worst, 3)} to {digits(best, 3)} times"
+    alt = f"Improvement over ordinary noise for {len(shown)} questions, {gains}."
     powers = [power for power in range(-3, 10) if start <= power <= end]
     steps = [(math.log10(base) + power, base * 10.0**power) for power in powers for base in (1, 2, 5)]
     ticks = tuple((place, f"{value:,.6g}") for place, value in steps if start <= place <= end)

@@ -6,21 +6,39 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-import numpy as np
-
 from dxgeom.disclosure.curves import ToldCurve, curve_of_entries
 from dxgeom.policy.explain.telling import CurvePoint, curve_of
+from dxgeom.privacy.concentrated_curves import concentrated_right_guess
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
-from dxgeom.report.document.blocks import Block, Notice, Paragraph, Section, ShownColumn, ShownTable
+from dxgeom.report.document.blocks import (
+    Badge,
+    Block,
+    Notice,
+    Paragraph,
+    Picture,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Words,
+)
 from dxgeom.report.document.document import Document
+from dxgeom.report.drawing.guess_curve import guess_curve
+from dxgeom.report.facts.comparisons import Pair
+from dxgeom.report.facts.exactness import covers, possible_ranges
 from dxgeom.report.facts.facts import Facts, entries_of
 from dxgeom.report.sections.account import answers_of, budget_gauge
+from dxgeom.report.sections.asked import noise_blocks
+from dxgeom.report.sections.combined import idle
 from dxgeom.report.sections.evidence import evidence, words_and_signature
 from dxgeom.report.sections.not_hidden import not_hidden
 from dxgeom.report.sections.opening import head
-from dxgeom.wording.numbers import amount, plus_minus
+from dxgeom.report.sections.rules import example_pairs, rows_of
+from dxgeom.wording.numbers import NO_LIMIT, amount, plus_minus
 
 _CEILING = "There is no ceiling on the odds."
+_FAR = 1e5
+_UP = 1 + 1e-9
+"""Compiled distances are rounded down by less than this, relatively; what is said of them is not."""
 _EPSILON = "ε, with a δ of one in a million"
 
 
@@ -32,6 +50,7 @@ def curves_page(facts: Facts) -> Document:
         _in_short(facts, notices),
         _hidden(facts),
         not_hidden(facts),
+        _together(facts),
         _who(facts),
         _asked(facts),
         _account(facts),
@@ -59,11 +78,11 @@ def _notices(facts: Facts) -> Iterable[Notice]:
 
 
 def _in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
-    near, far = (facts.extremes.closest.distance, facts.extremes.farthest.distance)
+    near, far = facts.extremes.closest, facts.extremes.farthest
     said = Paragraph(
-        "All answers within the budget together tell the closest two kinds of record apart in at most "
-        f"{_of_thousand(near, facts)} of 1,000 guesses on average (a coin gets 500), and the farthest two in at most "
-        f"{_of_thousand(far, facts)}. {_CEILING}"
+        f"All answers within the budget together tell the closest two kinds of record ({near.words}) apart in at most "
+        f"{_of_thousand(near.distance, facts)} of 1,000 guesses on average (a coin gets 500), and the farthest two "
+        f"({far.words}) in at most {_of_thousand(far.distance, facts)}. {_CEILING}"
     )
     return Section(0, "In short", (said, *notices))
 
@@ -71,7 +90,7 @@ def _in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
 def _of_thousand(distance: float, facts: Facts) -> str:
     if not math.isfinite(distance):
         return "1,000"
-    (point,) = curve_of([Fraction(distance)], facts.policy.budget)
+    (point,) = curve_of([Fraction(distance * _UP)], facts.policy.budget)
     return _guesses(point.right_guess)
 
 
@@ -82,11 +101,15 @@ def _hidden(facts: Facts) -> Section:
         "are right on average; odds pass the figure beside it one time in a million. That chance is not δ."
     )
     blocks: list[Block] = [Paragraph(lead), _table("What distances tell, of the whole budget", facts.review.curve)]
-    for rule in facts.review.rules:
+    for rule, resolved in zip(facts.review.rules, facts.policy.rules, strict=True):
         blocks.append(Paragraph(f"{rule.words}: {rule.sentence}."))
+        pairs = rows_of(facts, resolved)
+        if pairs:
+            blocks.append(_pairs(f"Pairs under the rule at line {rule.line}", pairs, facts))
     blocks.append(
         Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
     )
+    blocks.append(_drawn(facts))
     return Section(1, "What is hidden, and how strongly", tuple(blocks))
 
 
@@ -96,6 +119,62 @@ def _table(label: str, points: Iterable[CurvePoint]) -> ShownTable:
         (amount(one.distance), _guesses(one.right_guess), one.odds, amount(_up(one.epsilon))) for one in points
     )
     return ShownTable(label, tuple(ShownColumn(title, figures=True) for title in columns), rows)
+
+
+def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
+    """Real pairs of records, by their compiled distances."""
+    columns = (
+        ShownColumn("Two records"),
+        ShownColumn("For example"),
+        ShownColumn("Distance", figures=True),
+        ShownColumn("Right of 1,000 guesses", figures=True),
+    )
+    cells = tuple(
+        (
+            what,
+            pair.words,
+            amount(pair.distance) if math.isfinite(pair.distance) else NO_LIMIT,
+            _of_thousand(pair.distance, facts),
+        )
+        for what, pair in rows
+    )
+    return ShownTable(label, columns, cells)
+
+
+def _drawn(facts: Facts) -> Picture:
+    """Right guesses over distance, with the pairs of the page on the curve."""
+    told = None if facts.told is None else float(facts.told)
+    pairs = [(pair.words, pair.distance) for pair in example_pairs(facts)]
+    return Picture(
+        guess_curve(pairs, facts.budget, told, _right),
+        "Right guesses of 1,000, at most, between two records that seemed equally likely.",
+    )
+
+
+def _right(distance: float) -> float:
+    return 1000 * concentrated_right_guess(min(distance, _FAR))
+
+
+def _together(facts: Facts) -> Section:
+    """Section 3, in guesses: what is hidden more than asked, which rules do nothing, what adds up."""
+    far = facts.extremes.farthest
+    said = [f"Two records may differ in everything at once: at most {_of_thousand(far.distance, facts)} right guesses."]
+    if facts.extremes.exact:
+        said = [f"{said[0][:-1]} of 1,000, between {far.words}."]
+    for one in facts.review.tightened:
+        steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
+        stated, given = (_of_thousand(distance, facts) for distance in (one.stated, one.given))
+        said.append(
+            f"Line {one.line} states at most {stated} right guesses of 1,000, but {one.start} → {steps} gives "
+            f"{given}: more hidden than asked."
+        )
+    said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
+    if len(said) == 1:
+        said.append("No rule lowers what another one states, and none is idle.")
+    if facts.review.not_examined:
+        names = ", ".join(facts.review.not_examined)
+        said.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
+    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in said))
 
 
 def _who(facts: Facts) -> Section:
@@ -111,13 +190,23 @@ def _asked(facts: Facts) -> Section:
         nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
         return Section(5, title, (nothing,))
     widths = plan.half_widths(0.95, spend, facts.records)
+    ranges = possible_ranges(plan, facts.records)
     rows = tuple(
-        (name, plus_minus(float(width)) if np.isfinite(width) else "not known")
-        for name, width in zip(plan.queries.names[:200], widths[:200].tolist(), strict=True)
+        (name, _width(width, possible))
+        for name, width, possible in zip(plan.queries.names[:200], widths[:200].tolist(), ranges[:200], strict=True)
     )
     columns = (ShownColumn("Question"), ShownColumn("±, 19 times in 20", figures=True))
-    said = f"At a spend of {amount(spend)}; squares of spends add up."
-    return Section(5, title, (ShownTable("Questions and their errors", columns, rows), Paragraph(said, "note")))
+    unknown = "" if any(ranges) else " Which answers are useless cannot be said: what is possible is not public here."
+    said = f"At a spend of {amount(spend)}; squares of spends add up.{unknown}"
+    table = ShownTable("Questions and their errors", columns, rows)
+    return Section(5, title, (table, Paragraph(said, "note"), *noise_blocks(plan, spend)))
+
+
+def _width(half_width: float, possible: tuple[float, float] | None) -> Words:
+    if not math.isfinite(half_width):
+        return "not known"
+    said = plus_minus(half_width)
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
 
 
 def _account(facts: Facts) -> Section:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dxgeom.universe.tasks.asked import (
         AskedTask as AskedTask,
         DatabaseTask as DatabaseTask,
+        FitTask as FitTask,
         QueriesTask as QueriesTask,
         SelectTask as SelectTask,
         SeriesTask as SeriesTask,

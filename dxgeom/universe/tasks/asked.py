@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -41,13 +42,15 @@ class QueriesTask(AskedTask):
 class SelectTask(AskedTask):
     """Which of these candidates has the largest score, a linear query each; ``law`` says how it is drawn.
 
-    ``labels``: what each candidate is called by itself, where that is less than its query's name.
+    ``labels``: what each candidate is called by itself, where that is less than its query's name. ``picks``: how many
+    are asked for, the best first.
     """
 
     word = "select"
     candidates: LinearQueries
     law: str
     labels: tuple[str, ...] = ()
+    picks: int = 1
 
     @property
     def each_label(self) -> tuple[str, ...]:
@@ -56,7 +59,11 @@ class SelectTask(AskedTask):
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label)
+        return canonical_digest("select", self.candidates.fingerprint, self.law, self.each_label, *self._several)
+
+    @property
+    def _several(self) -> tuple[int, ...]:
+        return () if self.picks == 1 else (self.picks,)
 
 
 @final
@@ -118,3 +125,22 @@ class SeriesTask(AskedTask):
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("series", self.attributes)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitTask(AskedTask):
+    """A regression, ``model`` linear or logistic, of the attribute ``response`` on those of ``by``.
+
+    ``by``: None for all others. ``ridge``: the least one, None for what privacy asks for.
+    """
+
+    word = "fit"
+    model: str
+    response: str
+    by: tuple[str, ...] | None = None
+    ridge: Fraction | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("fit", self.model, self.response, self.by, self.ridge)

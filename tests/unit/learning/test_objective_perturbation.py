@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import mpmath
@@ -27,6 +28,8 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ACCOUNT = Account("test", "test", Fraction(1))
 ONE = Fraction(1)
+FITS = int(os.environ.get("DXGEOM_FITS", "1000"))
+"""Of an audit."""
 
 
 def box(*names):
@@ -221,12 +224,13 @@ def test_the_gradient_in_float64_is_within_its_bound(loss):
 
 @pytest.mark.long
 def test_an_audit_of_a_thousand_fits_finds_no_more_than_the_spend():
-    """Two tables that differ in their one informative record; a correct mechanism fails with a chance of 1e-10."""
+    """Two tables that differ in their one informative record; a correct mechanism fails with a chance of 1e-10. With
+    DXGEOM_FITS=100000, as in ``make soak``, a hundred times as many."""
     mechanism, spend = mechanism_of([box("x", "y")], Fraction(9, 10)), Fraction(8)
     here, there = np.array([[1, 1, 0], [0, 0, 1.0]]), np.array([[1, -1, 1], [0, 0, 1.0]])
     views = []
     for seed, data in enumerate((here, there)):
-        answers = np.array(mechanism.draws(data, spend, 1000, InsecureSeededRandomness(seed)), dtype=np.float64)
+        answers = np.array(mechanism.draws(data, spend, FITS, InsecureSeededRandomness(seed)), dtype=np.float64)
         views.append(log_density(mechanism, here, spend, answers) - log_density(mechanism, there, spend, answers))
     found = observed_loss(*views, 1e-10).nats
     assert 0.3 < found <= float(spend)

@@ -132,6 +132,15 @@ def test_progress_that_was_interrupted_leaves_nothing_on_a_terminal():
     assert written.getvalue().endswith("\r\x1b[K") and "\n" not in written.getvalue()
 
 
+def test_a_terminal_that_a_notebook_hands_over_gets_a_line_now_and_then(monkeypatch):
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    now, written = iter([0, 1, 7]), Terminal()
+    with dx.report.ProgressLine("reading", written, lambda: next(now)) as tell:
+        tell("a")
+        tell("b")
+    assert written.getvalue() == "reading: b (7 s)\n"
+
+
 def test_nothing_is_erased_where_nothing_was_said():
     written = Terminal()
     with dx.report.ProgressLine("reading", written):

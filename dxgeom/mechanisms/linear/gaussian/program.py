@@ -86,6 +86,7 @@ def best_covariance(
     try:
         search.run(largest)
     except KeyboardInterrupt:
+        search.settle()
         if search.best is None:
             raise
     best = search.best
@@ -104,6 +105,14 @@ class _Search:
         self.best: Covariance | None = None
         self._progress = progress
         self._dropped_at = np.inf
+        self._latest: Design | None = None
+
+    def settle(self) -> None:
+        """The covariance of the weights that the search had come to, where none was kept yet."""
+        if self.best is None and self._latest is not None:
+            found, onto = self._latest.fidelity(self.problem)
+            loads = self.problem.points.lengths(onto / np.sqrt(found.roots))
+            self._note(self._latest, found, onto, float(loads.max()))
 
     def run(self, largest: NDArray[np.int64]) -> None:
         """Until the gap is small enough, or the work done."""
@@ -124,6 +133,7 @@ class _Search:
             loads = points.lengths((onto / np.sqrt(found.roots)).astype(np.float32))
             gap = design.gap(self.problem, found, float(loads.max()))
             self._tell(design, gap)
+            self._latest = design
             mean = float(design.weights @ found.loads) / float(design.weights.sum())
             top = _highest(loads, _POOL * points.width)
             added = np.setdiff1d(top[loads[top] > mean], design.working)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.marginals.laplace_scales import (
         LaplaceScales as LaplaceScales,
+        MeasuredTables as MeasuredTables,
         best_laplace_scales as best_laplace_scales,
+        rates_of_tables as rates_of_tables,
     )
     from dxgeom.mechanisms.linear.marginals.mechanism import (
         MarginalSpace as MarginalSpace,

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, final
+from typing import Final, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
+from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 
 _STARTS: Final = ((0.0, 1.0), (0.0, 1e-2), (0.5, 1.0), (0.5, 1e-2), (1.0, 1.0))
@@ -25,6 +25,7 @@ _TRIAL: Final = 12
 _STEPS: Final = 600
 _SAME: Final = 1e-9
 _PATIENCE: Final = 8
+_FARTHEST: Final = 690.0
 _USED: Final = 1e-9
 _TELLING: Final = 1e-9
 
@@ -39,19 +40,48 @@ class LaplaceScales:
     value: float
 
 
+class MeasuredTables(Protocol):
+    """Tables that can be measured, and residuals that they tell of; each has a number below ``count``, and a table
+    taken as differences one beyond that."""
+
+    @property
+    def count(self) -> int:
+        """How many sets, or blocks, there are."""
+
+    @property
+    def cells(self) -> NDArray[np.float64]:
+        """(count,): of each table."""
+
+    @property
+    def protected(self) -> NDArray[np.bool_]:
+        """(count,): as ``MarginalQuestion`` has it."""
+
+    @property
+    def measurable(self) -> NDArray[np.int64]:
+        """(tables,): likewise."""
+
+    @property
+    def measurements(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Residuals, tables, and how many times the variance of a table's noise the residual has."""
+
+    @property
+    def laplace_budgets(self) -> Budgets:
+        """Of the rates of ``measurable``."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class _Measured:
     """Which protected residual each measurable table says something of."""
 
-    question: MarginalQuestion
+    question: MeasuredTables
     weights: NDArray[np.float64]
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Places of S among the protected sets, of the table among the measurable, and the variance that S has."""
         inner, outer, spread = self.question.measurements
-        table = np.empty(2 * self.question.family.count, dtype=np.int64)
+        table = np.empty(2 * self.question.count, dtype=np.int64)
         table[self.question.measurable] = np.arange(len(self.question.measurable))
         return (np.cumsum(self.question.protected) - 1)[inner], table[outer], spread
 
@@ -94,7 +124,12 @@ def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] |
     Guarantee: a feasible choice, up to the rounding of float64; nothing is promised of other local optima.
     """
     weights = (question.weights if costs is None else question.weights_for(costs))[question.protected]
-    every = np.zeros(2 * question.family.count)
+    return rates_of_tables(question, weights)
+
+
+def rates_of_tables(question: MeasuredTables, weights: NDArray[np.float64]) -> LaplaceScales:
+    """The same for other tables than those of sets of attributes; ``weights``: of the protected residuals."""
+    every = np.zeros(2 * question.count)
     if not np.any(weights > 0):
         return LaplaceScales(every, 0.0)
     measured = _Measured(question, weights)
@@ -105,9 +140,9 @@ def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] |
     return LaplaceScales(every, measured.error(rates))
 
 
-def _start(question: MarginalQuestion, power: float, differing: float) -> NDArray[np.float64]:
-    rates = question.family.cells[question.measurable % question.family.count] ** power
-    rates = np.where(question.measurable < question.family.count, rates, rates * differing)
+def _start(question: MeasuredTables, power: float, differing: float) -> NDArray[np.float64]:
+    rates = question.cells[question.measurable % question.count] ** power
+    rates = np.where(question.measurable < question.count, rates, rates * differing)
     return np.asarray(rates / question.laplace_budgets.most_used(rates))
 
 
@@ -116,7 +151,8 @@ def _followed(measured: _Measured, rates: NDArray[np.float64], steps: int) -> ND
     error, reach, still, prices = measured.error(rates), 1.0, 0, None
     for _ in range(steps):
         better, prices = measured.improved(rates, prices)
-        beyond = np.exp(np.log(np.maximum(rates, 1e-300)) * (1 - reach) + np.log(np.maximum(better, 1e-300)) * reach)
+        further = np.log(np.maximum(rates, 1e-300)) * (1 - reach) + np.log(np.maximum(better, 1e-300)) * reach
+        beyond = np.exp(np.clip(further, -_FARTHEST, _FARTHEST))
         beyond = beyond / measured.question.laplace_budgets.most_used(beyond)
         there, here = measured.error(beyond), measured.error(better)
         if there < here:

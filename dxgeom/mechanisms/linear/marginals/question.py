@@ -55,6 +55,16 @@ class MarginalQuestion:
         each = np.array([math.inf if one is None else float(one) for one in constants])
         return cls(family, each, math.inf if presence is None else float(presence), costs)
 
+    @property
+    def count(self) -> int:
+        """How many sets there are."""
+        return self.family.count
+
+    @property
+    def cells(self) -> NDArray[np.float64]:
+        """(sets,): how many cells the marginal of each has."""
+        return self.family.cells
+
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
         """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance."""

@@ -15,7 +15,7 @@ from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
 from dxgeom.geometry.bodies.polytope import hull_of_differences, hull_of_points
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains, least_noise, noise_error
+from dxgeom.geometry.containment.comparison import conditional_variances, contains, least_noise, noise_error
 from dxgeom.geometry.containment.linear_images import _by_search
 from dxgeom.numeric.exact_numbers import rational
 
@@ -47,6 +47,22 @@ def as_floats(rows):
 
 def scaled(body, factor):
     return LinearImage(body, factor * np.eye(body.dimension))
+
+
+def test_a_body_inside_another_has_the_smaller_variance_along_every_line_but_not_always_the_smaller_error():
+    thin = Box(np.array([1.0, 0.05]))
+    around = hull_of_points(np.array([[1.0, 0.05], [1.0, -0.05], [0, 0.8]]))
+    lines = np.column_stack([np.cos(np.arange(360)), np.sin(np.arange(360))]) * 3
+    assert np.all(conditional_variances(thin, lines) <= conditional_variances(around, lines) * (1 + 1e-12))
+    noise = CrossPolytope(np.array([0.5, 2.0]))  # independent Laplace noise of these scales
+    assert np.allclose(conditional_variances(noise), 2 * np.array([0.5, 2.0]) ** 2)
+    assert least_noise([around, thin], by="conditional variance") is thin
+    assert least_noise([thin, around]) is (thin if noise_error(thin) <= noise_error(around) else around)
+    assert noise_error(around) < noise_error(thin)
+    seen = np.array([[0.0, 1.0]])
+    assert least_noise([around, thin], seen, by="conditional variance") is thin
+    with pytest.raises(UnsupportedCombination, match="compared by mean square or by conditional"):
+        least_noise([thin], by="volume")
 
 
 @pytest.mark.parametrize("radii", [(1.0, 1.0), (0.1, 0.3, 0.7), (3.0, 0.5, 2.0, 0.1)])

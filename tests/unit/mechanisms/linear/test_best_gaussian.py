@@ -215,6 +215,22 @@ def test_an_interrupt_leaves_the_best_so_far_with_its_gap():
     assert largest_load(found.axes, points) <= 1 + 1e-12
 
 
+def test_an_early_interrupt_leaves_what_its_weights_prove():
+    """While weights are still multiplied, and no covariance was kept: the first one is made of what there is."""
+    points = pairs(np.random.default_rng(3).normal(size=(60, 20)))
+    told = []
+
+    def interrupt(words):
+        told.append(words)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    found = best_covariance(points, np.eye(20), progress=interrupt)
+    assert GAP < found.gap < np.inf
+    assert largest_load(found.axes, points) <= 1 + 1e-12
+    assert found.bound < best_covariance(points, np.eye(20)).value < found.value
+
+
 def test_an_interrupt_before_anything_was_found_is_one():
     with pytest.raises(KeyboardInterrupt):
         interrupted_below(pairs(np.random.default_rng(3).normal(size=(60, 20))), np.inf)

@@ -45,6 +45,23 @@ def test_one_release_answers_all_tasks_and_is_charged_once(tmp_path):
         _ = released.answer["table"]
 
 
+def test_the_best_few_are_told_in_order_with_one_bound_for_all(tmp_path):
+    task = {"select": {"best": [{"count": f"ill == '{one}'", "name": one} for one in ("flu", "HIV", "none")], "top": 2}}
+    plan = planned(task)
+    data = np.array([10, 1000, 3000, 40, 50, 60])
+    released = plan.release(data, ledger=tmp_path / "l.db", spend=1, id="once")
+    [one] = released.answer.answers
+    assert one.picked == ("none", "HIV")
+    assert one.places == (2, 1)
+    told = released.as_dict()["tasks"][0]
+    assert told["picked"] == ["none", "HIV"]
+    assert told["shortfall"]["at_most"] == one.mechanism.shortfall(0.95, Fraction(1))
+    assert plan.release(data, ledger=tmp_path / "l.db", spend=1, id="once").answer.answers[0].picked == one.picked
+    assert list(released.to_pandas()["name"]) == ["none", "HIV"]
+    with pytest.raises(dx.QueryError, match="'top: 4' of 3 candidates"):
+        planned({"select": {"best": "ill", "top": 4}})
+
+
 def test_each_task_has_the_noise_of_its_share():
     plan = planned(*TASKS)
     alone = dx.plan(METRIC, dx.queries_from_dict({"queries": [{"marginal": "ward"}]}, POLICY))

@@ -1,0 +1,133 @@
+"""A logistic regression under a policy, planned before any data are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.learning.perturbed.perturbation import STEP, ObjectivePerturbation
+from dxgeom.learning.totals.coefficients import Coefficients
+from dxgeom.learning.under_policy.counted_records import FitToCounts
+from dxgeom.learning.under_policy.models import NAME, policy_model
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.releases.releasable import Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.policy.policy import Policy
+
+_USUAL_RECORDS = 1000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
+    """Objective perturbation over a table as a policy reads it; ``records``: their public number, None where nobody
+    says.
+
+    Guarantee: that of :class:`ObjectivePerturbation`.
+    """
+
+    mechanism: FitToCounts = field(repr=False)
+    records: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("logistic regression", self.mechanism.fingerprint)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients' names, the intercept first."""
+        return self.mechanism.inner.features.names
+
+    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+        del level
+        records, amount = self.records or _USUAL_RECORDS, amount_of(spend)
+        kept = self.mechanism.inner.signal_kept(records, amount)
+        return (
+            f"estimate: with {records:,} records about {kept:.0%} of a coefficient is left of noise and ridge; the "
+            f"exact minimiser is released, in steps of {float(STEP):.1g}",
+        )
+
+    def _releasing(self) -> Releasing[Coefficients]:
+        blank = (Fraction(0),) * len(self.names)
+        purpose = f"a logistic regression of {self.mechanism.model.label}"
+        return Releasing(self.mechanism, purpose, self._said, blank, self.records)
+
+    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+        inner, model = self.mechanism.inner, self.mechanism.model
+        share = inner.share_for(1 if records is None else records, spend)
+        halves = [one.half if place == 0 else None for one in model.feature_rows.used for place in range(one.size)]
+        worth = np.array([1.0, *(1.0 if half is None else 1 / float(half) for half in halves)])
+        second = model.universe.attribute(model.label).labels[1]
+        return Coefficients(
+            f"log-odds of {model.label}={second}",
+            self.names,
+            ("", *("" if half is None else "1" for half in halves)),
+            np.array([float(value) for value in values]) * worth,
+            worth,
+            None,
+            inner.strength(share, spend),
+            self.fingerprint,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        inner = self.mechanism.inner
+        return {
+            "kind": "fit",
+            "fit": {"logistic": self.mechanism.model.label, "features": list(self.names)},
+            "ridge": str(inner.ridge),
+            "share": None if inner.share is None else str(inner.share),
+            "fingerprint": self.fingerprint,
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def lines(self) -> list[str]:
+        """The plan for a reader."""
+        label = self.mechanism.model.label
+        return [f"{NAME} of {label} on {', '.join(self.names[1:])}, by objective perturbation", *self.statements()]
+
+
+def plan_logistic(
+    policy: Policy | VerifiedMetric,
+    label: str,
+    features: Sequence[str] | None = None,
+    *,
+    ridge: Amount | None = None,
+    records: int | None = None,
+) -> LogisticRegressionPlan:
+    """A logistic regression of the attribute ``label`` on ``features``, all others where they are left out.
+
+    Args: as of :func:`plan_linear`. ``records``: their public number, for what is said of it.
+    Guarantee: reads no data.
+    Raises: UnsupportedCombination for what the policy cannot have: see :class:`PolicyModel`; where labels alone are
+    protected, which the estimator fits; TooLarge for a universe of which no histogram can be made.
+    """
+    metric = policy.compile() if isinstance(policy, Policy) else policy
+    return logistic_plan_of(metric, label, features, None if ridge is None else exact_amount(ridge, "ridge"), records)
+
+
+def logistic_plan_of(
+    metric: Any, label: str, features: Sequence[str] | None, ridge: Fraction | None, records: int | None = None
+) -> LogisticRegressionPlan:
+    """The same, with an exact ridge."""
+    model = policy_model(metric, label, features)
+    model.universe.require_indexable("fits to tables as a policy reads them")
+    inner = model.mechanism(Fraction(0) if ridge is None else ridge, None)
+    if not isinstance(inner, ObjectivePerturbation):
+        raise UnsupportedCombination(
+            "labels alone are protected here, and their sum is released: fit PrivateLogisticRegression to the table, "
+            "whose features need not be hidden"
+        )
+    return LogisticRegressionPlan(FitToCounts(NAME, model, inner), records)

@@ -1,0 +1,46 @@
+"""Noise for counts in very many boxes: measured along trees of each attribute's values, or along its line.
+
+Touches ``mechanisms/linear`` and its ``marginals``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dxgeom.doors import doors_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.boxes.bound import (
+        boxes_bound as boxes_bound,
+    )
+    from dxgeom.mechanisms.linear.boxes.factors import (
+        Factor as Factor,
+        Path as Path,
+        Tree as Tree,
+        trees as trees,
+    )
+    from dxgeom.mechanisms.linear.boxes.measuring import (
+        below as below,
+        centred as centred,
+        differences as differences,
+        interleaved as interleaved,
+    )
+    from dxgeom.mechanisms.linear.boxes.mechanism import (
+        BoxMechanism as BoxMechanism,
+    )
+    from dxgeom.mechanisms.linear.boxes.promises import (
+        line_gaps as line_gaps,
+        promised_of as promised_of,
+    )
+    from dxgeom.mechanisms.linear.boxes.question import (
+        BoxQuestion as BoxQuestion,
+        Promised as Promised,
+    )
+    from dxgeom.mechanisms.linear.boxes.scales import (
+        BlockTables as BlockTables,
+        best_scales as best_scales,
+        block_variances as block_variances,
+        require_enough as require_enough,
+    )
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,0 +1,142 @@
+"""What no Gaussian noise for boxes has a smaller total error than: the dual, on pairs that an average is known of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.boxes.promises import line_gaps
+from dxgeom.mechanisms.linear.marginals.promise import promise_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.universe.workloads.box_queries import BoxQueries
+
+_TOGETHER: Final = ((20_000, 800), (math.inf, 200))
+"""Up to so many boxes, groups of so many have one bound; the groups' bounds add up."""
+_STEPS: Final = 4
+_UPWARD: Final = 1 + 2.0**-20
+"""Distances are rounded down, a bound needs them rounded up; and sums in float64."""
+
+
+def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """Total squared error, each times its cost (K,), that no additive noise which stretches to every spend is below.
+
+    Definition: v_e = √c·Δ_e/d_e; for weights p of some pairs e, Σ p = 1, every Gaussian covariance has
+    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ. The pairs: of each attribute neighbours on its line, or all values,
+    with every value of the others alike; and a record and none. More than 800 boxes are taken in groups, whose bounds
+    add up; very many prefixes in closed form.
+    Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
+    """
+    total, left = 0.0, np.arange(boxes.count)
+    for place in range(len(boxes.columns)):
+        known, among = _of_all_prefixes(metric, boxes, costs, place)
+        total, left = total + known, np.setdiff1d(left, among)
+    size = next(together for most, together in _TOGETHER if boxes.count <= most)
+    groups = -(-len(left) // size)
+    for start in range(groups):
+        own = left[start::groups]
+        total += _of_group(_moments(metric, boxes, own), np.sqrt(costs[own]))
+    return total / _UPWARD
+
+
+def _of_all_prefixes(
+    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64], place: int
+) -> tuple[float, NDArray[np.int64]]:
+    """Where very many boxes are every prefix of a column whose values are all at one distance, these boxes and their
+    bound: the centred sums are the inverse of differences, whose singular values are 2·sin(πj/2n)."""
+    whole = np.array(boxes.sizes)
+    alone = [columns for columns, _ in boxes.supports].index((place,)) if _alone(boxes, place) else -1
+    among = boxes.supports[alone][1] if alone >= 0 else np.zeros(0, dtype=np.int64)
+    among = among[boxes.lower[among, place] == 0]
+    ends, first = np.unique(boxes.upper[among, place], return_index=True)
+    column, size = boxes.columns[place], int(whole[place])
+    nothing = 0.0, np.zeros(0, dtype=np.int64)
+    if len(ends) < size - 1 or len(ends) <= _TOGETHER[0][1] or line_gaps(metric, boxes)[place] is not None:
+        return nothing
+    most = promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+    if most is None:
+        return nothing
+    lengths = float((0.5 / np.sin(np.pi * np.arange(1, size) / (2 * size))).sum())
+    return float(costs[among[first]].min()) * lengths**2 * 2 / (size - 1) / float(most) ** 2, among[first]
+
+
+def _alone(boxes: BoxQueries, place: int) -> bool:
+    return any(columns == (place,) for columns, _ in boxes.supports)
+
+
+def _of_group(moments: Sequence[NDArray[np.float64]], roots: NDArray[np.float64]) -> float:
+    """The best of some weights of the kinds of pairs, which are shifted to those that are worth more."""
+    kinds = [roots[:, None] * one * roots for one in moments]
+    shares, best = np.full(len(kinds), 1 / max(1, len(kinds))), 0.0
+    for _ in range(_STEPS if len(kinds) > 1 else 1):
+        whole = sum((share * one for share, one in zip(shares, kinds, strict=True)), np.zeros((len(roots),) * 2))
+        values, vectors = np.linalg.eigh(whole)
+        lengths = np.sqrt(np.maximum(values, 0.0))
+        best = max(best, float(lengths.sum()) ** 2)
+        inverse = np.where(lengths > lengths.max(initial=0) * 1e-6, 1 / np.where(lengths > 0, lengths, 1.0), 0.0)
+        worth = np.array([float(((vectors.T @ one) * vectors.T).sum(axis=1) @ inverse) for one in kinds])
+        if worth.max(initial=0) <= 0:
+            break
+        shares = shares * worth / (shares @ worth)
+    return best
+
+
+def _moments(metric: VerifiedMetric, boxes: BoxQueries, own: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Of each kind of pairs the average of Δ·Δᵀ/d² over boxes; kinds without a finite distance left out."""
+    lower, upper = boxes.lower[own], boxes.upper[own]
+    alike = [_both(lower[:, place], upper[:, place]) / size for place, size in enumerate(boxes.sizes)]
+    gaps, found = line_gaps(metric, boxes), []
+    for place, size in enumerate(boxes.sizes):
+        line = gaps[place]
+        if line is None:
+            column = boxes.columns[place]
+            most = promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+            change = _among_all(lower[:, place], upper[:, place], size, most)
+        else:
+            change = _among_neighbours(lower[:, place], upper[:, place], line)
+        if change is not None:
+            others = [one for number, one in enumerate(alike) if number != place]
+            found.append(np.asarray(math.prod(others, start=change)))
+    if isinstance(metric.metric, PresenceMetric):
+        found.append(math.prod(alike, start=np.full((len(own),) * 2, 1 / float(metric.metric.epsilon) ** 2)))
+    return found
+
+
+def _both(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(K, K): how many values lie in both intervals."""
+    shared = np.minimum(upper[:, None], upper) - np.maximum(lower[:, None], lower)
+    return np.asarray(np.maximum(shared, 0), dtype=np.float64)
+
+
+def _among_all(
+    lower: NDArray[np.int64], upper: NDArray[np.int64], size: int, most: Fraction | None
+) -> NDArray[np.float64] | None:
+    """Of every two different values alike: 2·n/(n−1)·(shared/n − own·other/n²)/d²."""
+    if most is None:
+        return None
+    lengths = (upper - lower) / size
+    average = _both(lower, upper) / size - lengths[:, None] * lengths
+    return np.asarray(2 * size / (size - 1) * average / float(most) ** 2)
+
+
+def _among_neighbours(
+    lower: NDArray[np.int64], upper: NDArray[np.int64], gaps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of neighbours on a line: a step over a box's lower end takes a record into it, over its upper end out of it. Each
+    cut that is some box's end has the weight that is best for a count below it: as 1/d is to the others'."""
+    size = len(gaps) + 1
+    worth = np.zeros(len(gaps))
+    used = np.unique(np.concatenate([lower[lower > 0], upper[upper < size]])) - 1
+    if not used.size:
+        return np.zeros((len(lower), len(lower)))
+    worth[used] = gaps.min() / gaps[used]
+    worth = np.concatenate([[0.0], worth / worth.sum() / (gaps * _UPWARD) ** 2, [0.0]])
+    change = np.zeros((len(lower), len(lower)))
+    for ends, others, sign in ((lower, lower, 1), (upper, upper, 1), (lower, upper, -1), (upper, lower, -1)):
+        change += sign * np.where(ends[:, None] == others, worth[np.where(ends < size, ends, 0)][:, None], 0.0)
+    return change

@@ -1,0 +1,245 @@
+"""Counts in very many boxes with noise: blocks of numbers are measured, and every box is made of what was measured."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, DataError, TooLarge
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
+from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
+from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
+from dxgeom.mechanisms.linear.boxes.measuring import below, centred, differences, interleaved
+from dxgeom.mechanisms.linear.boxes.promises import promised_of
+from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
+from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
+from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
+from dxgeom.mechanisms.linear.marginals.table_mechanism import CountedTables
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+NORMAL: Final = "boxes-gaussian"
+LAPLACE: Final = "boxes-laplace"
+MOST_CELLS: Final = 1 << 26
+_BITS: Final = 61
+_FAR: Final = 400
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
+    """Counts in boxes, with noise of ``scales`` in the blocks that ``factors`` measure.
+
+    Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
+    ``boxes-gaussian`` D_α by at most α·(s·d(i, j))²/2. What is drawn are whole numbers with exactly rounded noise, and
+    every limit is summed in integers; answers are float64 functions of these and of nothing else of the data.
+    Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    boxes: BoxQueries = field(repr=False)
+    factors: tuple[Factor, ...] = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in (NORMAL, LAPLACE):
+            raise CertificateRefused(f"noise in boxes is {NORMAL} or {LAPLACE}")
+        require_enough(self.question, self.scales)
+        missing = self.question.protected & (self.question.weights > 0) & (self._variances <= 0)
+        if np.any(missing):
+            raise CertificateRefused("some part of these boxes is not measured")
+
+    @property
+    def normal(self) -> bool:
+        """Whether noise is normal, for concentrated privacy."""
+        return self.name == NORMAL
+
+    @cached_property
+    def question(self) -> BoxQuestion:
+        """What is asked and promised: from the metric itself, whatever anybody says."""
+        return BoxQuestion(self.boxes, self.factors, promised_of(self.metric, self.boxes, self.factors), self.normal)
+
+    @cached_property
+    def queries(self) -> MarginalQueries:
+        """The tables that are read."""
+        return self.boxes.tables
+
+    @property
+    def account(self) -> Account:
+        return account_of(self.metric)
+
+    @property
+    def absent(self) -> int | None:
+        """Not None where the number of records is private."""
+        return self.metric.absent
+
+    @cached_property
+    def fingerprint(self) -> str:
+        factors = [repr(one) for one in self.factors]
+        return canonical_digest(
+            "boxes with noise", self.name, self.metric.fingerprint, self.boxes.fingerprint, factors, self.scales
+        )
+
+    @cached_property
+    def _variances(self) -> NDArray[np.float64]:
+        return block_variances(self.question, self.scales)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """(K,): mean squared error of each box at spend 1, rounding to the lattice left out."""
+        return self.question.variances(self._variances)
+
+    @cached_property
+    def step(self) -> Fraction:
+        """What noise is rounded to, in counts."""
+        return lattice_step(self.scales) if np.any(self.scales > 0) else Fraction(1)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding adds to every error, over ``variances`` at most: each noisy number's is step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """(K,): mean squared error of each box, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
+
+    def check(self, data: CountedTables, spend: Fraction) -> None:
+        if not (hasattr(data, "cells") and hasattr(data, "total")):
+            raise DataError("boxes are counted in whole tables, as a table's rows have them")
+        if tuple(len(one) for one in data.cells) != tuple(math.prod(shape) for shape in self.queries.shapes):
+            raise DataError("counts of other tables than these are no data here")
+        if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
+            raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
+        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend) * _FAR * 4.0 ** len(self.factors)
+        if (data.total * self.step.denominator * 4 ** len(self.factors)) + reach >= 2**_BITS:
+            raise TooLarge("noise of this size, or so many records, do not fit 64-bit integers; spend more")
+
+    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
+        noisy = {
+            number: self._measured(block, data, number, 1 / spend, randomness)
+            for number, block in enumerate(self.question.blocks)
+            if self.scales[number] > 0 or not self.question.protected[number]
+        }
+        return tuple(self._answers(self._new(noisy)).tolist())
+
+    def _measured(
+        self, block: Levels, data: CountedTables, number: int, factor: Fraction, randomness: Randomness
+    ) -> NDArray[np.float64]:
+        """The block's numbers with noise, in counts: rounded exactly to the lattice, before anything else is done."""
+        table = self._table(block, data) * self.step.denominator
+        axes = [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
+        if self.normal:
+            table = differences(table, block, self.factors, axes)
+        scale = float(self.scales[number]) / float(self.step)
+        if scale > 0 and self.normal:
+            sizes = [self._radix(place, block[place]) for place in axes]
+            inner = math.prod(size - 1 for size in sizes)
+            law: NoiseLaw = DifferencedNormals(scale, np.array(sizes, dtype=np.float64))
+            drawn = law.draw(table.size // inner, randomness, factor)
+            table = table + interleaved(drawn, table.shape, axes, sizes)
+        elif scale > 0:
+            law = LaplaceNoise(np.full(table.size, scale))
+            table = table + law.draw(1, randomness, factor).reshape(table.shape)
+        return np.asarray(table * float(self.step))
+
+    def _radix(self, place: int, level: int) -> int:
+        factor = self.factors[place]
+        return factor.radices[level - 1] if isinstance(factor, Tree) else 0
+
+    def _table(self, block: Levels, data: CountedTables) -> NDArray[np.int64]:
+        """The block's numbers, an axis for each column of the queries."""
+        support = {place for place, level in enumerate(block) if level}
+        which = next(n for n, asked in enumerate(self.queries.asked) if support <= set(asked))
+        asked = self.queries.asked[which]
+        shape = [self.boxes.sizes[place] if place in asked else 1 for place in range(len(block))]
+        table = np.asarray(data.cells[which]).reshape(shape)
+        for place, level in enumerate(block):
+            if place in asked:
+                table = self.factors[place].measured(table, place, level) if level else table.sum(place, keepdims=True)
+        return np.asarray(table, dtype=np.int64)
+
+    def _new(self, noisy: Mapping[int, NDArray[np.float64]]) -> dict[int, NDArray[np.float64]]:
+        """What is new in each block that boxes take something of: children less their parents' share."""
+        blocks, found = self.question.blocks, {}
+        if self.normal:
+            for number, table in noisy.items():
+                found[number] = centred(table, blocks[number], self.factors, differenced=True)
+            return found
+        inner, outer, spread = BlockTables(self.question).measurements
+        for number, table in noisy.items():
+            if not self.question.protected[number]:
+                found[number] = centred(table, blocks[number], self.factors, differenced=False)
+        for place, other, times in zip(inner.tolist(), outer.tolist(), spread.tolist(), strict=True):
+            if self.question.weights[place] > 0 and other in noisy:
+                share = self._variances[place] / (2 * times * self.scales[other] ** 2)
+                part = share * self._summed(noisy[other], blocks[place])
+                found[place] = found[place] + part if place in found else part
+        return {
+            number: centred(table, blocks[number], self.factors, differenced=False)
+            if self.question.protected[number]
+            else table
+            for number, table in found.items()
+        }
+
+    def _summed(self, table: NDArray[np.float64], block: Levels) -> NDArray[np.float64]:
+        """A finer block's numbers added up to those of this one."""
+        for axis, level in enumerate(block):
+            cells = self.factors[axis].cells(level)
+            if table.shape[axis] > cells:
+                shape = (*table.shape[:axis], cells, -1, *table.shape[axis + 1 :])
+                table = table.reshape(shape).sum(axis=axis + 1)
+        return table
+
+    def _answers(self, new: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        answers = np.zeros(self.boxes.count)
+        for columns, places in self.boxes.supports:
+            whole = self._put_together(new, columns)
+            lower, upper = self.boxes.lower[places], self.boxes.upper[places]
+            for corner in itertools.product((0, 1), repeat=len(columns)):
+                ends = [(upper if one else lower)[:, place] for one, place in zip(corner, columns, strict=True)]
+                sign = (-1) ** (len(columns) - sum(corner))
+                answers[places] += sign * whole[tuple(ends)]
+        return answers
+
+    def _put_together(self, new: Mapping[int, NDArray[np.float64]], columns: Sequence[int]) -> NDArray[np.float64]:
+        """How many records lie below each cut of these columns, all along each."""
+        whole: NDArray[np.float64] | None = None
+        for number, table in new.items():
+            block = self.question.blocks[number]
+            if all(place in columns for place, level in enumerate(block) if level):
+                for place in columns:
+                    table = below(table, place, block[place], self.factors[place])
+                flat = table.reshape([table.shape[place] for place in columns])
+                whole = flat if whole is None else whole + flat
+        if whole is None:
+            return np.zeros([self.boxes.sizes[place] + 1 for place in columns])
+        return whole
+
+    def kept(self, answer: tuple[float, ...]) -> Any:
+        return list(answer)
+
+    def recalled(self, kept: Any) -> tuple[float, ...]:
+        return tuple(kept)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """As kept a number for each box; as shown three, and its error."""
+        return 5 * (FLOAT_BYTES + 8) * self.boxes.count + 4096

@@ -1,0 +1,110 @@
+"""Private counts in very many boxes, as an array, and what is known of their errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require_level
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
+from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.marginal_answers import tail_factor
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.groups import AnswerOrigin
+
+_LISTED: Final = 20_000
+"""More answers are not written out: they are kept in the ledger, and here as an array."""
+_LEFT_TO_ROUNDING: Final = 1e-3
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoxAnswers(ShownAnswers):
+    """What a mechanism answered to boxes at a spend. ``values`` (K,): the private counts, in the order of the boxes."""
+
+    mechanism: BoxMechanism
+    values: NDArray[np.float64] = field(repr=False)
+    spent: Fraction
+    records: int | None
+
+    @property
+    def queries(self) -> BoxQueries:
+        """What was asked."""
+        return self.mechanism.boxes
+
+    @property
+    def asked_fingerprint(self) -> str:
+        return self.queries.fingerprint
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each box is called."""
+        return tuple(map(self.queries.name, range(self.queries.count)))
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        """Every count by its box's name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    @property
+    def all_origins(self) -> Sequence[AnswerOrigin]:
+        return tuple(map(AnswerOrigin, self.names))
+
+    @cached_property
+    def rmse(self) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each count, rounding to the lattice included."""
+        return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
+
+    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(K,): each count's error is at most this with probability *at least* ``level``, each on its own."""
+        return half_widths_of(self.mechanism, self.spent, level)
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each box: its name, the count, its interval and error.
+
+        Raises: UnsupportedCombination for ``joint``, or a single box, which ``values`` has.
+        """
+        if joint or query is not None:
+            raise UnsupportedCombination("boxes are all in one table, with intervals of their own: leave both out")
+        widths = self.half_widths(level)
+        return {
+            "name": list(self.names),
+            "value": self.values.tolist(),
+            "low": (self.values - widths).tolist(),
+            "high": (self.values + widths).tolist(),
+            "rmse": self.rmse.tolist(),
+        }
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """Args: ``joint``: of no use here: intervals are each count's own."""
+        del joint
+        if self.queries.count > _LISTED:
+            return {"boxes": None, "level": float(level)}
+        told = self.columns(level)
+        return {
+            "boxes": [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)],
+            "level": level,
+        }
+
+
+def half_widths_of(mechanism: BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
+    """(K,): noise by the quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which
+    one part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
+
+    Raises: UnsupportedCombination unless 0 < level < 1.
+    """
+    require_level(level)
+    left = (1 - level) * _LEFT_TO_ROUNDING
+    factor = normal_quantile(level + left) if mechanism.normal else tail_factor(level + left)
+    rounding = math.sqrt(2 * math.log(2 / left) * 3 * mechanism.rounding_part)
+    return np.asarray(np.sqrt(mechanism.variances) * (factor / float(spend) + rounding) * (1 + 1e-9))

@@ -1,0 +1,155 @@
+"""Counts in very many boxes: prefixes, ranges, cells of tables, whatever lies between two values of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from types import NoneType
+from typing import Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import WHOLE, require, require_exact
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import shown
+from dxgeom.universe.workloads.counts import Box
+from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+MOST_BOXES: Final = 200_000
+Ends: TypeAlias = NDArray[np.int64]
+_OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoxQueries:
+    """How many records lie in each of K boxes, over a universe of any size; no weights are laid out.
+
+    ``columns``: the values of each attribute that some box restricts, in the policy's order, rising by its place.
+    ``lower``, ``upper`` (K, columns): the first place inside, and the first beyond; an attribute that a box does not
+    restrict runs from 0 to the number of its values. ``importance`` (K,): what squared errors count, None for all
+    alike. ``records``: their public number, where it is stated.
+    """
+
+    universe: Universe
+    columns: tuple[Groups, ...] = field(repr=False)
+    lower: Ends = field(repr=False)
+    upper: Ends = field(repr=False)
+    importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    records: int | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.universe.listed is None, "boxes are over attributes, not over a table of records")
+        _require(len(self.lower) > 0 and self.columns, "a workload has at least one box, and one of an attribute")
+        if len(self.lower) > MOST_BOXES:
+            raise TooLarge(f"at most {MOST_BOXES:,} boxes are asked for at once, found {len(self.lower):,}")
+        proper = self.lower.shape == self.upper.shape == (len(self.lower), len(self.columns))
+        sizes = np.array(self.sizes, dtype=np.int64)
+        inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))
+        _require(inside, "a box runs from a place inside to one beyond it, among each attribute's values")
+        fits = self.importance is None or (len(self.importance) == len(self.lower) and min(self.importance) > 0)
+        _require(fits, "'importance' has one positive number for each box, or is left out")
+
+    @classmethod
+    def of(
+        cls,
+        universe: Universe,
+        boxes: Sequence[Box],
+        *,
+        importance: Sequence[Fraction | int] | None = None,
+        records: int | None = None,
+    ) -> BoxQueries:
+        """The boxes of these mappings from attributes to two codes: the first inside, and the first beyond; an empty
+        one is of all records.
+
+        Raises: UnsupportedCombination for an unknown attribute, or codes outside or in the wrong order; TooLarge.
+        """
+        require(universe, Universe, "universe", _OF_A_POLICY)
+        require(boxes, Iterable, "boxes", "list mappings from attributes to their codes, such as [{'age': (0, 5)}]")
+        require(importance, (list, tuple, NoneType), "importance", "give an integer or Fraction for each box")
+        require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+        _require(records is None or records > 0, "'records' is a positive whole number, or left out")
+        for one in importance or ():
+            require_exact(one, "importance")
+        asked = list(boxes)
+        for box in asked:
+            require(box, Mapping, "boxes", "a box is a mapping such as {'age': (0, 5)}")
+        columns = _columns(universe, {name for box in asked for name in box})
+        place = {universe.names[one.axis]: number for number, one in enumerate(columns)}
+        lower = np.zeros((len(asked), len(columns)), dtype=np.int64)
+        upper = np.tile(np.array([len(one.words) for one in columns], dtype=np.int64), (len(asked), 1))
+        for row, box in enumerate(asked):
+            for name, codes in box.items():
+                pair = isinstance(codes, (list, tuple)) and len(codes) == 2 and all(isinstance(c, WHOLE) for c in codes)
+                _require(pair, f"two codes say where a box lies along {shown(name)}, found {codes}")
+                lower[row, place[name]], upper[row, place[name]] = codes
+        costs = None if importance is None else tuple(map(Fraction, importance))
+        return cls(universe, columns, lower, upper, costs, records)
+
+    @classmethod
+    def prefixes(cls, universe: Universe, attribute: str) -> BoxQueries:
+        """How many records have each value of an attribute or an earlier one. Raises: UnsupportedCombination."""
+        require(universe, Universe, "universe", _OF_A_POLICY)
+        require(attribute, str, "attribute", "name an attribute of the policy")
+        columns = _columns(universe, {attribute})
+        upper = np.arange(1, len(columns[0].words) + 1, dtype=np.int64)[:, None]
+        return cls(universe, columns, np.zeros_like(upper), upper)
+
+    @property
+    def count(self) -> int:
+        """K."""
+        return len(self.lower)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each of ``columns`` has."""
+        return tuple(len(one.words) for one in self.columns)
+
+    @cached_property
+    def supports(self) -> tuple[tuple[tuple[int, ...], NDArray[np.int64]], ...]:
+        """The sets of columns that boxes restrict, each with the places of the boxes that restrict just these."""
+        restricted = (self.lower > 0) | (self.upper < np.array(self.sizes, dtype=np.int64))
+        kinds, which = np.unique(restricted, axis=0, return_inverse=True)
+        each = [np.flatnonzero(which.ravel() == number) for number in range(len(kinds))]
+        return tuple((tuple(np.flatnonzero(kind).tolist()), places) for kind, places in zip(kinds, each, strict=True))
+
+    @cached_property
+    def tables(self) -> MarginalQueries:
+        """What is read: the whole table of each set of columns that boxes restrict."""
+        asked = tuple(columns for columns, _ in self.supports)
+        return MarginalQueries(self.universe, self.columns, asked, records=self.records)
+
+    def name(self, place: int) -> str:
+        """What a box is called."""
+        parts = []
+        for one, low, high in zip(self.columns, self.lower[place].tolist(), self.upper[place].tolist(), strict=True):
+            if high - low < len(one.words):
+                last = one.words[high - 1]
+                parts.append(f"{one.title} {one.words[low]}" + ("" if high - low == 1 else f" to {last}"))
+        return ", ".join(parts) or "all records"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of what is asked: the records, the values told apart, the boxes and what they count."""
+        columns = [part for one in self.columns for part in (one.axis, one.column, one.words)]
+        return canonical_digest("boxes", self.universe.digest, columns, self.lower, self.upper, self.importance)
+
+
+def _columns(universe: Universe, names: set[str]) -> tuple[Groups, ...]:
+    axes = sorted(attribute_of(universe, name)[0] for name in names)
+    found = tuple(groups_of_column(universe, axis, universe.attributes[axis].columns[0]) for axis in axes)
+    for one in found:
+        told = np.array_equal(one.codes, np.arange(len(one.words)))
+        _require(told and len(one.words) > 1, f"{shown(one.column)} tells its values apart, and has two or more")
+    return found
+
+
+def _require(holds: object, rule: str) -> None:
+    if not holds:
+        raise UnsupportedCombination(rule)

@@ -1,0 +1,57 @@
+"""The scripts that draw single figures, and the table that names a command for each figure."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+
+import pytest
+from reference.project import PAPERS
+
+SCRIPTS = ("awan2020/figure_1", "chatzikokolakis2013/figure_1", "chatzikokolakis2013/figure_4", "wu2017/figure_7")
+
+
+def loaded(script, monkeypatch):
+    path = PAPERS / f"{script}.py"
+    monkeypatch.setattr(sys, "path", [str(path.parent), *sys.path])
+    monkeypatch.delitem(sys.modules, "run", raising=False)
+    spec = importlib.util.spec_from_file_location(script.replace("/", "_"), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delitem(sys.modules, "run", raising=False)
+    return module
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_figures_of_a_script_are_what_they_must_be(script, monkeypatch):
+    rows = list(loaded(script, monkeypatch).rows())
+    assert rows
+    for row in rows:
+        assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
+
+
+@pytest.mark.parametrize("script", SCRIPTS[:3])
+def test_a_script_draws_its_picture(script, monkeypatch, tmp_path):
+    module = loaded(script, monkeypatch)
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    module.draw_picture()
+    assert [file.suffix for file in tmp_path.iterdir()] == [".png"]
+
+
+def test_both_orders_of_the_graphs_list_every_graph_once(monkeypatch):
+    module = loaded("wu2017/figure_6", monkeypatch)
+    for number in range(2):
+        assert sorted(module.order(number).tolist()) == list(range(1044))
+
+
+@pytest.mark.long
+def test_a_width_for_some_graphs_has_the_rates_that_the_table_shows(monkeypatch):
+    module = loaded("wu2017/figure_6", monkeypatch)
+    assert [module.means("1", number) for number in range(2)] == [(0.715, 0.744), (0.717, 0.743)]
+
+
+def test_every_script_is_named_in_the_table_and_every_name_is_a_script():
+    table = (PAPERS / "README.md").read_text(encoding="utf-8").split("## Every figure")[1]
+    named = set(re.findall(r"\b\w+/\w+\.py\b", table))
+    assert named == {path.relative_to(PAPERS).as_posix() for path in PAPERS.glob("*/*.py")}

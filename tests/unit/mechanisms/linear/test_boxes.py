@@ -1,0 +1,189 @@
+"""Very many boxes: what blocks take and hide held against every pair, exact answers without noise, bounds, refusals."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dxgeom as dx
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.boxes.factors import Path, Tree, trees
+from dxgeom.mechanisms.linear.boxes.measuring import centred
+from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
+from dxgeom.mechanisms.linear.boxes.promises import promised_of
+from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
+from dxgeom.mechanisms.linear.boxes.scales import best_scales
+from dxgeom.planner.boxes.box_plan import BoxPlan
+
+BoxQueries = dx.universe.BoxQueries
+SIZES = (7, 3)
+BOXES = [
+    *({"a0": (low, high)} for low in range(7) for high in range(low + 1, 8) if high - low < 7),
+    {"a0": (2, 5), "a1": (1, 3)},
+    {"a0": (6, 7), "a1": (0, 1)},
+    {"a1": (0, 2)},
+    {},
+]
+
+
+def policy(sizes=SIZES, privacy="concentrated", lines=(), presence=False):
+    rules = [{"change": f"a{k}", "epsilon": 1 + k, **({"per": 1} if k in lines else {})} for k in range(len(sizes))]
+    return dx.Policy.from_dict(
+        {
+            "policy": "boxes",
+            "privacy": privacy,
+            "universe": {"attributes": {f"a{k}": {"range": [0, n - 1], "step": 1} for k, n in enumerate(sizes)}},
+            "rules": [*rules, *([{"presence": True, "epsilon": 2}] if presence else [])],
+        }
+    )
+
+
+def rows(number=200):
+    generator = np.random.default_rng(0)
+    return pd.DataFrame({f"a{k}": generator.integers(0, size, number) for k, size in enumerate(SIZES)})
+
+
+def truth(data):
+    inside = lambda row, box: all(low <= row[name] < high for name, (low, high) in box.items())  # noqa: E731
+    return np.array([sum(inside(row, box) for row in data.to_dict("records")) for box in BOXES])
+
+
+FACTORS = [
+    (Tree(7, (7,)), Tree(3, (3,))),
+    (Tree(7, (2, 2, 2)), Tree(3, (2, 2))),
+    (Tree(7, (4, 2)), Tree(3, (3,))),
+    (Path(7), Tree(3, (3,))),
+    (Path(7), Path(3)),
+]
+
+
+def lines_of(factors):
+    return [place for place, one in enumerate(factors) if isinstance(one, Path)]
+
+
+def mechanism(factors, name, presence=False, lines=None):
+    own = policy(
+        privacy="concentrated" if name == NORMAL else "pure",
+        lines=lines_of(factors) if lines is None else lines,
+        presence=presence,
+    )
+    metric, queries = own.compile(), BoxQueries.of(own.universe, BOXES)
+    question = BoxQuestion(queries, factors, promised_of(metric, queries, factors), name == NORMAL)
+    return BoxMechanism(name, metric, queries, factors, best_scales(question))
+
+
+def measured(made, record):
+    """What the mechanism draws noise around, block by block, for one record, or none."""
+    counts = np.zeros(SIZES, dtype=np.int64)
+    if record is not None:
+        counts[record] = 1
+    asked = made.queries.asked
+    cells = tuple(
+        counts.sum(axis=tuple(k for k in range(2) if k not in one)).ravel() if len(one) < 2 else counts.ravel()
+        for one in asked
+    )
+    data = type("Counted", (), {"cells": cells, "total": 1})()
+    return {n: made._table(block, data).astype(float) for n, block in enumerate(made.question.blocks)}
+
+
+def loss_between(made, one, other):
+    """Σ ‖·‖²/σ², or Σ ‖·‖₁/b, of the difference in what noise is drawn around: normal noise around what is centred."""
+    here, there, total = measured(made, one), measured(made, other), 0.0
+    for number, block in enumerate(made.question.blocks):
+        scale, change = made.scales[number], here[number] - there[number]
+        if made.normal:
+            change = centred(change, block, made.factors, differenced=False)
+        if scale > 0:
+            total += float((change**2).sum() / scale**2 if made.normal else np.abs(change).sum() / scale)
+    return np.sqrt(total) if made.normal else total
+
+
+@pytest.mark.parametrize("name", [NORMAL, LAPLACE])
+@pytest.mark.parametrize("factors", FACTORS)
+@pytest.mark.parametrize("presence", [False, True])
+def test_no_pair_of_records_is_told_apart_by_more_than_its_distance(factors, name, presence):
+    made = mechanism(factors, name, presence)
+    records = [*itertools.product(*map(range, SIZES))]
+    metric, closest = made.metric.metric, np.inf
+    for (i, one), (j, other) in itertools.combinations(enumerate(records), 2):
+        found, distance = loss_between(made, one, other), float(metric.distance(i, j))
+        assert found <= distance * (1 + 1e-9)
+        closest = min(closest, distance / found)
+    if presence:
+        assert max(loss_between(made, one, None) for one in records) <= 2 * (1 + 1e-9)
+    else:
+        assert closest < 1.5  # some pair is hidden by little more than it needs
+
+
+@pytest.mark.parametrize("name", [NORMAL, LAPLACE])
+@pytest.mark.parametrize("factors", FACTORS)
+def test_answers_are_exact_without_noise_and_err_as_stated_with_it(factors, name):
+    made, data = mechanism(factors, name), rows()
+    plan = BoxPlan(made.metric, made.boxes, made, {name: 1.0})
+    errors = np.array(
+        [plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=s).answer.values for s in range(120)]
+    ) - truth(data)
+    assert np.all(np.abs(errors.mean(axis=0)) <= 4.5 * np.sqrt(made.variances / 120) + 1e-9)
+    assert (errors**2).mean(axis=0).sum() == pytest.approx(made.variances.sum(), rel=0.25)
+    assert np.mean(np.abs(errors) <= plan.half_widths(0.9) + 1e-9) >= 0.88
+    assert errors[:, -1] == pytest.approx(0, abs=1e-6)  # the number of records is public
+
+
+def test_coefficients_are_those_of_projections():
+    generator = np.random.default_rng(3)
+    for factor in (*trees(9), Tree(10, (2, 3, 2)), Path(6), Path(7)):
+        ends = np.sort([generator.choice(factor.size + 1, 2, replace=False) for _ in range(20)], axis=1)
+        found = factor.coefficients(ends[:, 0], ends[:, 1])
+        assert np.all(found >= 0)
+        if isinstance(factor, Tree):
+            padded = np.zeros((20, factor.padded))
+            for row, (low, high) in zip(padded, ends, strict=True):
+                row[low : factor.padded if high == factor.size else high] = 1
+            means = [padded.reshape(20, factor.cells(level), -1).mean(axis=2) for level in range(factor.levels)]
+            for level in range(1, factor.levels):
+                new = means[level] - np.repeat(means[level - 1], factor.radices[level - 1], axis=1)
+                assert found[:, level] == pytest.approx((new**2).sum(axis=1), abs=1e-12)
+
+
+def test_the_bound_is_below_the_best_gaussian_noise_and_that_below_the_plan():
+    for lines in ((), (0,), (0, 1)):
+        own = policy(lines=lines)
+        metric = own.compile()
+        plan = dx.plan(metric, BoxQueries.of(own.universe, BOXES))
+        listed = dx.LinearQueries.boxes(own.universe, [box for box in BOXES if box])
+        best = dx.plan(metric, listed, mechanism="gaussian").loss
+        assert plan.lower_bound <= best * (1 + 1e-9)
+        assert best <= plan.loss * (1 + 1e-9)
+        assert plan.loss < 2.5 * best
+
+
+def test_prefixes_of_a_hundred_thousand_values():
+    line = policy((100_000,), lines=(0,))
+    plan = dx.plan(line.compile(), BoxQueries.prefixes(line.universe, "a0"))
+    assert plan.loss == pytest.approx(99_999, rel=1e-9)
+    alike = policy((100_000,))
+    plan = dx.plan(alike.compile(), BoxQueries.prefixes(alike.universe, "a0"))
+    assert plan.gap < 1.75
+
+
+def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
+    made = mechanism(FACTORS[1], LAPLACE)
+    for forged in (made.scales * (1 - 1e-6), np.zeros_like(made.scales), made.scales[:-1], made.scales * np.nan):
+        with pytest.raises(CertificateRefused):
+            replace(made, scales=forged)
+    with pytest.raises(TooLarge, match="on a line"):
+        mechanism(FACTORS[3], LAPLACE, lines=())
+    with pytest.raises(TooLarge, match="as many values"):
+        replace(made, factors=(Tree(8, (2, 2, 2)), Tree(3, (3,))))
+    own = policy(privacy="pure")
+    queries = BoxQueries.of(own.universe, BOXES)
+    for words in ({"mechanism": "hull"}, {"mechanism": NORMAL}, {"objective": "max"}, {"records": 3}):
+        with pytest.raises(UnsupportedCombination):
+            dx.plan(own.compile(), queries, **words)
+    for wrong in ({"a0": (3, 3)}, {"a0": (0, 9)}, {"a0": 3}, {"b": (0, 1)}):
+        with pytest.raises(UnsupportedCombination):
+            BoxQueries.of(own.universe, [wrong])
