@@ -94,7 +94,10 @@ def test_no_example_is_forgotten():
     written = {path.relative_to(POLICIES).as_posix() for path in POLICIES.rglob("*") if path.is_file()}
     assert {path.name for path in POLICIES.iterdir() if path.is_dir()} == set(TABLES)
     languages = {f"{name}/{file}.yaml" for name in TABLES for file in ("policy", "queries")}
-    languages |= {"adult/quantiles.yaml", *(f"{name}/tasks.yaml" for name in ("clinic", "payroll", "smart-meters"))}
+    languages |= {
+        "adult/quantiles.yaml",
+        *(f"{name}/tasks.yaml" for name in ("adult", "clinic", "payroll", "smart-meters")),
+    }
     assert {path for path in written if path.endswith(".yaml")} == languages
     readme, sources = ((POLICIES / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
     shown = re.findall(r"^\| \[(.+)\]\(\1/policy\.yaml\) \| \[(.+)\]\(\1/\2\) \| \S.* \|$", readme, re.MULTILINE)

@@ -10,6 +10,8 @@ from functools import cached_property
 from types import NoneType
 from typing import Any, final
 
+import numpy as np
+
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import in_sequence
@@ -163,8 +165,15 @@ def _statements(part: PartPlan, spend: Fraction, level: float) -> tuple[str, ...
     if isinstance(part, QuantilePlan):
         return part.statements(spend, level=level)
     widths = part.half_widths(level, spend)
-    worst = int(widths.argmax())
+    known = np.flatnonzero(np.isfinite(widths))
+    unknown = (
+        "" if known.size == widths.size else "; the bars of the others need numbers of records that are released, too"
+    )
+    if not known.size:
+        return (f"{part.queries.count} answers by {part.mechanism.name}{unknown}",)
+    worst = int(known[widths[known].argmax()])
+    which = "each" if known.size == widths.size else str(known.size)
     return (
-        f"each of {part.queries.count} answers by {part.mechanism.name} is off by at most {widths[worst]:.4g} "
-        f"('{part.queries.names[worst]}', the widest) with probability {level:g}",
+        f"{which} of {part.queries.count} answers by {part.mechanism.name} is off by at most {widths[worst]:.4g} "
+        f"('{part.queries.names[worst]}', the widest) with probability {level:g}{unknown}",
     )

@@ -83,7 +83,8 @@ class StatisticsKind(TaskKind):
             reader.note("DX233", value.span, message, "name columns with 'moments', or with 'products'")
             return None
         try:
-            made = [_sum(one, chosen, condition_words(node), tuple(columns.stepped)) for one in sums]
+            made = [] if reader.universe.absent is None else [_count(chosen, condition_words(node))]
+            made += [_sum(one, chosen, condition_words(node), tuple(columns.stepped)) for one in sums]
         except TooLarge as error:
             reader.note("DX208", value.span, str(error), "take a coarser step in the policy, or a lower degree")
             return None
@@ -156,6 +157,12 @@ def _sum(factors: tuple[_Factor, ...], chosen: WeightTable, condition: str, step
         origins=(AnswerOrigin(f"sum of {name}{condition}"),),
         stepped=stepped,
     )
+
+
+def _count(chosen: WeightTable, condition: str) -> AskedQueries:
+    """How many records there are, where that is private: error bars of sums need it."""
+    name = f"count{condition}"
+    return AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen, origins=(AnswerOrigin(name),))
 
 
 def _largest(table: WeightTable) -> int:

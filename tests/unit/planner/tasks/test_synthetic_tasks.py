@@ -152,3 +152,17 @@ def test_the_largest_error_of_a_series_is_within_its_bound_as_often_as_is_said(r
     assert missed == pytest.approx(1 - level, abs=1e-9)
     draws = np.random.default_rng(0).gamma(readings, size=20_000)
     assert abs(float(np.mean(draws > width)) - (1 - level)) < 5 * math.sqrt(level * (1 - level) / 20_000)
+
+
+def test_statistics_count_the_records_too_where_their_number_is_private():
+    private = dx.parse_policy(
+        "policy: n\nuniverse: {attributes: {n: {range: [0, 20], step: 10}}}\n"
+        "rules: [{change: n, epsilon: 1, per: 10}, {presence: true, epsilon: 1}]\n"
+    )
+    asked = dx.queries_from_dict({"tasks": [{"statistics": {"moments": "n", "where": "n >= 10"}}]}, private)
+    plan = dx.plan(private.compile(), asked)
+    assert plan.parts[0].queries.names[0] == "count where n >= 10"
+    assert "1 of 3 answers" in plan.statements(1)[0][0]
+    assert "released, too" in plan.statements(1)[0][0]
+    answers = plan.release(np.array([5, 50, 60]), ledger=":memory:", spend=1).answer.answers[0]
+    assert np.all(np.isfinite(answers.half_widths()))
