@@ -103,7 +103,7 @@ def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tu
     if universe.absent is None:
         return key, entries, _records(root, records, mistakes)
     _refuse_records(root, records, mistakes)
-    return key, entries, records
+    return key, entries, None
 
 
 def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from dxgeom.cli.terminal.options import Format
 from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
-from dxgeom.planner.plan import Plan
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def show_task_plan(plan: TaskPlan, spend: Fraction, level: float, output: Format
 
 def show_family_plan(plan: FamilyPlan, output: Format, kept: dict[str, str]) -> None:
     """What each family proves of its answers, which was taken, and the file that was kept."""
+    from dxgeom.planner.plan import Plan
+
     if output is Format.json:
         print_json({**plan.as_dict(), **kept})
         return

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.boxes.measuring import (
         below as below,
-        centred as centred,
-        differences as differences,
+        centred_sums as centred_sums,
+        sibling_differences as sibling_differences,
         interleaved as interleaved,
     )
     from dxgeom.mechanisms.linear.boxes.mechanism import (

@@ -12,7 +12,7 @@ from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.question import Levels
 
 
-def differences(
+def sibling_differences(
     table: NDArray[np.int64], block: Levels, factors: Sequence[Factor], axes: Sequence[int]
 ) -> NDArray[np.int64]:
     """Children above the first of their siblings, along every tree."""
@@ -36,7 +36,7 @@ def interleaved(drawn: NDArray[Any], shape: tuple[int, ...], axes: Sequence[int]
     return np.asarray(table.transpose(order).reshape(shape))
 
 
-def centred(
+def centred_sums(
     table: NDArray[np.float64], block: Levels, factors: Sequence[Factor], differenced: bool
 ) -> NDArray[np.float64]:
     """Children less the mean of their siblings, along every tree; ``differenced``: of what each is above the first."""

@@ -18,7 +18,7 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
-from dxgeom.mechanisms.linear.boxes.measuring import below, centred, differences, interleaved
+from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interleaved, sibling_differences
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
@@ -148,7 +148,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         table = self._table(block, data) * self.step.denominator
         axes = [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
         if self.normal:
-            table = differences(table, block, self.factors, axes)
+            table = sibling_differences(table, block, self.factors, axes)
         scale = float(self.scales[number]) / float(self.step)
         if scale > 0 and self.normal:
             sizes = [self._radix(place, block[place]) for place in axes]
@@ -182,19 +182,19 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         blocks, found = self.question.blocks, {}
         if self.normal:
             for number, table in noisy.items():
-                found[number] = centred(table, blocks[number], self.factors, differenced=True)
+                found[number] = centred_sums(table, blocks[number], self.factors, differenced=True)
             return found
         inner, outer, spread = BlockTables(self.question).measurements
         for number, table in noisy.items():
             if not self.question.protected[number]:
-                found[number] = centred(table, blocks[number], self.factors, differenced=False)
+                found[number] = centred_sums(table, blocks[number], self.factors, differenced=False)
         for place, other, times in zip(inner.tolist(), outer.tolist(), spread.tolist(), strict=True):
             if self.question.weights[place] > 0 and other in noisy:
                 share = self._variances[place] / (2 * times * self.scales[other] ** 2)
                 part = share * self._summed(noisy[other], blocks[place])
                 found[place] = found[place] + part if place in found else part
         return {
-            number: centred(table, blocks[number], self.factors, differenced=False)
+            number: centred_sums(table, blocks[number], self.factors, differenced=False)
             if self.question.protected[number]
             else table
             for number, table in found.items()

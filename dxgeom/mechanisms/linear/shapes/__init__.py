@@ -11,8 +11,10 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull as coarse_hull
+    from dxgeom.mechanisms.linear.shapes.descent import descend as descend
     from dxgeom.mechanisms.linear.shapes.hull import (
         SensitivityHull as SensitivityHull,
+        hull_by_rejection as hull_by_rejection,
         hull_mechanism as hull_mechanism,
         sensitivity_hull as sensitivity_hull,
     )
