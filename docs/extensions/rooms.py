@@ -104,7 +104,8 @@ def entry(room: str, name: str, thing: Any, home: dict[int, str]) -> str:
     if kind == "class":
         lines += ["   :members:", "   :show-inheritance:"]
         if not issubclass(thing, BaseException) and not any(id(one) in home for one in thing.__mro__[1:-1]):
-            lines.append("   :inherited-members: tuple, dict")
+            others = [one.__name__ for one in thing.__mro__ if not one.__module__.startswith("dxgeom")]
+            lines.append(f"   :inherited-members: {', '.join(others)}")
     return "\n".join(lines)
 
 
