@@ -350,7 +350,13 @@ DOORS: dict[str, Door] = {
     "selection": Door(
         dx.selection,
         {"metric": metric, "candidates": queries},
-        {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": NOT_QUERIES,
+            "law": NOT_A_CHOICE,
+            "records": NOT_A_COUNT,
+            "spend": NOT_EXACT,
+        },
     ),
     "top_selection": Door(
         dx.mechanisms.selection.top_selection,
