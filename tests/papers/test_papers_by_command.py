@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 
+import numpy as np
 import pytest
 from reference.project import PAPERS
 
@@ -37,6 +38,19 @@ def test_a_script_draws_its_picture(script, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "HERE", tmp_path)
     module.draw_picture()
     assert [file.suffix for file in tmp_path.iterdir()] == [".png"]
+
+
+def test_what_estimators_learn_is_drawn(monkeypatch, tmp_path):
+    module = loaded("awan2020/learned", monkeypatch)
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    with module.dx.learning.open_ledger(":memory:", module.ENDLESS) as ledger:
+        share = module.linear(2, 2_000, ledger)
+    distance = share._replace(figure=2, found={name: rows + 0.1 for name, rows in share.found.items()})
+    for sweep in (share, distance):
+        assert all(np.shape(rows) == (2, len(sweep.budgets)) for rows in sweep.found.values())
+        assert len(sweep.lines()) == 1 + len(sweep.found)
+        module.draw_picture(sweep)
+    assert {file.name for file in tmp_path.iterdir()} == {"figure_2.png", "figure_3.png"}
 
 
 def test_both_orders_of_the_graphs_list_every_graph_once(monkeypatch):
