@@ -137,7 +137,7 @@ def test_each_kind_of_task_has_its_plan():
     assert [kind.word for kind in PLANNERS] == [kind.word for kind in TASK_KINDS]
 
 
-def test_one_pick_goes_by_changed_scores_where_few_records_make_that_better_and_says_so():
+def test_one_pick_goes_by_changed_scores_where_few_records_make_that_better_and_says_so(tmp_path):
     policy = dx.parse_policy("""
 policy: near
 universe: {attributes: {ill: {graph: [[flu, cold, 2], [flu, none, 100], [cold, none, 100]], unit: m}}}
@@ -155,3 +155,5 @@ rules: [{change: ill, epsilon: 1, per: 100 m}]
     )
     with pytest.raises(dx.DataError, match="changed for 100 records"):
         few.release(np.array([10, 20, 71]), ledger=":memory:", spend=1)
+    dx.save_plan(few, tmp_path / "few.json", policy=policy, spend=1)
+    assert dx.load_plan(tmp_path / "few.json").fingerprint == few.fingerprint
