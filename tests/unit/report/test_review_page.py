@@ -19,7 +19,7 @@ from dxgeom.report.document.blocks import Notice, Picture, ShownTable, plain_wor
 from dxgeom.report.facts.released import read_release
 from dxgeom.report.sections.changes import changes_page
 from dxgeom.report.sections.review_page import review_page
-from dxgeom.wording.numbers import band_of, guesses, odds
+from dxgeom.wording.numbers import band_of, guesses, odds, plus_minus
 
 NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
 HOSTILE = "<script>alert(1)</script>"
@@ -207,6 +207,36 @@ def test_hostile_names_are_text():
         assert "\u202e" not in page
         assert "{{ 7 * 7 }}" in page
         assert HOSTILE in "".join(parsed.words)
+
+
+def test_whole_tables_are_told_cell_by_cell_and_useless_ones_named():
+    data = {
+        "policy": "p",
+        "privacy": "concentrated",
+        "universe": {"attributes": {"a": ["x", "y"], "b": ["u", "v", "w"]}},
+        "rules": [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": 1}],
+    }
+    policy = dx.Policy.from_dict(data)
+    for records, words in ((10, "✖ useless"), (10_000, "0 to 10,000"), (None, "cannot be said")):
+        tables = dx.universe.MarginalQueries.of(policy.universe, ways=2, records=records)
+        plan = dx.plan(policy.compile(), tables)
+        document = review_page(policy, plan, spend="0.5")
+        (width,) = plan.half_widths(0.95, "0.5")
+        assert f"a, b | 2 × 3 | {plus_minus(width)}" in said(document, 5) and words in said(document, 5)
+        assert tables.fingerprint in said(document, 7) and plan.fingerprint in said(document, 7)
+
+
+def test_quantiles_of_nobody_knows_how_many_records_hold_for_any_number():
+    data = {
+        "policy": "p",
+        "universe": {"attributes": {"a": {"range": [0, 9], "step": 1}}},
+        "rules": [{"change": "a", "epsilon": 1, "per": "1 step"}],
+    }
+    policy = dx.Policy.from_dict(data)
+    for text, words in (("median: a", "the median of a"), ("quantiles: a\n    at: [1/4]", "quantiles at 1/4 of a")):
+        queries = dx.parse_queries(f"queries:\n  - {text}\n", policy)
+        told = said(review_page(policy, dx.plan(policy.compile(), queries)), 5)
+        assert words in told and "with probability 0.95" in told and "1,000" not in told
 
 
 def test_a_change_of_policy_is_told_worst_first():
