@@ -257,6 +257,27 @@ def test_a_change_of_policy_is_told_worst_first():
     assert Parsed(page.html()).outside == []
 
 
+def test_a_change_of_a_concentrated_policy_is_told_in_curves():
+    def policy(epsilon):
+        rules = [{"change": "a", "epsilon": epsilon}]
+        universe = {"attributes": {"a": ["x", "y"]}}
+        return dx.Policy.from_dict({"policy": "p", "privacy": "concentrated", "universe": universe, "rules": rules})
+
+    page = changes_page(policy(1), policy(2))
+    (table,) = [block for block in page.section(1).blocks if isinstance(block, ShownTable)]
+    right, now, before, after = [plain_words(cell) for cell in table.rows[0][2:]]
+    for told, distance in ((right, 1.0), (now, 2.0)):
+        assert int(told) == math.ceil(1000 * dx.privacy.concentrated_right_guess(distance * (1 + 1e-9)))
+    # Either way: half of the chance for each.
+    for told, distance in ((before, 1.0), (after, 2.0)):
+        limit = math.exp(dx.privacy.concentrated_odds(5e-7, distance))
+        assert limit <= float(told.removesuffix(" to 1").replace(",", "")) <= limit * 1.01
+    assert f"{right} right guesses of 1,000 before, {now} now" in said(page, 0)
+    assert "There is no ceiling on the odds" in said(page, 0)
+    assert "No pair is hidden more" in said(page, 2)
+    assert "No pair of values is hidden less" in said(changes_page(policy(1), policy(1)), 0)
+
+
 def test_odds_and_guesses_are_rounded_up():
     for distance in np.geomspace(1e-6, 13.8, 200):
         written = Fraction(odds(distance).removesuffix(" to 1").replace(",", ""))
