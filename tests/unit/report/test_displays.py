@@ -76,6 +76,14 @@ def test_the_line_of_a_release_tells_no_answer(things):
     assert repr(things["Release"]) == "<Release of 'hospital-stays': 3 answers, spent 0.25, 0.75 left>"
 
 
+def test_queries_and_explanations_have_a_short_line(things):
+    policy = things["Policy"]
+    queries = dx.load_queries(FOLDER / "queries.yaml", policy)
+    assert repr(queries) == f"<LinearQueries: 3, {queries.names[0]!r} and on>"
+    line = repr(policy.explain(policy.universe.record(0), policy.universe.record(1)))
+    assert line.startswith("<Explanation: distance ") and " in 1 step, by " in line
+
+
 def test_pictures_are_drawn_on_axes(things):
     plan, policy, release = things["Plan"], things["Policy"], things["Release"]
     dots = plan.plot()
