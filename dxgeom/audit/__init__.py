@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         posterior as posterior,
         privacy_level as privacy_level,
     )
+    from dxgeom.audit.hull_audit import HullAudit as HullAudit, audit_hull as audit_hull
     from dxgeom.audit.observed_losses import ObservedLoss as ObservedLoss, observed_loss as observed_loss
     from dxgeom.audit.policy_audit import Audit as Audit, audit_policy as audit_policy
 

@@ -17,7 +17,7 @@ from dxgeom.learning.conventions import Estimator, column_names, numbers, one_re
 from dxgeom.learning.plain_models import Prepared, account_for, epsilon_of
 from dxgeom.learning.totals.coefficients import Coefficients
 from dxgeom.learning.totals.least_squares import NoisyLeastSquares
-from dxgeom.learning.totals.regression_totals import RegressionTotals
+from dxgeom.learning.totals.regression_totals import RegressionTotals, Shape
 from dxgeom.learning.under_policy.linear_fitting import fit_linear
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -36,8 +36,9 @@ class PrivateLinearRegression(Estimator):
     Args: ``epsilon``: the spend: what replacing one record by any other changes log-odds by at most. ``bounds``: of
     columns, (low, high), and ``response`` those of y; public. ``ledger``: a file, or an open ledger. ``outside``:
     "refuse" rows beyond the bounds, or "clip" them. ``fit_intercept``. ``ridge``: ρ of ρ‖β‖², in numbers scaled to
-    [−1, 1]; left out, as large as the noise, which is public. ``fits``, ``budget``, ``purpose``, ``id``: as of
-    :class:`PrivateLogisticRegression`.
+    [−1, 1]; left out, as large as the noise, which is public. ``mechanism``: "auto" or "cylinders", or, of one
+    predictor, "hull", with less noise and some seconds to build: see :class:`RegressionTotals`. ``fits``, ``budget``,
+    ``purpose``, ``id``: as of :class:`PrivateLogisticRegression`.
 
     Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
     most e^epsilon: see :class:`RegressionTotals`. The number of records is public, and so are columns' names. Under a
@@ -108,7 +109,7 @@ class PrivateLinearRegression(Estimator):
         box, line = self._bounds(table.shape[1])
         data = np.column_stack([box.scaled(table, self.outside), line.scaled(responses[:, None], self.outside, "y")])
         names = tuple(f"x{k}" for k in range(table.shape[1]))
-        mechanism = RegressionTotals("linear regression", names, account_for(self))
+        mechanism = RegressionTotals("linear regression", names, account_for(self), _shape_of(self.mechanism))
         ridge = None if self.ridge is None else exact_amount(self.ridge, "ridge")
         self.release_ = charged_fit(self, Prepared(mechanism, data, spend), ledger)
         self._remember_columns(X, table.shape[1])
@@ -158,6 +159,15 @@ class PrivateLinearRegression(Estimator):
         tags.estimator_type = "regressor"
         tags.regressor_tags = RegressorTags(poor_score=True)
         return tags
+
+
+def _shape_of(mechanism: Any) -> Shape:
+    """Of the noise on plain arrays. Raises: UnsupportedCombination."""
+    if not isinstance(mechanism, str) or mechanism not in ("auto", "cylinders", "hull"):
+        raise UnsupportedCombination(
+            f"on plain arrays 'mechanism' is auto, cylinders, or, of one predictor, hull; found {mechanism!r}"
+        )
+    return "hull" if mechanism == "hull" else "cylinders"
 
 
 def _numbers_of(y: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias, final
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dxgeom.plan_files.text.exact_text import RATIONAL
+from dxgeom.plan_files.text.json_text import digest_of
 from dxgeom.plan_files.wrong import Wrong
 
 FORMAT: Final = "dxgeom plan 1"
@@ -14,6 +15,7 @@ FORMAT: Final = "dxgeom plan 1"
 _NAME: Final = "dxgeom plan "
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+Document = TypeVar("Document", bound=BaseModel)
 Digest: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Rational: TypeAlias = Annotated[str, Field(pattern=RATIONAL)]
 Decimal: TypeAlias = Annotated[str, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?(e[+-][0-9]{1,3})?$")]
@@ -175,8 +177,8 @@ class PlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-def parsed(document: dict[str, Any]) -> PlanDocument:
-    """The document, field by field as it has to be.
+def parsed(kind: type[Document], document: dict[str, Any]) -> Document:
+    """The document, field by field as one of its kind has to be, and as it was written.
 
     Raises: Wrong.
     """
@@ -187,10 +189,13 @@ def parsed(document: dict[str, Any]) -> PlanDocument:
     if said != FORMAT:
         raise Wrong("DX301", "format", f"a plan file says '{FORMAT}' here", "name a file of 'dxgeom plan --output'")
     try:
-        return PlanDocument.model_validate(document)
+        part = kind.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise Wrong("DX302", path_text(first["loc"]), str(first["msg"])) from error
+    if document["digest"] != digest_of(document):
+        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    return part
 
 
 def path_text(steps: tuple[str | int, ...]) -> str:

@@ -17,8 +17,8 @@ from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of
-from dxgeom.plan_files.text.json_text import digest_of, read_document
+from dxgeom.plan_files.sources import policy_of, require_same_plan
+from dxgeom.plan_files.text.json_text import read_document
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -89,9 +89,7 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | Loaded
         from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
 
         return loaded_tables(document)
-    part = parsed(document)
-    if part.digest != digest_of(document):
-        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    part = parsed(PlanDocument, document)
     policy = policy_of(part.policy)
     queries = queries_of(part.queries, policy)
     metric = policy.compile()
@@ -100,8 +98,7 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | Loaded
     with refused_as("DX307", "records"):
         number = public_records(metric, queries, part.records)
     plan = Plan(metric, queries, objective, mechanism, CandidateComparison(), number)
-    if plan.fingerprint != part.fingerprint:
-        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    require_same_plan(plan, part.fingerprint)
     check_errors(part.errors, plan)
     return LoadedPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import quantile_queries_of, written_queries
-from dxgeom.plan_files.document import FORMAT, Digest, PolicyPart, QueriesPart, Rational, path_text
+from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational, parsed
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_data, policy_of
+from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import rational_of
-from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.policy.policy import Policy
@@ -55,18 +53,12 @@ def quantile_plan_text(plan: QuantilePlan, policy: Policy, spend: Amount | None)
 
     Raises: UnsupportedCombination for another policy, and for queries that were not read from a text.
     """
-    if plan.metric.fingerprint != policy.fingerprint:
-        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "policy": policy_data(policy),
+    parts = {
         "queries": written_queries(plan.queries, plan.records),
         "forms": [list(part.forms) for part in plan.parts],
         "compared_at_spend": str(plan.spend),
-        "spend": None if spend is None else str(exact_amount(spend, "spend")),
-        "fingerprint": plan.fingerprint,
     }
-    return document_text({**document, "digest": digest_of(document)})
+    return sealed_text(plan, plan.metric, policy, spend, parts)
 
 
 def loaded_quantiles(document: dict[str, Any]) -> LoadedQuantilePlan:
@@ -74,13 +66,7 @@ def loaded_quantiles(document: dict[str, Any]) -> LoadedQuantilePlan:
 
     Raises: Wrong.
     """
-    try:
-        part = QuantilePlanDocument.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Wrong("DX302", path_text(first["loc"]), str(first["msg"])) from error
-    if part.digest != digest_of(document):
-        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    part = parsed(QuantilePlanDocument, document)
     policy = policy_of(part.policy)
     queries = quantile_queries_of(part.queries, policy)
     if len(part.forms) != len(queries.asked):
@@ -88,6 +74,5 @@ def loaded_quantiles(document: dict[str, Any]) -> LoadedQuantilePlan:
     compared = rational_of(part.compared_at_spend, "compared_at_spend")
     with refused_as("DX305", "forms"):
         plan = plan_quantiles(policy.compile(), queries, records=part.queries.records, spend=compared, forms=part.forms)
-    if plan.fingerprint != part.fingerprint:
-        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    require_same_plan(plan, part.fingerprint)
     return LoadedQuantilePlan(policy, plan, spend_of(part.spend, policy), part.digest, part)

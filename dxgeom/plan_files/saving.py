@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import NoneType
-from typing import Any, overload
+from typing import overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import DataError
 from dxgeom.plan_files.aims import objective_data
 from dxgeom.plan_files.answering import mechanism_data
 from dxgeom.plan_files.asked import queries_data
-from dxgeom.plan_files.document import FORMAT
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
-from dxgeom.plan_files.sources import policy_data
+from dxgeom.plan_files.sources import sealed_text
 from dxgeom.plan_files.table_plans import LoadedMarginalPlan, table_plan_text
 from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan, errors_data, task_plan_text
-from dxgeom.plan_files.text.json_text import digest_of, document_of_text, document_text
+from dxgeom.plan_files.text.json_text import document_of_text
 from dxgeom.plan_files.wrong import told_as
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
@@ -86,17 +85,11 @@ def _text_of(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, policy: Policy
 
 def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
     """The text of the file. Raises: as :func:`save_plan`."""
-    if plan.metric.fingerprint != policy.fingerprint:
-        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "policy": policy_data(policy),
+    parts = {
         "queries": queries_data(plan.queries, policy),
         "objective": objective_data(plan.objective),
         "mechanism": mechanism_data(plan.mechanism),
         "records": plan.records,
-        "spend": None if spend is None else str(exact_amount(spend, "spend")),
         "errors": errors_data(plan),
-        "fingerprint": plan.fingerprint,
     }
-    return document_text({**document, "digest": digest_of(document)})
+    return sealed_text(plan, plan.metric, policy, spend, parts)

@@ -1,12 +1,16 @@
-"""The policy of a plan file: its content, compiled anew; and the files that came with a text."""
+"""What every plan file begins and ends with: the policy, compiled anew, the files that came with it, and the seal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.plan_files.document import PolicyPart
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.plan_files.document import FORMAT, PolicyPart
+from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import FolderInMemory
@@ -21,6 +25,32 @@ def policy_data(policy: Policy) -> dict[str, Any]:
     if policy.text is None:
         raise UnsupportedCombination("a plan file holds policies that were read: load or parse one")
     return {"written": written(policy.text), "files": files(policy.text), "fingerprint": policy.fingerprint}
+
+
+def sealed_text(
+    plan: Releasable[Any], metric: VerifiedMetric, policy: Policy, spend: Amount | None, parts: dict[str, Any]
+) -> str:
+    """The text of a plan's file: ``parts`` between what every plan's file begins and ends with.
+
+    Where ``parts`` hold errors, these stand behind the spend. Raises: UnsupportedCombination for another policy.
+    """
+    if metric.fingerprint != policy.fingerprint:
+        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
+    document = {
+        "format": FORMAT,
+        "policy": policy_data(policy),
+        **{name: part for name, part in parts.items() if name != "errors"},
+        "spend": None if spend is None else str(exact_amount(spend, "spend")),
+        **{name: part for name, part in parts.items() if name == "errors"},
+        "fingerprint": plan.fingerprint,
+    }
+    return document_text({**document, "digest": digest_of(document)})
+
+
+def require_same_plan(plan: Releasable[Any], fingerprint: str) -> None:
+    """Raises: Wrong unless a plan that was made anew has the fingerprint that its file states."""
+    if plan.fingerprint != fingerprint:
+        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
 
 
 def policy_of(part: PolicyPart) -> Policy:

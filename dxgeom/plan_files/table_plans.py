@@ -8,18 +8,16 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import table_queries_of
-from dxgeom.plan_files.document import FORMAT, Decimal, Digest, PolicyPart, QueriesPart, Rational, path_text
+from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
 from dxgeom.plan_files.laws import scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_data, policy_of
-from dxgeom.plan_files.text.json_text import digest_of, document_text
+from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
 from dxgeom.policy.policy import Policy
@@ -77,20 +75,14 @@ class LoadedMarginalPlan(LoadedReleasable[MarginalAnswers]):
 
 def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) -> str:
     """The text of the file. Raises: UnsupportedCombination for another policy; TooLarge for very many tables."""
-    if plan.metric.fingerprint != policy.fingerprint:
-        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
     queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "policy": policy_data(policy),
+    parts = {
         "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
         "objective": plan.objective,
         "table_noise": {"name": plan.mechanism.name, "scales": scales_data(plan.mechanism.scales)},
-        "spend": None if spend is None else str(exact_amount(spend, "spend")),
         "errors": [repr(error) for error in plan.rmse().tolist()],
-        "fingerprint": plan.fingerprint,
     }
-    return document_text({**document, "digest": digest_of(document)})
+    return sealed_text(plan, plan.metric, policy, spend, parts)
 
 
 def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
@@ -99,20 +91,13 @@ def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
 
     Raises: Wrong.
     """
-    try:
-        part = TablePlanDocument.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Wrong("DX302", path_text(first["loc"]), str(first["msg"])) from error
-    if part.digest != digest_of(document):
-        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    part = parsed(TablePlanDocument, document)
     policy = policy_of(part.policy)
     queries = table_queries_of(part.queries, policy)
     scales = scales_of(part.table_noise.scales, "table_noise.scales")
     with refused_as("DX306", "table_noise"):
         plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales)
-    if plan.fingerprint != part.fingerprint:
-        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    require_same_plan(plan, part.fingerprint)
     _check_errors(part.errors, plan)
     return LoadedMarginalPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 

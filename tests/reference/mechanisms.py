@@ -334,6 +334,15 @@ CASES = {
         loss=lambda entries: float((entries[0] - 7) ** 2),
         stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
     ),
+    "statistic, cylinders": Case(
+        make=lambda: statistic_mechanism(moments([COLUMN, bounded_column("y", 0, 1, 1)]), "cylinders", title="ages"),
+        data=[[0, 0], [3, 1], [4, 1]],
+        others=tuple(([[x, y], [3, 1], [4, 1]], Fraction(1)) for x, y in ((2, 1), (4, 0))),
+        view=statistic_view,
+        wrong=([[math.nan, 0]], [[1]]),
+        loss=lambda entries: float((entries[0] - 7) ** 2),
+        stated=lambda mechanism, spend: float(mechanism.covariance(spend)[0, 0]),
+    ),
     "logistic regression": Case(
         make=lambda: ObjectivePerturbation(
             "logistic regression",

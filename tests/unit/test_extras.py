@@ -16,6 +16,8 @@ import dxgeom as dx
 from dxgeom.errors import MissingExtra
 from dxgeom.numeric.optional_library import optional_library
 
+MODULES = {"pycddlib-standalone": "cdd"}
+"""Names to import that are not the names to install."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
 
@@ -33,7 +35,8 @@ def asked_for() -> list[tuple[str, str, str]]:
 @pytest.fixture
 def nothing_optional(monkeypatch):
     """No library of any extra can be imported."""
-    blocked = {re.split(r"[\[><=!~ ]", line)[0].lower() for lines in EXTRAS.values() for line in lines}
+    named = {re.split(r"[\[><=!~ ]", line)[0].lower() for lines in EXTRAS.values() for line in lines}
+    blocked = {MODULES.get(name, name) for name in named}
     real, module = builtins.__import__, importlib.import_module
 
     def refused(name: str) -> bool:

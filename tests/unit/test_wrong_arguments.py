@@ -140,6 +140,17 @@ OF_A_RELEASE: dict[str, tuple[Any, ...]] = {
     "allotment": NOT_TEXT[1:],
     "quiet_data": NOT_YES_OR_NO,
 }
+
+
+def _line(mechanism: Any) -> Any:
+    """A linear regression on plain arrays."""
+    with dx.learning.open_ledger(":memory:", 1) as ledger:
+        model = dx.learning.PrivateLinearRegression(
+            epsilon=1, bounds=(0, 1), response=(0, 1), ledger=ledger, mechanism=mechanism
+        )
+        return model.fit(np.linspace(0, 1, 1000)[:, None], np.linspace(0, 1, 1000))
+
+
 OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
 DOORS: dict[str, Door] = {
     "load_policy": Door(dx.load_policy, {"path": "policy.yaml"}, {"path": NOT_A_PATH}),
@@ -350,7 +361,13 @@ DOORS: dict[str, Door] = {
     "selection": Door(
         dx.selection,
         {"metric": metric, "candidates": queries},
-        {"metric": NOT_A_METRIC, "candidates": NOT_QUERIES, "law": NOT_A_CHOICE},
+        {
+            "metric": NOT_A_METRIC,
+            "candidates": NOT_QUERIES,
+            "law": NOT_A_CHOICE,
+            "records": NOT_A_COUNT,
+            "spend": NOT_EXACT,
+        },
     ),
     "top_selection": Door(
         dx.mechanisms.selection.top_selection,
@@ -558,6 +575,7 @@ DOORS: dict[str, Door] = {
         dx.report.changes_page, {"old": policy, "new": policy}, {"old": NOT_A_POLICY, "new": NOT_A_POLICY}
     ),
     "report.read_release": Door(dx.report.read_release, {"path": "answers.json"}, {"path": NOT_A_PATH}),
+    "learning.PrivateLinearRegression": Door(_line, {"mechanism": "cylinders"}, {"mechanism": NOT_A_CHOICE}),
     "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
 }
 

@@ -1,4 +1,4 @@
-"""The sums that least squares needs, with noise of a product of bodies: cylinders over each number and its square."""
+"""The sums that least squares needs, with noise of cylinders over each number and its square, or of one joint hull."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Final, final
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
@@ -32,6 +32,9 @@ GRID: Final = 2**16
 """Steps from 0 to 1: numbers within [−1, 1] are moved to multiples of 2⁻¹⁶ before anything is added up."""
 _MOST_RECORDS: Final = 2**30
 _EXCESS: Final = EnclosureLimits(tolerance=0.002)
+_JOINT: Final = EnclosureLimits(tolerance=0.02, seconds=600)
+"""Facets end it, never how long it takes, so that a slow machine has no other noise."""
+Shape: TypeAlias = Literal["cylinders", "hull"]
 
 
 @final
@@ -42,6 +45,7 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     The data are a table (n, p + 1): the predictors of a record, then its response, all within [−1, 1]. Each number z
     and its square change within {(z − z′, z² − z′²)}, a product of two numbers by at most 2: the body of the noise is
     the product of the hulls of the former and of intervals for the latter (``law``, in steps of the lattice).
+    ``shape``: "cylinders", that product, or "hull", of one predictor: a polytope around all five changes together.
 
     Guarantee: replacing one record by any other changes the odds of any answers by at most e^spend. Numbers are moved
     to the grid first, so totals lie on the lattice, and noise is rounded to it. The number of records is public.
@@ -51,10 +55,20 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     name: str
     predictors: tuple[str, ...]
     owner: Account
+    shape: Shape = "cylinders"
 
     def __post_init__(self) -> None:
         if not self.predictors or len(set(self.predictors)) != len(self.predictors):
             raise UnsupportedCombination("a regression has predictors, each with a name of its own")
+        if self.shape not in ("cylinders", "hull"):
+            raise UnsupportedCombination(
+                f"the shape of a regression's noise is cylinders or hull; found {self.shape!r}"
+            )
+        if self.shape == "hull" and len(self.predictors) > 1:
+            raise UnsupportedCombination(
+                f"the hull of a regression's sums is built for one predictor; found {len(self.predictors)}: leave the "
+                "mechanism out, which takes cylinders"
+            )
 
     @property
     def account(self) -> Account:
@@ -73,7 +87,7 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     @property
     def law(self) -> NoiseLaw:
         """The noise at spend 1, in steps of the lattice."""
-        return cylinder_noise(len(self.predictors) + 1)
+        return joint_noise() if self.shape == "hull" else cylinder_noise(len(self.predictors) + 1)
 
     @cached_property
     def steps(self) -> tuple[Fraction, ...]:
@@ -161,6 +175,18 @@ def cylinder_noise(numbers: int) -> CartesianProductNoise:
     curved = tuple(FacetConeNoise(_number_and_square()) for _ in range(numbers))
     products = np.full(len(product_pairs(numbers)), 2.0 * GRID**2)
     return CartesianProductNoise((*curved, BoxNoise(Box(products))))
+
+
+@lru_cache(maxsize=1)
+def joint_noise() -> FacetConeNoise:
+    """The noise of a polytope proved to hold all changes of (x, x², y, y², x·y), some seconds to build."""
+    columns = [bounded_column(name, -1, 1, Fraction(1, GRID)) for name in ("x", "y")]
+    entries = [("x",), ("x", "x"), ("y",), ("y", "y"), ("x", "y")]
+    statistic = polynomial_statistic(columns, {"·".join(entry): {entry: 1} for entry in entries})
+    single, square = Fraction(1, GRID), Fraction(1, GRID**2)
+    if statistic.steps != (single, square, single, square, square):
+        raise UnsupportedCombination("two numbers and their products have other steps than their lattice")
+    return FacetConeNoise(enclosing_polytope(PolynomialOutputs(statistic), _JOINT).body)
 
 
 @lru_cache(maxsize=1)

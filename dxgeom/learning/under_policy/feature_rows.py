@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.under_policy.encoding import EncodedAttribute, encoded, unused
+from dxgeom.learning.under_policy.made_codes import made_codes
 from dxgeom.learning.under_policy.rows import codes_of_column, column_of, require_inside
 from dxgeom.universe.universe import Universe
 
@@ -47,8 +48,12 @@ class FeatureRows:
         found = []
         for place, one in enumerate(self.encodings):
             if one is not None and one.groups:
-                cells = [column_of(table, name) for name in self.universe.reading.attributes[place].columns]
-                codes = codes_of_column(self.universe, place, cells)
+                reading = self.universe.reading.attributes[place]
+                cells = [column_of(table, name) for name in reading.columns]
+                if reading.expression is None:
+                    codes = codes_of_column(self.universe, place, cells)
+                else:
+                    codes = made_codes(self.universe, place, table)
                 require_inside(self.universe, place, codes)
                 found.append(one.table[codes])
         return np.column_stack([np.ones(len(found[0])), *found])

@@ -35,8 +35,8 @@ def codes_of_column(universe: Universe, place: int, cells: Sequence[NDArray[Any]
     attribute, reading = universe.attributes[place], universe.reading.attributes[place]
     if reading.expression is not None:
         raise UnsupportedCombination(
-            f"'{attribute.name}' is made of other columns by the policy, which learning does not read: add it to the "
-            "table, and let the policy name it as a column"
+            f"'{attribute.name}' is made of other columns by the policy: leave y out, and hand "
+            "over a table that has them"
         )
     return _coded(attribute, reading, cells)
 

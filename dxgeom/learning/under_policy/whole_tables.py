@@ -30,6 +30,11 @@ def joined_table(universe: Universe, label: str, X: Any, y: Any) -> Any:
     if len({len(column) for column in columns.values()}) > 1:
         sizes = [len(column) for column in columns.values()]
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {sorted(set(sizes))}")
+    return table_of_cells(columns)
+
+
+def table_of_cells(columns: dict[str, NDArray[Any]]) -> Any:
+    """An Arrow table of columns that NumPy holds."""
     return arrow_table({name: _cells(column) for name, column in columns.items()})
 
 

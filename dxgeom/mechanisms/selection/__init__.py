@@ -20,6 +20,11 @@ if TYPE_CHECKING:
         DeclaredSelection as DeclaredSelection,
         declared_selection as declared_selection,
     )
+    from dxgeom.mechanisms.selection.score_changes import (
+        ChangedRows as ChangedRows,
+        ScoreChange as ScoreChange,
+        changed_rows as changed_rows,
+    )
     from dxgeom.mechanisms.selection.selections import (
         Selection as Selection,
         choose as choose,

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require_level
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.arguments import WHOLE, require, require_level
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.ledger.entry import amount
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range_sensitivity
 from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
+from dxgeom.mechanisms.selection.score_changes import ChangedRows, ScoreChange, changed_rows
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.queries import LinearQueries
+
+_LEVEL = 0.95
 
 
 @final
@@ -38,7 +43,8 @@ class Selection(HistogramMechanism[int]):
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): under both laws the
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A range of 0
-    means that nobody protected can influence the lead, and the best candidate is picked exactly.
+    means that nobody protected can influence the lead, and the best candidate is picked exactly. Where scores were
+    changed (``change``), ``candidates``, ``numerators`` and ``range_sensitivity`` are all those of the changed ones.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
     :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """
@@ -49,33 +55,43 @@ class Selection(HistogramMechanism[int]):
     numerators: NDArray[np.int64] = field(repr=False)
     unit: Fraction
     range_sensitivity: float
+    change: ScoreChange | None = None
 
     @cached_property
     def fingerprint(self) -> str:
         scored = (self.candidates.fingerprint, self.numerators, self.unit)
-        return canonical_digest("selection", self.metric.fingerprint, self.name, *scored, self.range_sensitivity)
+        changed = () if self.change is None else (self.change.digest,)
+        law = (self.name, *scored, self.range_sensitivity)
+        return canonical_digest("selection", self.metric.fingerprint, *law, *changed)
 
     def shortfall(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` the score is above the best score less this; whatever the data.
 
         Scores are of values as the policy rounds them: where the candidates are sums of numbers that stand for others,
         each score is up to its ``candidates.each_rounding`` from that of the raw numbers.
-        Definition: (ln R − ln(1 − level))·unit·range_sensitivity/spend, up to the rounding of float64.
+        Definition: (ln R − ln(1 − level))·unit·range_sensitivity/spend, and n·shift where scores were changed; up to
+        the rounding of float64.
         Source: Kamalaruban et al. 2020, Theorem 4; corrected: what another score costs is subtracted, not added.
         Permute-and-flip inherits it, because its score stochastically dominates that of the other law.
         Raises: UnsupportedCombination unless 0 < level < 1.
         """
-        return self._per_nat(spend) * (math.log(self.candidates.count) + nats_of(level))
+        return self._per_nat(spend) * (math.log(self.candidates.count) + nats_of(level)) + self._bias
 
     def expected_shortfall(self, spend: Fraction = Fraction(1)) -> float:
-        """The best score less the expected score is at most ln R·unit·range_sensitivity/spend, whatever the data.
+        """The best score less the expected score is at most this, whatever the data.
 
-        The exponential law maximises expected score plus entropy/rate, and the entropy is at most ln R.
+        Definition: ln R·unit·range_sensitivity/spend, and n·shift where scores were changed. The exponential law
+        maximises expected score plus entropy/rate, and the entropy is at most ln R.
         """
-        return self._per_nat(spend) * math.log(self.candidates.count)
+        return self._per_nat(spend) * math.log(self.candidates.count) + self._bias
 
     def check_size(self, records: int, spend: Fraction) -> None:
         require_written_for(self.candidates.records, records)
+        if self.change is not None and records != self.change.records:
+            raise DataError(
+                f"the scores were changed for {self.change.records:,} records, these are {records:,} in the table: "
+                f"plan with records={records} (--records {records})"
+            )
         require_scores_fit(int(np.abs(self.numerators).max()) * records * self.shares)
         require_rate(self.range_sensitivity, spend / self.shares)
 
@@ -86,19 +102,70 @@ class Selection(HistogramMechanism[int]):
     def _per_nat(self, spend: Fraction) -> float:
         return float(self.unit) * self.range_sensitivity / float(spend)
 
+    @property
+    def _bias(self) -> float:
+        return 0.0 if self.change is None else float(self.change.bias)
 
-def selection(metric: VerifiedMetric, candidates: LinearQueries, law: SelectionLaw = "permute-and-flip") -> Selection:
+
+def selection(
+    metric: VerifiedMetric,
+    candidates: LinearQueries,
+    law: SelectionLaw = "permute-and-flip",
+    *,
+    records: int | None = None,
+    spend: Fraction | int = Fraction(1),
+) -> Selection:
     """The mechanism that picks one of the candidates by these linear scores, largest best.
 
-    Raises: UnsupportedCombination when metric and candidates are not about the same records, or for an unknown law;
-    UnboundedLoss when a lead differs at distance 0; TooLarge when the weights need too many digits.
+    Args: ``records``: n, public. Given it, changed scores are gone by in place of those asked for where that lowers
+    :meth:`Selection.shortfall` at level 0.95 and ``spend``, the bias included, and below what picking one candidate
+    whatever the data can lose; ``mechanism.change`` says which. Either way any spend is served, with the same bias.
+    Raises: UnsupportedCombination when metric and candidates are not about the same records, or for an unknown law,
+    or for less than one record; UnboundedLoss when a lead differs at distance 0; TooLarge when the
+    weights need too many digits.
     """
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    exact = amount(spend, "spend")
     metric = on_records_of(metric, candidates, "candidates")
     require_public_number(metric, candidates)
     numerators, unit = over_common_unit(candidates)
-    return Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))
+    asked = Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))
+    return asked if records is None else _better_changed(asked, int(records), exact)
+
+
+def _better_changed(asked: Selection, records: int, spend: Fraction) -> Selection:
+    """With the scores whose noise and bias together have the smallest bound, those asked for among them."""
+    if records < 1:
+        raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
+    nats = (math.log(asked.candidates.count) + nats_of(_LEVEL)) / float(spend)
+    rows = changed_rows(asked.metric.metric, asked.numerators, records, nats)
+    changed = [_with(asked, found, records) for found in rows if _fits(asked, found, records)]
+    best = min([asked, *changed], key=lambda one: one.shortfall(_LEVEL, spend))
+    return best if best.shortfall(_LEVEL, spend) < records * _lost_without_data(asked) else asked
+
+
+def _fits(asked: Selection, found: ChangedRows, records: int) -> bool:
+    return int(np.abs(found.rows).max()) * records * asked.shares < LARGEST_SCORE
+
+
+def _with(asked: Selection, found: ChangedRows, records: int) -> Selection:
+    unit = asked.unit / 2**found.finer
+    return replace(
+        asked,
+        candidates=replace(asked.candidates, weights=found.rows, units=(unit,) * len(found.rows)),
+        numerators=found.rows,
+        unit=unit,
+        range_sensitivity=range_sensitivity(asked.metric.metric, found.rows),
+        change=ScoreChange(asked.candidates, records, found.shift * unit),
+    )
+
+
+def _lost_without_data(asked: Selection) -> float:
+    """For each record, what the best candidate to pick whatever the data can lose."""
+    best = asked.numerators.max(axis=0)
+    return float(asked.unit) * int((best - asked.numerators).max(axis=1).min())
 
 
 def choose(

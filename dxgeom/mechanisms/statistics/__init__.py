@@ -31,6 +31,10 @@ if TYPE_CHECKING:
         float_maximisers as float_maximisers,
         quadratic_maxima as quadratic_maxima,
     )
+    from dxgeom.mechanisms.statistics.blocks_of_entries import (
+        cylinder_noise as cylinder_noise,
+        entry_blocks as entry_blocks,
+    )
     from dxgeom.mechanisms.statistics.polynomial_statistics import (
         PolynomialStatistic as PolynomialStatistic,
         moments as moments,

@@ -61,6 +61,17 @@ class PolynomialStatistic:
         terms = [sorted(entry.items()) for entry in self.terms]
         return canonical_digest("polynomial statistic", columns, self.names, terms, self.steps, self.offsets)
 
+    def part(self, entries: Sequence[int]) -> PolynomialStatistic:
+        """These entries alone, on the same lattice, of the columns that they use."""
+        used = sorted({j for k in entries for powers in self.terms[k] for j, power in enumerate(powers) if power})
+        return PolynomialStatistic(
+            tuple(self.columns[j] for j in used),
+            tuple(self.names[k] for k in entries),
+            tuple({tuple(p[j] for j in used): value for p, value in self.terms[k].items()} for k in entries),
+            tuple(self.steps[k] for k in entries),
+            tuple(self.offsets[k] for k in entries),
+        )
+
     @cached_property
     def on_unit_box(self) -> BoxPolynomials:
         """The P_k with every column's grid 0…steps divided by its length: same values, on [0, 1]ᵖ."""

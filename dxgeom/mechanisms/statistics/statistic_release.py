@@ -19,6 +19,7 @@ from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
+from dxgeom.mechanisms.statistics.blocks_of_entries import cylinder_noise
 from dxgeom.mechanisms.statistics.bounded_columns import universe_digest
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
 from dxgeom.mechanisms.statistics.sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
@@ -32,7 +33,7 @@ from dxgeom.numeric.rounding import round_up
 
 LARGEST_DIMENSION = 6
 """Facets of curved bodies explode beyond."""
-Body: TypeAlias = Literal["auto", "hull", "box", "laplace"]
+Body: TypeAlias = Literal["auto", "hull", "cylinders", "box", "laplace"]
 
 
 @final
@@ -117,25 +118,29 @@ def statistic_mechanism(
     ``title``, ``budget``: of the ledger's account, which is that of the columns, their bounds and their steps, whatever
     the title: all statistics of the same people are given the same columns and the same budget.
 
-    *hull*: a polytope around S_T, up to six entries; *box*: |u_k| ≤ Δ(T_k); *laplace*: independent noise, the scales in
-    proportion to Δ(T_k), up to 14 entries. "auto" leaves out what is too large.
+    *hull*: a polytope around S_T, up to six entries; *cylinders*: the largest of the norms of such hulls of blocks of
+    up to four entries, at most 12 in all, which "auto" takes for more than six only; *box*: |u_k| ≤ Δ(T_k); *laplace*:
+    independent noise, the scales in proportion to Δ(T_k), up to 14 entries. "auto" leaves out what is too large.
     Raises: TooLarge when the body asked for has too many facets or entries, or the lattice is too fine for 64 bits.
     """
     require(statistic, PolynomialStatistic, "statistic", "make one with moments, regression_statistic and their like")
-    require(body, str, "body", "name auto, hull, box or laplace")
+    require(body, str, "body", "name auto, hull, cylinders, box or laplace")
     require(limits, (EnclosureLimits, NoneType), "limits", "give EnclosureLimits(…), or leave it out")
     require(title, str, "title", "give the name that a ledger is to know the statistics by")
     require_exact(budget, "budget")
     builders: dict[str, Callable[[], StatisticMechanism]] = {
         "hull": lambda: _by_hull(statistic, limits),
+        "cylinders": lambda: _by_cylinders(statistic, limits),
         "box": lambda: _by_box(statistic),
         "laplace": lambda: _by_laplace(statistic),
     }
     if body != "auto":
         if body not in builders:
-            raise UnsupportedCombination(f"a statistic's body is auto, hull, box or laplace, found '{body}'")
+            raise UnsupportedCombination(f"a statistic's body is auto, hull, cylinders, box or laplace, found '{body}'")
         return _checked(builders[body](), title, budget)
     built = []
+    if statistic.dimension <= LARGEST_DIMENSION:
+        del builders["cylinders"]  # their product holds the hull
     for build in builders.values():
         try:
             built.append(build())
@@ -149,6 +154,10 @@ def _by_hull(statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> 
         raise TooLarge(f"hulls of statistics have at most {LARGEST_DIMENSION} entries, found {statistic.dimension}")
     enclosing = enclosing_polytope(PolynomialOutputs(statistic), limits)
     return StatisticMechanism("statistic, hull", statistic, FacetConeNoise(enclosing.body), enclosing.excess)
+
+
+def _by_cylinders(statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> StatisticMechanism:
+    return StatisticMechanism("statistic, cylinders", statistic, cylinder_noise(statistic, limits))
 
 
 def _by_box(statistic: PolynomialStatistic) -> StatisticMechanism:

@@ -7,30 +7,27 @@ from fractions import Fraction
 from typing import Any, Literal, final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.plan_files.aims import objective_data, objective_of, spend_of
 from dxgeom.plan_files.answering import mechanism_data, mechanism_of
 from dxgeom.plan_files.asked import tasks_of, written_queries
 from dxgeom.plan_files.document import (
-    FORMAT,
     Digest,
     ErrorPart,
     MechanismPart,
     PolicyPart,
     QueriesPart,
     Rational,
-    path_text,
+    parsed,
 )
 from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.loading import check_errors
-from dxgeom.plan_files.sources import policy_data, policy_of
+from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import rational_of
-from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
@@ -113,20 +110,14 @@ def task_plan_text(plan: TaskPlan, policy: Policy, spend: Amount | None) -> str:
     Raises: UnsupportedCombination for another policy, for tasks that were not read from a text, and for noise that no
     file can hold.
     """
-    if plan.metric.fingerprint != policy.fingerprint:
-        raise UnsupportedCombination("this plan is for another policy: give the one that its metric was compiled from")
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "policy": policy_data(policy),
+    parts = {
         "queries": written_queries(plan.tasks, plan.records),
         "parts": [
             {"name": task.name, **_decided(part)} for task, part in zip(plan.tasks.parts, plan.parts, strict=True)
         ],
         "compared_at_spend": str(plan.spend),
-        "spend": None if spend is None else str(exact_amount(spend, "spend")),
-        "fingerprint": plan.fingerprint,
     }
-    return document_text({**document, "digest": digest_of(document)})
+    return sealed_text(plan, plan.metric, policy, spend, parts)
 
 
 def errors_data(plan: Plan) -> list[dict[str, str]]:
@@ -153,13 +144,7 @@ def loaded_tasks(document: dict[str, Any]) -> LoadedTaskPlan:
 
     Raises: Wrong.
     """
-    try:
-        part = TaskPlanDocument.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Wrong("DX302", path_text(first["loc"]), str(first["msg"])) from error
-    if part.digest != digest_of(document):
-        raise Wrong("DX307", "digest", "the file was changed after it was written: its digest is another")
+    part = parsed(TaskPlanDocument, document)
     policy = policy_of(part.policy)
     tasks = tasks_of(part.queries, policy)
     if [one.name for one in part.parts] != list(tasks.names):
@@ -169,8 +154,7 @@ def loaded_tasks(document: dict[str, Any]) -> LoadedTaskPlan:
     with refused_as("DX305", "parts"):
         plan = plan_tasks(metric, tasks, decided.planned, records=part.queries.records, spend=compared)
     decided.check_others(plan)
-    if plan.fingerprint != part.fingerprint:
-        raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+    require_same_plan(plan, part.fingerprint)
     return LoadedTaskPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 
 

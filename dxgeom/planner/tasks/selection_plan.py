@@ -47,9 +47,18 @@ class SelectionPlan(TaskKindPlan[SelectedCandidate]):
     def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
         below = self.mechanism.shortfall(level, amount_of(spend))
         expected = self.mechanism.expected_shortfall(amount_of(spend))
-        return (
+        proved = (
             f"proved: with probability {level:g} the score of the one picked is less than {below:.4g} below the best, "
-            f"on average less than {expected:.4g}",
+            f"on average less than {expected:.4g}"
+        )
+        change = self.mechanism.change
+        if change is None:
+            return (proved,)
+        bias = f"{float(change.bias):.4g}"
+        return (
+            proved,
+            f"picked by other scores than asked for, which need less noise, for {change.records:,} records; leads are "
+            f"off by at most {bias}, which is part of that",
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -57,11 +66,12 @@ class SelectionPlan(TaskKindPlan[SelectedCandidate]):
             "kind": self.asked.word,
             "candidates": list(self.asked.each_label),
             "law": self.mechanism.name,
+            "changed_scores": self.mechanism.change is not None,
             "fingerprint": self.fingerprint,
         }
 
 
 def plan_selection(metric: VerifiedMetric, asked: SelectTask, records: int | None) -> SelectionPlan:
     """The plan of a selection. Raises: as :func:`dxgeom.selection`."""
-    made = selection(metric, asked.candidates, cast(SelectionLaw, asked.law))
+    made = selection(metric, asked.candidates, cast(SelectionLaw, asked.law), records=records)
     return SelectionPlan(asked, made, records)

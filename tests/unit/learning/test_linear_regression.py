@@ -17,6 +17,7 @@ from dxgeom.learning.totals.regression_totals import (
     RegressionTotals,
     cylinder_noise,
     integer_totals,
+    joint_noise,
 )
 from dxgeom.ledger.entry import Account
 
@@ -61,6 +62,27 @@ def test_a_number_and_its_square_are_hidden_wherever_they_are():
     first, second = (x.ravel() for x in np.meshgrid(z, z))
     shifts = np.column_stack([first - second, first**2 - second**2])
     assert body.gauge_upper_bounds(shifts, np.zeros_like(shifts)).max() <= 1 + 1e-12
+
+
+@pytest.mark.long
+def test_the_joint_hull_of_one_predictor_holds_every_change_with_less_noise(ledger):
+    values = np.unique(np.concatenate([np.linspace(-GRID, GRID, 33).round(), [GRID - 1, 7]])).astype(np.int64)
+    records = np.array(list(itertools.product(values, repeat=2)))
+    totals = np.array([integer_totals(record[None, :]) for record in records], dtype=np.float64)
+    i, j = np.random.default_rng(0).integers(len(records), size=(2, 20_000))
+    loads = joint_noise().loss_upper_bounds(totals[i] - totals[j], np.zeros((20_000, 5)))
+    assert 0.85 < loads.max() <= 1 + 1e-12
+    hull, cylinders = (
+        np.diag(RegressionTotals("test", ("a",), ACCOUNT, shape).covariance(Fraction(1)))
+        for shape in ("hull", "cylinders")
+    )
+    assert hull.sum() < 0.92 * cylinders.sum()
+    assert hull[-1] < 0.65 * cylinders[-1]
+    X, y = table_of(4000, 2)
+    plain = np.linalg.lstsq(np.column_stack([np.ones(4000), X[:, 0]]), y, rcond=None)[0]
+    model = model_of(ledger, epsilon=2000, mechanism="hull").fit(X[:, :1], y)
+    assert np.array([model.intercept_, *model.coef_]) == pytest.approx(plain, abs=4e-3)
+    assert model.release_.mechanism.fingerprint != RegressionTotals("test", ("a",), ACCOUNT).fingerprint
 
 
 def test_totals_are_exact_and_arranged_as_matrices():
@@ -147,6 +169,8 @@ def test_the_matrix_is_positive_definite_whatever_the_noise():
         ({"response": (-1, 0)}, "y has rows beyond its bounds"),
         ({"bounds": (-0.5, 0.5)}, "X has rows beyond its bounds"),
         ({"ridge": -1}, "ridge"),
+        ({"mechanism": "hull"}, "one predictor; found 3"),
+        ({"mechanism": "box"}, "'mechanism' is auto, cylinders"),
         ({"epsilon": "little"}, "epsilon"),
     ],
 )

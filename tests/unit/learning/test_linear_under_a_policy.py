@@ -159,8 +159,13 @@ def test_missing_numbers_derived_and_dated_attributes_are_carried(tmp_path):
     assert found["day"].value == pytest.approx(2, abs=0.3)
     assert found["size is missing"].value == pytest.approx(20, abs=2)
     assert found["rate"].value == pytest.approx(10, abs=1)
-    with pytest.raises(DxgeomError, match="made of other columns"):
-        model.predict(data[:5])
+    new = data.sample(frac=1, random_state=1)
+    assert model.predict(new) == pytest.approx(pay[new.index], abs=3)
+    assert model.predict({name: new[name].to_numpy() for name in new}) == pytest.approx(model.predict(new))
+    with pytest.raises(DxgeomError, match="1 of 5 rows have a 'rate' that the policy does not list"):
+        model.predict(new[:5].assign(work=[1.0, 3.0, 9.0, 1.0, 1.0]))
+    with pytest.raises(DxgeomError, match="no column 'hours'"):
+        model.predict(new.drop(columns="hours"))
 
 
 def test_columns_of_a_model_can_be_named_and_responses_stand_apart(tmp_path):

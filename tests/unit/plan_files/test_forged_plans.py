@@ -66,6 +66,7 @@ def told(path):
 def with_own_fingerprints(document):
     """What a forger would write who knows how fingerprints are made, but not how to make the proof succeed."""
     from dxgeom.plan_files import answering, loading, wrong
+    from dxgeom.plan_files.text.json_text import digest_of
 
     holes = {"require_hiding": lambda mechanism: None}
     kept = {name: getattr(answering, name) for name in holes}
@@ -74,7 +75,7 @@ def with_own_fingerprints(document):
             setattr(answering, name, hole)
         for _ in range(40):
             try:
-                loading.loaded({**document, "digest": loading.digest_of(document)})
+                loading.loaded({**document, "digest": digest_of(document)})
             except wrong.Wrong as error:
                 found = error.message.rsplit(" ", 1)[-1]
                 if error.place.endswith("fingerprint"):

@@ -12,7 +12,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.boxes.factors import Path, Tree, trees
-from dxgeom.mechanisms.linear.boxes.measuring import centred
+from dxgeom.mechanisms.linear.boxes.measuring import centred_sums
 from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
@@ -96,7 +96,7 @@ def loss_between(made, one, other):
     for number, block in enumerate(made.question.blocks):
         scale, change = made.scales[number], here[number] - there[number]
         if made.normal:
-            change = centred(change, block, made.factors, differenced=False)
+            change = centred_sums(change, block, made.factors, differenced=False)
         if scale > 0:
             total += float((change**2).sum() / scale**2 if made.normal else np.abs(change).sum() / scale)
     return np.sqrt(total) if made.normal else total

@@ -135,3 +135,23 @@ def test_fingerprints_change_with_what_is_asked_and_with_shares():
 def test_each_kind_of_task_has_its_plan():
     assert {kind.__name__ for kind in PLANNERS} <= {kind.__name__ for kind in AskedTask.__subclasses__()}
     assert [kind.word for kind in PLANNERS] == [kind.word for kind in TASK_KINDS]
+
+
+def test_one_pick_goes_by_changed_scores_where_few_records_make_that_better_and_says_so():
+    policy = dx.parse_policy("""
+policy: near
+universe: {attributes: {ill: {graph: [[flu, cold, 2], [flu, none, 100], [cold, none, 100]], unit: m}}}
+rules: [{change: ill, epsilon: 1, per: 100 m}]
+""")
+    two = [{"count": f"ill == '{one}'", "name": one} for one in ("flu", "none")]
+    asked = dx.queries_from_dict({"tasks": [{"name": "most", "select": {"best": two}}]}, policy)
+    plain, few = (dx.plan(policy.compile(), asked, records=records) for records in (None, 100))
+    assert plain.fingerprint != few.fingerprint
+    released = few.release(np.array([10, 20, 70]), ledger=":memory:", spend=1)
+    assert "other scores than asked for" in " ".join(few.parts[0].statements())
+    assert (
+        released["most"].shortfall()
+        < plain.release(np.array([10, 20, 70]), ledger=":memory:", spend=1)["most"].shortfall()
+    )
+    with pytest.raises(dx.DataError, match="changed for 100 records"):
+        few.release(np.array([10, 20, 71]), ledger=":memory:", spend=1)
