@@ -13,16 +13,13 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
 from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
-from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.tasks.families import FamilyPlan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
     from dxgeom.policy.policy import Policy
     from dxgeom.report.document.document import Document
+    from dxgeom.report.facts.stated import OtherPlan
 
 AskedFile: TypeAlias = Annotated[
     Path | None, typer.Argument(help="The queries file (YAML); with --diff the newer policy.", metavar="[QUERIES]")
@@ -89,13 +86,13 @@ def report(
 
 def _asked(
     policy: Path, queries: Path | None, plan: Path | None, records: int | None, spend: Fraction | None
-) -> tuple[Policy, Plan | None, Fraction | None, str | None]:
+) -> tuple[Policy, Plan | OtherPlan | FamilyPlan | None, Fraction | None, str | None]:
     """The policy, and the plan for its queries or from a file, with its spend and digest."""
     if queries is not None and plan is not None:
         raise typer.BadParameter("name a queries file or --plan, not both")
     if queries is not None:
-        chosen, loaded = planned(policy, queries, records)
-        return loaded, _linear(chosen), spend, None
+        chosen, loaded = planned(policy, queries, records, spend=spend)
+        return loaded, chosen, spend, None
     from dxgeom.policy.policy import load_policy
 
     loaded = load_policy(policy)
@@ -105,33 +102,16 @@ def _asked(
 
     kept = load_plan(plan)
     amount = kept.at_spend(spend) if spend is not None or kept.spend is not None else loaded.budget
-    return loaded, _linear(kept.plan), amount, kept.digest
-
-
-def _linear(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan) -> Plan:
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
-
-    if isinstance(plan, Plan):
-        return plan
-    if isinstance(plan, TaskPlan):
-        raise UnsupportedCombination(
-            "a page foretells errors of counts, sums and means, and this file lists tasks: name a file of the queries "
-            "alone, and at --spend their share"
-        )
-    if isinstance(plan, MarginalPlan):
-        raise UnsupportedCombination(
-            "a page foretells errors answer by answer, and whole tables of counts have too many: 'dxgeom plan' has "
-            "those of each table; leave their file out"
-        )
-    raise UnsupportedCombination(
-        "a page foretells errors of counts, sums and means, and quantiles have none that is the same for all tables: "
-        "leave their file out"
-    )
+    return loaded, kept.plan, amount, kept.digest
 
 
 def _page(
-    policy: Policy, plan: Plan | None, spend: Fraction | None, digest: str | None, ledger: str | None, files: list[Path]
+    policy: Policy,
+    plan: Plan | OtherPlan | FamilyPlan | None,
+    spend: Fraction | None,
+    digest: str | None,
+    ledger: str | None,
+    files: list[Path],
 ) -> Document:
     from dxgeom.report.facts.released import read_release
     from dxgeom.report.sections.review_page import review_page

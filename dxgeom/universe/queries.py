@@ -69,16 +69,17 @@ class LinearQueries:
     source: object = field(default=None, repr=False)
     origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
 
+    def __repr__(self) -> str:
+        return f"<LinearQueries: {self.count:,}, {self.names[0]!r}{' and on' if self.count > 1 else ''}>"
+
     def __post_init__(self) -> None:
         if self.universe is not None:
             self.universe.require_indexable("linear queries")
         if isinstance(self.weights, np.ndarray):
-            shape = self.weights.shape
-            matrix = len(shape) == 2 and shape[0] > 0 and shape[1] > 0
-            _require(matrix, f"queries form a K × N matrix, found shape {shape}")
+            matrix = self.weights.ndim == 2 and self.weights.size > 0
+            _require(matrix, f"queries form a K × N matrix, found shape {self.weights.shape}")
         _require(self.count > 0, "a workload has at least one query")
-        sized = self.count == len(self.names) == len(self.units)
-        _require(sized, "every query has one name, one row and one unit")
+        _require(self.count == len(self.names) == len(self.units), "every query has one name, one row and one unit")
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
         low, high = self.tables.extremes
@@ -133,8 +134,7 @@ class LinearQueries:
         require(factors, Mapping, "factors", "give the integers of each attribute that matters, by its name")
         require_exact(unit, "unit")
         table = workloads.kronecker_table(universe, factors)
-        units = (Fraction(unit),) * len(table.queries)
-        return cls(named, over_universe(universe, [table]), units, universe)
+        return cls(named, over_universe(universe, [table]), (Fraction(unit),) * len(table.queries), universe)
 
     @classmethod
     def marginals(

@@ -564,7 +564,7 @@ DOORS: dict[str, Door] = {
         {"policy": policy, "plan": dx.plan(metric, queries), "spend": HALF},
         {
             "policy": NOT_A_POLICY,
-            "plan": (3, "plan.json", queries, metric, policy, dx.plan(numbers_metric, medians)),
+            "plan": (3, "plan.json", queries, metric, policy, dx.plan(metric, queries).mechanism),
             "spend": NOT_AN_AMOUNT,
             "ledger": (3, math.nan, policy, ["ledger.db"]),
             "releases": (3, "answers.json", policy, ["answers.json"], [policy]),

@@ -53,6 +53,10 @@ class Explanation:
     otherwise: Amount | None
     all_told: Telling
 
+    def __repr__(self) -> str:
+        steps = f"{len(self.hops):,} step{'' if len(self.hops) == 1 else 's'}"
+        return f"<Explanation: distance {_amount(self.distance)} in {steps}, by {self.file}>"
+
     def lines(self) -> list[str]:
         """The explanation for a reader."""
         pairs = ([f"{name}={value}" for name, value in record.items()] for record in (self.first, self.second))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.policy.explain.review import Review
@@ -17,6 +17,7 @@ from dxgeom.report.facts.released import Released
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
+    from dxgeom.report.facts.stated import StatedPlan
 
 
 @final
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 class Facts:
     """Everything that the sections tell.
 
-    ``spend``: of the budget on the plan's questions. ``told``: how much of the budget was spent so far, None where
-    nobody keeps an account. ``releases``: what was answered.
+    ``plan``: of counts, sums and means; ``stated``: of anything else, such as quantiles, where no errors are foretold
+    answer by answer; one of both at most. ``spend``: of the budget on the plan's questions. ``told``: how much of the
+    budget was spent so far, None where nobody keeps an account. ``releases``: what was answered.
     """
 
     policy: Policy
@@ -37,6 +39,7 @@ class Facts:
     plan_digest: str | None = None
     history: History | None = field(default=None, repr=False)
     releases: tuple[Released, ...] = ()
+    stated: StatedPlan | None = field(default=None, repr=False)
 
     @property
     def budget(self) -> float:
@@ -47,6 +50,7 @@ class Facts:
     def records(self) -> int | None:
         """The public number of records, where it was stated or told."""
         found = None if self.plan is None else self.plan.records or self.plan.queries.records
+        found = found if self.stated is None else self.stated.records
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property
@@ -85,12 +89,18 @@ def facts_of(
     plan_digest: str | None = None,
     history: History | None = None,
     releases: tuple[Released, ...] = (),
+    stated: StatedPlan | None = None,
 ) -> Facts:
-    """The facts of a policy, and of what else is at hand."""
+    """The facts of a policy, and of what else is at hand. Raises: TooLarge where records cannot be numbered."""
+    if not policy.universe.indexable:
+        raise TooLarge(
+            f"a page compares pairs of records by their numbers, and policy '{policy.name}' has more record types than "
+            "can be numbered: read its rules with 'dxgeom check', and errors with 'dxgeom plan'"
+        )
     review = policy.review()
     compared = comparisons(policy, review.attributes)
     ends = extremes(policy, compared, review.attributes)
-    return Facts(policy, review, compared, ends, plan, spend, plan_digest, history, releases)
+    return Facts(policy, review, compared, ends, plan, spend, plan_digest, history, releases, stated)
 
 
 def entries_of(facts: Facts) -> tuple[Entry, ...]:

@@ -26,6 +26,7 @@ from dxgeom.report.drawing.noise_shape import noise_shape
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.exactness import Expected, covers, expected
 from dxgeom.report.facts.facts import Facts
+from dxgeom.report.facts.stated import StatedPlan, TableErrors
 from dxgeom.report.shadow import shadow_of_body
 from dxgeom.wording.numbers import amount, digits, odds, plus_minus
 
@@ -37,6 +38,8 @@ _MOST_DRAWN: Final = 4_000_000
 def asked(facts: Facts) -> Section:
     """The section."""
     title = "What is asked, and how exact the answers are"
+    if facts.stated is not None and facts.spend is not None:
+        return Section(5, title, stated_blocks(facts.stated, facts.spend))
     if facts.plan is None or facts.spend is None:
         nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
         return Section(5, title, (nothing,))
@@ -138,3 +141,51 @@ def noise_picture(plan: Plan, spend: Fraction, pair: tuple[int, int] | None = No
     moved = (float(longest[0]), float(longest[1]))
     names = [plan.queries.names[first], plan.queries.names[second]]
     return noise_shape(names, outline / float(spend), draws / float(spend), moved, "one record changed")
+
+
+def stated_blocks(stated: StatedPlan, spend: Fraction) -> tuple[Block, ...]:
+    """Each question beside what holds of its errors at a spend."""
+    tables = stated.tables(spend)
+    if tables:
+        return _of_tables(tables, stated.records, spend)
+    statements = stated.statements(spend)
+    columns = ShownColumn("Question"), ShownColumn("What is asked"), ShownColumn("What holds of its errors")
+    rows = tuple((one.name, one.asked, one.holds) for one in statements[:MOST_ROWS])
+    guessed = any("1,000 records" in one.holds for one in statements) and stated.records is None
+    said = (
+        f"At spend {amount(spend)}. What is no estimate holds whatever the data. Probability 0.95 is 19 times in 20. A "
+        "rank is the place of a record when all stand in order. There is no column of ordinary noise: these errors are "
+        f"not compared with it.{' Nobody says how many records there are: 1,000 is a guess.' if guessed else ''}"
+    )
+    return (
+        ShownTable("Questions and what holds of their errors", columns, rows),
+        Paragraph(f"{said}{_left_out(len(statements))}", "note"),
+    )
+
+
+def _of_tables(tables: tuple[TableErrors, ...], records: int | None, spend: Fraction) -> tuple[Block, ...]:
+    columns = (
+        ShownColumn("Counts in every cell of"),
+        ShownColumn("Cells", figures=True),
+        ShownColumn("± of each, 19 times in 20", figures=True),
+    )
+    rows = tuple((one.name, one.cells, _cell_width(one.half_width, records)) for one in tables[:MOST_ROWS])
+    useless = (
+        "Which are useless cannot be said: the number of records is not public on this page."
+        if records is None
+        else f"Useless: the bar covers half or more of what is possible, 0 to {records:,}."
+    )
+    said = f"At spend {amount(spend)}, each cell on its own. {useless}{_left_out(len(tables))}"
+    return ShownTable("Tables and their errors", columns, rows), Paragraph(said, "note")
+
+
+def _cell_width(half_width: float, records: int | None) -> Words:
+    if not math.isfinite(half_width):
+        return "not known"
+    possible = None if records is None else (0.0, float(records))
+    said = plus_minus(half_width)
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
+
+
+def _left_out(number: int) -> str:
+    return f" The first {MOST_ROWS} of {number:,}." if number > MOST_ROWS else ""

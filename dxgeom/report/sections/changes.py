@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
 
 from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.policy.explain.telling import curve_of
 from dxgeom.policy.policy import Policy
+from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.report.document.blocks import Badge, Block, Code, Notice, Paragraph, Section, ShownColumn, ShownTable, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.facts.comparisons import PairDistances
-from dxgeom.report.facts.facts import Facts, facts_of, require_odds
-from dxgeom.wording.numbers import amount, band_of, guesses, odds
+from dxgeom.report.facts.facts import Facts, facts_of
+from dxgeom.wording.numbers import NO_LIMIT, amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
+_UP: Final = 1 + 1e-9
+"""Compiled distances are rounded down by less than this, relatively; what is said of them is not."""
 _MOST_ROWS: Final = 40
+_OF_ODDS: Final = "Odds are those of all answers within the whole budget together."
+_OF_CURVES: Final = (
+    "Right guesses, on average, are those of all answers within the whole budget together, at most; odds pass the "
+    "figures one time in a million. There is no ceiling on the odds."
+)
+_ODDS_COLUMNS: Final = (
+    ShownColumn("Odds before", figures=True),
+    ShownColumn("Odds now", figures=True),
+    ShownColumn("Right guesses of 1,000, before and now", figures=True),
+    ShownColumn("Now in words"),
+)
+_CURVE_COLUMNS: Final = (
+    ShownColumn("Right guesses of 1,000 before", figures=True),
+    ShownColumn("Now", figures=True),
+    ShownColumn("Odds before, but one time in a million", figures=True),
+    ShownColumn("Odds now", figures=True),
+)
 
 
 @final
@@ -41,12 +65,17 @@ class PairChange:
 def changes_page(old: Policy, new: Policy) -> Document:
     """What is told of pairs of records under a new policy that was not told under an old one, and the other way round.
 
-    Guarantee: odds are those of the whole budget of each, *rounded up*.
-    Raises: UnsupportedCombination for a policy that promises no odds.
+    Guarantee: odds are those of the whole budget of each, *rounded up*; of concentrated privacy right guesses, and odds
+    that are passed one time in a million at most.
+    Raises: UnsupportedCombination for policies that count privacy in two ways; TooLarge.
     """
     for policy, name in ((old, "old"), (new, "new")):
         require(policy, Policy, name, "load it with dx.load_policy")
-        require_odds(policy)
+    if old.privacy != new.privacy:
+        raise UnsupportedCombination(
+            f"policy '{old.name}' counts {old.privacy} privacy and '{new.name}' {new.privacy}, whose promises are two "
+            "kinds: compare two that count alike, and read each with 'dxgeom report'"
+        )
     before, after = facts_of(old), facts_of(new)
     found = sorted(_pairs(before, after), key=lambda one: (-one.growth, one.attribute, one.words))
     weaker = [one for one in found if one.growth > 0]
@@ -54,8 +83,8 @@ def changes_page(old: Policy, new: Policy) -> Document:
     short = Section(0, "In short", tuple(_short(before, after, weaker, stronger)))
     sections = (
         short,
-        Section(1, "Hidden less than before", _told(weaker, "No pair is hidden less than before.")),
-        Section(2, "Hidden more than before", _told(stronger, "No pair is hidden more than before.")),
+        Section(1, "Hidden less than before", _told(weaker, new.privacy, "No pair is hidden less than before.")),
+        Section(2, "Hidden more than before", _told(stronger, new.privacy, "No pair is hidden more than before.")),
     )
     facts: tuple[tuple[str, Words], ...] = (
         ("Old policy", (old.name, " ", Code(old.fingerprint[:12]))),
@@ -88,13 +117,19 @@ def _of_attribute(one: PairDistances, other: PairDistances, before: float, after
 
 
 def _short(before: Facts, after: Facts, weaker: list[PairChange], stronger: list[PairChange]) -> Iterator[Block]:
+    pure = after.policy.privacy == PURE
     yield Paragraph(
-        f"{_count(len(weaker))} hidden less than before, {_count(len(stronger))} hidden more. Odds are those of all "
-        "answers within the whole budget together."
+        f"{_count(len(weaker))} hidden less than before, {_count(len(stronger))} hidden more. "
+        f"{_OF_ODDS if pure else _OF_CURVES}"
     )
     if weaker:
         worst = weaker[0]
-        more = f"{worst.attribute}, {worst.words}: {odds(worst.before)} before, {odds(worst.after)} now."
+        before_now = (
+            f"{odds(worst.before)} before, {odds(worst.after)} now"
+            if pure
+            else f"{_in_curves(worst.before)[0]} right guesses of 1,000 before, {_in_curves(worst.after)[0]} now"
+        )
+        more = f"{worst.attribute}, {worst.words}: {before_now}."
         yield Notice("decide", "The worst change.", more, "section-1", "Section 1")
     one, other = before.policy, after.policy
     if one.budget != other.budget:
@@ -130,18 +165,16 @@ def _universe(one: Policy, other: Policy) -> Iterator[Notice]:
             yield Notice("know", f"Values of {name} changed:", f"{more}.")
 
 
-def _told(changes: list[PairChange], nothing: str) -> tuple[Block, ...]:
+def _told(changes: list[PairChange], privacy: Privacy, nothing: str) -> tuple[Block, ...]:
     if not changes:
         return (Paragraph(nothing),)
+    pure = privacy == PURE
     columns = (
         ShownColumn("Two records that differ only in"),
         ShownColumn("For example"),
-        ShownColumn("Odds before", figures=True),
-        ShownColumn("Odds now", figures=True),
-        ShownColumn("Right guesses of 1,000, before and now", figures=True),
-        ShownColumn("Now in words"),
+        *(_ODDS_COLUMNS if pure else _CURVE_COLUMNS),
     )
-    rows = tuple(_row(change) for change in changes[:_MOST_ROWS])
+    rows = tuple(_row(change) if pure else _row_in_curves(change) for change in changes[:_MOST_ROWS])
     more = len(changes) - _MOST_ROWS
     rest = (Paragraph(f"And {more:,} more pairs, each changed by no more than these.", "note"),) if more > 0 else ()
     return (ShownTable("Changed pairs", columns, rows), *rest)
@@ -158,6 +191,19 @@ def _row(change: PairChange) -> tuple[Words, ...]:
         right,
         (Badge(band.words, band.look),),
     )
+
+
+def _row_in_curves(change: PairChange) -> tuple[Words, ...]:
+    (right, before), (now_right, now) = _in_curves(change.before), _in_curves(change.after)
+    return change.attribute, change.words, right, now_right, before, now
+
+
+def _in_curves(distance: float) -> tuple[str, str]:
+    """Right guesses of 1,000, and odds that are passed one time in a million, *rounded up*."""
+    if math.isinf(distance):
+        return "1,000", NO_LIMIT
+    (point,) = curve_of([Fraction(distance * _UP)], Fraction(1))
+    return f"{math.ceil(1000 * point.right_guess):,}", point.odds.removeprefix("at most ")
 
 
 def _count(number: int) -> str:

@@ -27,7 +27,7 @@ from dxgeom.report.facts.comparisons import Pair
 from dxgeom.report.facts.exactness import covers, possible_ranges
 from dxgeom.report.facts.facts import Facts, entries_of
 from dxgeom.report.sections.account import answers_of, budget_gauge
-from dxgeom.report.sections.asked import noise_blocks
+from dxgeom.report.sections.asked import noise_blocks, stated_blocks
 from dxgeom.report.sections.combined import idle
 from dxgeom.report.sections.evidence import evidence, words_and_signature
 from dxgeom.report.sections.not_hidden import not_hidden
@@ -186,6 +186,8 @@ def _who(facts: Facts) -> Section:
 def _asked(facts: Facts) -> Section:
     title = "What is asked, and how exact the answers are"
     plan, spend = facts.plan, facts.spend
+    if facts.stated is not None and spend is not None:
+        return Section(5, title, stated_blocks(facts.stated, spend))
     if plan is None or spend is None:
         nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
         return Section(5, title, (nothing,))

@@ -60,6 +60,10 @@ def _rows(facts: Facts) -> Iterator[tuple[Words, ...]]:
             f"{facts.plan.queries.count:,} exact tables of weights",
             (Code(facts.plan.queries.fingerprint),),
         )
+    if facts.stated is not None:
+        asked, digest = facts.stated.questions
+        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.stated.plan.fingerprint),)
+        yield "Questions", asked, (Code(digest),)
     if facts.plan_digest is not None:
         yield "Plan file", "Everything in it was proved again when it was read.", (Code(facts.plan_digest),)
     if facts.history is not None and facts.history.receipt is not None:

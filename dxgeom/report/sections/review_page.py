@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dxgeom.arguments import require
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
@@ -27,11 +29,13 @@ from dxgeom.report.sections.warnings import warnings
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.families import FamilyPlan
+    from dxgeom.report.facts.stated import OtherPlan, StatedPlan
 
 
 def review_page(
     policy: Policy,
-    plan: Plan | None = None,
+    plan: Plan | OtherPlan | FamilyPlan | None = None,
     *,
     spend: Amount | None = None,
     ledger: str | Path | None = None,
@@ -40,43 +44,48 @@ def review_page(
 ) -> Document:
     """What whoever signs a policy, its questions and its budget has to know, as a document.
 
-    Args: ``plan``: how the questions are answered, under this policy. ``spend``: of the budget on them; left out, the
+    Args: ``plan``: how the questions are answered, under this policy; quantiles, tasks and whole tables by what
+    holds of their errors. ``spend``: of the budget on them; left out, the
     whole budget. ``ledger``: what was told so far is read from it, and not changed. ``releases``: answers from files
     (``read_release``), beside those in the ledger. ``plan_digest``: of the plan's file.
     Guarantee: odds and errors are *rounded up*; nothing on it comes from data but released answers and what is public.
     A policy that counts concentrated privacy has curves over distance, and no odds that always hold.
-    Raises: LedgerError; UnsupportedCombination for a plan under another policy.
+    Raises: LedgerError; UnsupportedCombination for a plan under another policy; TooLarge.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
-    _require_plan(plan)
+    linear, stated = _two_kinds(plan)
+    if plan is not None and plan.metric.fingerprint != policy.fingerprint:
+        raise UnsupportedCombination(
+            f"the plan is under another policy than '{policy.name}': plan under this one, or name the plan's own"
+        )
     if plan_digest is not None:
         require(plan_digest, str, "plan_digest", "it is the digest that a plan's file states")
     released = _released(releases)
     history = None if ledger is None else read_ledger(ledger)
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
-    facts = facts_of(policy, plan, amount, plan_digest, history)
+    facts = facts_of(policy, linear, amount, plan_digest, history, stated=stated)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
     further = tuple(one for one in released if one not in kept)
-    facts = Facts(
-        facts.policy,
-        facts.review,
-        facts.compared,
-        facts.extremes,
-        plan,
-        amount,
-        plan_digest,
-        history,
-        (*kept, *further),
-    )
+    facts = replace(facts, releases=(*kept, *further))
     return document_of(facts)
 
 
-def _require_plan(plan: object) -> None:
-    """Raises: WrongArgument for anything that is no plan of counts, sums and means."""
-    if plan is not None:
-        from dxgeom.planner.plan import Plan
+def _two_kinds(plan: object) -> tuple[Plan | None, StatedPlan | None]:
+    """A plan whose errors are foretold answer by answer, or one that states what holds of them.
 
-        require(plan, Plan, "plan", "make it with dx.plan of counts, sums and means; of a loaded plan hand over .plan")
+    Raises: WrongArgument for anything that is no plan.
+    """
+    if plan is None:
+        return None, None
+    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.families import FamilyPlan
+    from dxgeom.report.facts.stated import OtherPlan, StatedPlan
+
+    if isinstance(plan, OtherPlan):
+        return None, StatedPlan(plan)
+    chosen = plan.kept if isinstance(plan, FamilyPlan) else plan
+    require(chosen, Plan, "plan", "make it with dx.plan; of a loaded plan hand over .plan")
+    return cast("Plan", chosen), None
 
 
 def _released(releases: object) -> tuple[Released, ...]:

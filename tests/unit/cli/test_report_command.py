@@ -70,3 +70,47 @@ def test_a_policy_with_mistakes_has_no_page(tmp_path):
     result = run(wrong, "-o", tmp_path / "report.html")
     assert result.exit_code == 1
     assert not (tmp_path / "report.html").exists()
+
+
+def test_quantiles_are_told_by_what_holds_of_their_errors(policies, tmp_path):
+    files = policies / "adult" / "policy.yaml", policies / "adult" / "quantiles.yaml"
+    result = run(*files, "--spend", "0.5", "--format", "json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert [section["number"] for section in document["sections"]] == [*range(9)]
+    told = " ".join(run(*files, "--spend", "0.5").stdout.split())
+    assert "the median of age with probability 0.95 the rank of each" in told and "off by at most 182" in told
+    assert "quantiles at 1/4, 3/4 of age" in told and "Quantiles, in 2 questions" in told
+    policy = dx.load_policy(files[0])
+    plan = dx.plan(policy.compile(), dx.load_queries(files[1], policy))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=policy, spend="1/2")
+    kept = run(files[0], "--plan", tmp_path / "plan.json")
+    assert "off by at most 182" in " ".join(kept.stdout.split()), kept.output
+
+
+def test_tasks_are_told_at_their_share_of_the_spend(clinic):
+    result = run(clinic[0], clinic[0].with_name("tasks.yaml"), "--spend", "0.5")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert "select, with 0.125 of the" in told and "the score of the one picked is less than" in told
+    assert "5 tasks" in told
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_a_plan_under_another_policy_is_refused(clinic, policies, tmp_path):
+    policy = dx.load_policy(clinic[0])
+    plan = dx.plan(policy.compile(), dx.load_queries(clinic[1], policy))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=policy, spend="1/4")
+    result = run(policies / "adult" / "policy.yaml", "--plan", tmp_path / "plan.json")
+    assert result.exit_code == 1
+    assert "under another policy than 'adult'" in " ".join(result.output.split())
+
+
+def test_records_that_cannot_be_numbered_have_no_page(tmp_path):
+    attributes = {f"a{place}": ["x", "y"] for place in range(70)}
+    rules = [{"change": name, "epsilon": 1} for name in attributes]
+    policy = {"policy": "wide", "universe": {"attributes": attributes}, "rules": rules}
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
+    result = run(tmp_path / "policy.yaml")
+    assert result.exit_code == 1
+    assert "more record types than can be numbered" in " ".join(result.output.split())

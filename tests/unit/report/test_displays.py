@@ -53,9 +53,10 @@ def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hol
     said = " ".join(page.split())
     assert "There is no ceiling on the odds" in said and "What all releases so far tell together" in said
     assert "0.6 told, 1 release" in said and "0.8 left of 1 (squares add up)" in said
-    for refused in (policy.plot, lambda: changes_page(policy, policy)):
-        with pytest.raises(UnsupportedCombination, match="counts concentrated privacy, which promises none"):
-            refused()
+    with pytest.raises(UnsupportedCombination, match="counts concentrated privacy, which promises none"):
+        policy.plot()
+    with pytest.raises(UnsupportedCombination, match="whose promises are two kinds"):
+        changes_page(dx.load_policy(FOLDER / "policy.yaml"), policy)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -73,6 +74,14 @@ def test_each_has_a_short_line_and_tables(things, name):
 
 def test_the_line_of_a_release_tells_no_answer(things):
     assert repr(things["Release"]) == "<Release of 'hospital-stays': 3 answers, spent 0.25, 0.75 left>"
+
+
+def test_queries_and_explanations_have_a_short_line(things):
+    policy = things["Policy"]
+    queries = dx.load_queries(FOLDER / "queries.yaml", policy)
+    assert repr(queries) == f"<LinearQueries: 3, {queries.names[0]!r} and on>"
+    line = repr(policy.explain(policy.universe.record(0), policy.universe.record(1)))
+    assert line.startswith("<Explanation: distance ") and " in 1 step, by " in line
 
 
 def test_pictures_are_drawn_on_axes(things):

@@ -19,7 +19,7 @@ from dxgeom.report.document.blocks import Notice, Picture, ShownTable, plain_wor
 from dxgeom.report.facts.released import read_release
 from dxgeom.report.sections.changes import changes_page
 from dxgeom.report.sections.review_page import review_page
-from dxgeom.wording.numbers import band_of, guesses, odds
+from dxgeom.wording.numbers import band_of, guesses, odds, plus_minus
 
 NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
 HOSTILE = "<script>alert(1)</script>"
@@ -209,6 +209,36 @@ def test_hostile_names_are_text():
         assert HOSTILE in "".join(parsed.words)
 
 
+def test_whole_tables_are_told_cell_by_cell_and_useless_ones_named():
+    data = {
+        "policy": "p",
+        "privacy": "concentrated",
+        "universe": {"attributes": {"a": ["x", "y"], "b": ["u", "v", "w"]}},
+        "rules": [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": 1}],
+    }
+    policy = dx.Policy.from_dict(data)
+    for records, words in ((10, "✖ useless"), (10_000, "0 to 10,000"), (None, "cannot be said")):
+        tables = dx.universe.MarginalQueries.of(policy.universe, ways=2, records=records)
+        plan = dx.plan(policy.compile(), tables)
+        document = review_page(policy, plan, spend="0.5")
+        (width,) = plan.half_widths(0.95, "0.5")
+        assert f"a, b | 2 × 3 | {plus_minus(width)}" in said(document, 5) and words in said(document, 5)
+        assert tables.fingerprint in said(document, 7) and plan.fingerprint in said(document, 7)
+
+
+def test_quantiles_of_nobody_knows_how_many_records_hold_for_any_number():
+    data = {
+        "policy": "p",
+        "universe": {"attributes": {"a": {"range": [0, 9], "step": 1}}},
+        "rules": [{"change": "a", "epsilon": 1, "per": "1 step"}],
+    }
+    policy = dx.Policy.from_dict(data)
+    for text, words in (("median: a", "the median of a"), ("quantiles: a\n    at: [1/4]", "quantiles at 1/4 of a")):
+        queries = dx.parse_queries(f"queries:\n  - {text}\n", policy)
+        told = said(review_page(policy, dx.plan(policy.compile(), queries)), 5)
+        assert words in told and "with probability 0.95" in told and "1,000" not in told
+
+
 def test_a_change_of_policy_is_told_worst_first():
     old = dx.load_policy(POLICIES / "hospital-stays" / "policy.yaml")
     document = old.resolved.document
@@ -225,6 +255,27 @@ def test_a_change_of_policy_is_told_worst_first():
     assert "No pair of values is hidden less" in said(changes_page(old, old), 0)
     assert document is not None
     assert Parsed(page.html()).outside == []
+
+
+def test_a_change_of_a_concentrated_policy_is_told_in_curves():
+    def policy(epsilon):
+        rules = [{"change": "a", "epsilon": epsilon}]
+        universe = {"attributes": {"a": ["x", "y"]}}
+        return dx.Policy.from_dict({"policy": "p", "privacy": "concentrated", "universe": universe, "rules": rules})
+
+    page = changes_page(policy(1), policy(2))
+    (table,) = [block for block in page.section(1).blocks if isinstance(block, ShownTable)]
+    right, now, before, after = [plain_words(cell) for cell in table.rows[0][2:]]
+    for told, distance in ((right, 1.0), (now, 2.0)):
+        assert int(told) == math.ceil(1000 * dx.privacy.concentrated_right_guess(distance * (1 + 1e-9)))
+    # Either way: half of the chance for each.
+    for told, distance in ((before, 1.0), (after, 2.0)):
+        limit = math.exp(dx.privacy.concentrated_odds(5e-7, distance))
+        assert limit <= float(told.removesuffix(" to 1").replace(",", "")) <= limit * 1.01
+    assert f"{right} right guesses of 1,000 before, {now} now" in said(page, 0)
+    assert "There is no ceiling on the odds" in said(page, 0)
+    assert "No pair is hidden more" in said(page, 2)
+    assert "No pair of values is hidden less" in said(changes_page(policy(1), policy(1)), 0)
 
 
 def test_odds_and_guesses_are_rounded_up():
