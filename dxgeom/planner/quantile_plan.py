@@ -114,10 +114,11 @@ class QuantilePlan(Releasable[QuantileAnswers]):
     def statements(self, spend: Amount, records: int | None = None, level: float = 0.95) -> tuple[str, ...]:
         """What holds of each query's errors at a spend, whatever the data.
 
-        Args: ``records``: their public number, left out what was stated.
+        Args: ``records``: their public number, left out what was stated; where nobody stated one, what is said holds of
+        any number.
         """
         share = exact_amount(spend, "spend") / len(self.parts)
-        number = records or self.records or RECORDS
+        number = records or self.records
         return tuple(
             statement_of(part.mechanism, None if part.asked.where else number, level, share)
             + rounding_of(part.asked, self.queries.universe)

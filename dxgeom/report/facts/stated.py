@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, final
 
-from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
@@ -74,33 +73,16 @@ class StatedPlan:
         """What holds of each query for quantiles, or each task, at a spend; nothing for whole tables."""
         if isinstance(self.plan, QuantilePlan):
             names = (_quantiles_in_words(asked) for asked in self.plan.queries.asked)
-            each = zip(self.plan.queries.names, names, quantile_statements(self.plan, spend), strict=True)
+            each = zip(self.plan.queries.names, names, self.plan.statements(spend, level=LEVEL), strict=True)
             return tuple(Statement(*one) for one in each)
         if isinstance(self.plan, TaskPlan):
             return tuple(_of_tasks(self.plan, spend))
         return ()
 
 
-def quantile_statements(plan: QuantilePlan, spend: Fraction) -> tuple[str, ...]:
-    """What holds of each query; where the number of records is not public, what holds of any number of them."""
-    share = spend / len(plan.parts)
-    return tuple(
-        statement_of(part.mechanism, None if part.asked.where else plan.records, LEVEL, share)
-        + rounding_of(part.asked, plan.queries.universe)
-        for part in plan.parts
-    )
-
-
 def _of_tasks(plan: TaskPlan, spend: Fraction) -> list[Statement]:
-    each = zip(plan.tasks.parts, plan.parts, plan.statements(spend, LEVEL), strict=True)
-    return [
-        Statement(
-            task.name,
-            _task_in_words(task),
-            "; ".join(quantile_statements(part, spend * task.share) if isinstance(part, QuantilePlan) else said),
-        )
-        for task, part, said in each
-    ]
+    each = zip(plan.tasks.parts, plan.statements(spend, LEVEL), strict=True)
+    return [Statement(task.name, _task_in_words(task), "; ".join(said)) for task, said in each]
 
 
 def _task_in_words(task: TaskWithShare) -> str:
