@@ -42,7 +42,7 @@ CODE_RUN_HERE = {
     *(f"docs/guide/{page}.md" for page in PAGES),
 }
 COMMANDS_RUN_HERE = {
-    "README.md": ["examples", "init", "check", "plan", "release", "release", "report", "verify"],
+    "README.md": ["examples", "init", "check", "plan", "release", "release", "answer", "report", "verify"],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
