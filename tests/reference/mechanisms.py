@@ -54,6 +54,7 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.choose import plan
@@ -127,7 +128,7 @@ def gauge(law, places):
     match law:
         case LaplaceNoise(scales=scales):
             return (np.abs(places) / scales).sum(axis=1)
-        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body):
+        case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body) | RejectionNoise(body=body):
             return body.gauge(places)
         case LinearImageNoise(inner=inner, map=image):
             return gauge(inner, places @ np.linalg.pinv(image).T)

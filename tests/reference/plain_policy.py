@@ -125,10 +125,14 @@ def _points(name: str, written: Any, folder: Path) -> PlainAttribute:
 
 
 def _graph(name: str, written: Any, folder: Path) -> PlainAttribute:
-    nodes = next(iter(_columns(folder / written.nodes).values()))
-    one, other, *_ = (columns := _columns(folder / written.graph)).values()
-    lengths = map(Fraction, columns[written.length])
-    roads = tuple((nodes.index(a), nodes.index(b), c) for a, b, c in zip(one, other, lengths, strict=True))
+    named = written.nodes if not isinstance(written.nodes, str) else _columns(folder / written.nodes)
+    nodes = list(named) if isinstance(named, tuple) else next(iter(named.values()))
+    if isinstance(written.graph, str):
+        one, other, *_ = (columns := _columns(folder / written.graph)).values()
+        edges = zip(one, other, map(Fraction, columns[written.length]), strict=True)
+    else:
+        edges = ((one, other, Fraction(*length) if length else Fraction(1)) for one, other, *length in written.graph)
+    roads = tuple((nodes.index(a), nodes.index(b), c) for a, b, c in edges)
     return PlainAttribute(name, "", tuple(nodes), None, written.unit or "", (), roads)
 
 
@@ -183,10 +187,14 @@ def _amount(rule: RuleSyntax, attributes: list[PlainAttribute]) -> Fraction:
 def _edges(rule: RuleSyntax, folder: Path) -> PlainEdges | None:
     if rule.secrets is None or rule.secrets.edges is None:
         return None
-    columns = _columns(folder / rule.secrets.edges)
+    edges = rule.secrets.edges
+    if not isinstance(edges, str):
+        listed = tuple((one, other, Fraction(*weight) if weight else Fraction(0)) for one, other, *weight in edges)
+        return PlainEdges("listed", listed)
+    columns = _columns(folder / edges)
     one, other, *_ = columns.values()
     weights = columns[rule.weight] if rule.weight else ["0"] * len(one)
-    return PlainEdges(rule.secrets.edges, tuple(zip(one, other, map(Fraction, weights), strict=True)))
+    return PlainEdges(edges, tuple(zip(one, other, map(Fraction, weights), strict=True)))
 
 
 def _columns(file: Path) -> dict[str, list[str]]:

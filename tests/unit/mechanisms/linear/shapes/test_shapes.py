@@ -180,7 +180,7 @@ def test_a_coarsened_hull_with_facets_enough_is_the_hull_itself():
 
 
 def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
-    asked = sensitivity(3, 40, 9)
+    asked = sensitivity(5, 40, 9)  # where hulls of blocks gain most
     total = {}
     for facets in (2_000, 24):
         monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.coarse_hulls.FACETS_OF_BLOCK", facets)
