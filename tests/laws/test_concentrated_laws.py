@@ -92,6 +92,7 @@ def test_no_audit_finds_more_than_any_concentrated_mechanism_may_tell(name):
         assert found <= privacy.concentrated_delta(epsilon, distance)
 
 
+@pytest.mark.long
 def test_gaussian_noise_tells_no_more_than_its_exact_curve():
     for found, distance, epsilon in audited(planned().mechanism, Fraction(1), 20_000):
         assert found <= privacy.gaussian_delta(epsilon, distance)

@@ -74,6 +74,7 @@ def fits(name, draws):
     return stats.chi2.sf(statistic, len(groups) - 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_quantiles_are_drawn_as_often_as_the_law_says(name):
     assert fits(name, 20_000) > FALSE_ALARM

@@ -120,7 +120,7 @@ def test_no_pair_of_records_is_told_apart_by_more_than_its_distance(factors, nam
 
 
 @pytest.mark.parametrize("name", [NORMAL, LAPLACE])
-@pytest.mark.parametrize("factors", FACTORS)
+@pytest.mark.parametrize("factors", [FACTORS[0], *(pytest.param(one, marks=pytest.mark.long) for one in FACTORS[1:])])
 def test_answers_are_exact_without_noise_and_err_as_stated_with_it(factors, name):
     made, data = mechanism(factors, name), rows()
     plan = BoxPlan(made.metric, made.boxes, made, {name: 1.0})
