@@ -63,13 +63,11 @@ def written_queries(queries: QuantileQueries | Tasks, records: int | None) -> di
 
 def quantile_queries_of(part: QueriesPart, policy: Policy) -> QuantileQueries:
     """The quantile queries that a file holds. Raises: Wrong."""
-    if part.written is None or part.weights is not None:
-        raise Wrong("DX302", "queries", "quantile queries are written in words")
+    _require_words(part, "quantile queries are")
     queries = _read(part, policy)
     if not isinstance(queries, QuantileQueries):
         raise Wrong("DX304", "queries.written", "these ask for counts and sums, the plan is of quantiles")
-    if queries.fingerprint != part.fingerprint:
-        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    _require_same(queries.fingerprint, part, "queries")
     return queries
 
 
@@ -79,21 +77,28 @@ def table_queries_of(part: QueriesPart, policy: Policy) -> MarginalQueries:
         raise Wrong("DX302", "queries", "whole tables are asked for in words")
     with refused_as("DX304", "queries.written"):
         queries = tables_from_dict(part.written, policy, part.records)
-    if queries.fingerprint != part.fingerprint:
-        raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
+    _require_same(queries.fingerprint, part, "queries")
     return queries
 
 
 def tasks_of(part: QueriesPart, policy: Policy) -> Tasks:
     """The tasks that a file holds. Raises: Wrong."""
-    if part.written is None or part.weights is not None:
-        raise Wrong("DX302", "queries", "tasks are written in words")
+    _require_words(part, "tasks are")
     tasks = _read(part, policy)
     if not isinstance(tasks, Tasks):
         raise Wrong("DX304", "queries.written", "these are queries, the plan is of tasks")
-    if tasks.fingerprint != part.fingerprint:
-        raise Wrong("DX304", "queries.fingerprint", f"these tasks' fingerprint is {tasks.fingerprint}")
+    _require_same(tasks.fingerprint, part, "tasks")
     return tasks
+
+
+def _require_words(part: QueriesPart, what: str) -> None:
+    if part.written is None or part.weights is not None:
+        raise Wrong("DX302", "queries", f"{what} written in words")
+
+
+def _require_same(found: str, part: QueriesPart, what: str) -> None:
+    if found != part.fingerprint:
+        raise Wrong("DX304", "queries.fingerprint", f"these {what}' fingerprint is {found}")
 
 
 def _read(part: QueriesPart, policy: Policy) -> Asked:

@@ -26,18 +26,7 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
 
     Raises: as the estimator's ``fit``; nothing is spent on a refusal.
     """
-    for name in ("epsilon", "bounds", "radius", "classes", "budget"):
-        if getattr(estimator, name) is not None:
-            raise UnsupportedCombination(
-                f"under a policy '{name}' is the policy's own: leave it out, and say by spend= how much of "
-                "the policy's budget this fit uses"
-            )
-    if estimator.spend is None:
-        raise UnsupportedCombination("say how much of the policy's budget this fit uses: spend=0.5, for instance")
-    if not estimator.fit_intercept or estimator.outside != "refuse":
-        raise UnsupportedCombination(
-            "under a policy a model has an intercept, and rows outside the universe are refused"
-        )
+    refuse_what_is_the_policys(estimator, "epsilon", "bounds", "radius", "classes", "budget")
     ledger, spend = usable_ledger(estimator.ledger), exact_amount(estimator.spend, "spend")
     model = policy_model(estimator.policy, estimator.label, estimator.features)
     ridge = Fraction(0) if estimator.ridge is None else exact_amount(estimator.ridge, "ridge")
@@ -51,6 +40,22 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
     else:
         found = np.array([float(x) for x in answer])
     _learned(estimator, model, found)
+
+
+def refuse_what_is_the_policys(estimator: Any, *names: str) -> None:
+    """Raises: UnsupportedCombination where an estimator says what its policy says, or not how much a fit may use."""
+    for name in names:
+        if getattr(estimator, name) is not None:
+            raise UnsupportedCombination(
+                f"under a policy '{name}' is the policy's own: leave it out, and say by spend= how much of "
+                "the policy's budget this fit uses"
+            )
+    if estimator.spend is None:
+        raise UnsupportedCombination("say how much of the policy's budget this fit uses: spend=0.5, for instance")
+    if not estimator.fit_intercept or estimator.outside != "refuse":
+        raise UnsupportedCombination(
+            "under a policy a model has an intercept, and rows outside the universe are refused"
+        )
 
 
 def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:

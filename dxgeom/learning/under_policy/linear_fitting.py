@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.accounts import usable_ledger
 from dxgeom.learning.charged import charged, warn_of_little
+from dxgeom.learning.under_policy.fitting import refuse_what_is_the_policys
 from dxgeom.learning.under_policy.linear_plan import LinearRegressionPlan, plan_linear
 from dxgeom.learning.under_policy.whole_tables import joined_table
 from dxgeom.planner.amounts import exact_amount
@@ -19,7 +19,7 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
 
     Raises: as the estimator's ``fit``; nothing is spent on a refusal.
     """
-    _refuse_others(estimator)
+    refuse_what_is_the_policys(estimator, "epsilon", "bounds", "response", "budget")
     ledger, spend = usable_ledger(estimator.ledger), exact_amount(estimator.spend, "spend")
     plan = plan_linear(
         estimator.policy, estimator.label, estimator.features, ridge=estimator.ridge, mechanism=estimator.mechanism
@@ -41,22 +41,6 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
         ),
     )
     _learned(estimator, plan)
-
-
-def _refuse_others(estimator: Any) -> None:
-    """Raises: UnsupportedCombination."""
-    for name in ("epsilon", "bounds", "response", "budget"):
-        if getattr(estimator, name) is not None:
-            raise UnsupportedCombination(
-                f"under a policy '{name}' is the policy's own: leave it out, and say by spend= how much of "
-                "the policy's budget this fit uses"
-            )
-    if estimator.spend is None:
-        raise UnsupportedCombination("say how much of the policy's budget this fit uses: spend=0.5, for instance")
-    if not estimator.fit_intercept or estimator.outside != "refuse":
-        raise UnsupportedCombination(
-            "under a policy a model has an intercept, and rows outside the universe are refused"
-        )
 
 
 def _learned(estimator: Any, plan: LinearRegressionPlan) -> None:
