@@ -33,7 +33,7 @@ def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally |
     Raises: DataError where the groupings are of different rows.
     """
     grouping = None if reader.weighted or reader.written is not None else reader.grouping
-    if grouping is None or reader.source.anew is not None:
+    if grouping is None or (reader.source.anew is not None and reader.source.there is None):
         return None
     axes = [tuple(queries.columns[place].axis for place in one) for one in _largest(queries.asked)]
     alone = [(axis,) for axis in range(len(queries.universe.shape)) if not any(axis in own for own in axes)]
@@ -96,9 +96,7 @@ def _margin(table: NDArray[np.int64], own: Sequence[int], kept: Sequence[int]) -
     return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(own) if axis not in kept)))
 
 
-def _cells(
-    queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], NDArray[np.int64]]
-) -> NDArray[np.int64]:
+def _cells(queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], NDArray[np.int64]]) -> NDArray[np.int64]:
     """The cells of one table, from a grouping that it is inside of: of the classes of values that it tells apart."""
     columns = [queries.columns[place] for place in queries.asked[asked]]
     axes = tuple(column.axis for column in columns)
