@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         histogram_readers as histogram_readers,
         in_parallel as in_parallel,
         in_sequence as in_sequence,
+        metrics_of_rows as metrics_of_rows,
     )
     from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
     from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism as HistogramMechanism
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.contract.shares import (
         default_shares as default_shares,
         least_error_shares as least_error_shares,
+    )
+    from dxgeom.mechanisms.contract.table_reader import (
+        CountedTables as CountedTables,
+        TableReader as TableReader,
     )
     from dxgeom.mechanisms.contract.kept_answers import (
         fraction_bytes as fraction_bytes,

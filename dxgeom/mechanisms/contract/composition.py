@@ -19,6 +19,7 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike, require_fixed
 from dxgeom.mechanisms.contract.shares import default_shares
+from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.canonical_digest import canonical_digest
@@ -277,6 +278,13 @@ def followed_by(
     """The mechanism, with its answer handed to a function that looks at nothing private. ``name``: for the ledger."""
     require(name, str, "name", _NAME)
     return PostProcessed(name, mechanism, function)
+
+
+def metrics_of_rows(mechanism: Mechanism[Any, Any]) -> list[VerifiedMetric]:
+    """The metrics of the mechanisms that read a table's rows, as a histogram or as whole tables of counts."""
+    if isinstance(mechanism, TableReader):
+        return [mechanism.metric]
+    return [reader.metric for reader in histogram_readers(mechanism)]
 
 
 def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:

@@ -107,6 +107,7 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
             for one, factor in zip(self.queries.columns, self.mechanism.factors, strict=True)
         ]
         rows = [f"  {name:<14} total MSE {loss:.6g}" for name, loss in self.losses.items()]
+        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         foot = (
             f"no additive noise that stretches to every spend has a total MSE below {self.lower_bound:.6g}: this plan "
         )
@@ -124,8 +125,6 @@ def plan_boxes(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = 
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("boxes count rows, each a person's only one; leave 'people' out")
     built = {kind: _best(metric, queries, kind) for kind in _kinds(metric, mechanism)}
     losses = {kind: float(one.variances @ one.question.costs) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind])

@@ -119,6 +119,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         if not self.lower_bound > 0:
             return [head, *rows]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
@@ -185,12 +186,10 @@ def plan_of_scales(
 
 
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
-    """Raises: UnsupportedCombination for queries about other records, or people; TooLarge."""
+    """Raises: UnsupportedCombination for queries about other records; TooLarge."""
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
     promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
     return promise, MarginalQuestion.under(family, promise.least, promise.presence, _costs(queries))
