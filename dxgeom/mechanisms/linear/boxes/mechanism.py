@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interl
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountedTables
 from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
-from dxgeom.mechanisms.linear.marginals.table_mechanism import CountedTables
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
