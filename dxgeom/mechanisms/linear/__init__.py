@@ -11,7 +11,12 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
-    from dxgeom.mechanisms.linear import boxes as boxes, marginals as marginals, shapes as shapes
+    from dxgeom.mechanisms.linear import (
+        boxes as boxes,
+        kronecker as kronecker,
+        marginals as marginals,
+        shapes as shapes,
+    )
     from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
     )

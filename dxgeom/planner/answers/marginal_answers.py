@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
-from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -34,7 +34,7 @@ _LISTED: Final = 100_000
 class MarginalAnswers(ShownAnswers):
     """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
 
-    mechanism: TableMechanism
+    mechanism: CountsWithNoise
     exact: NoisyTables = field(repr=False)
     spent: Fraction
     records: int | None

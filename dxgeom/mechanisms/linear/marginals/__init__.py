@@ -21,6 +21,13 @@ if TYPE_CHECKING:
         subsets as subsets,
         summed_to as summed_to,
     )
+    from dxgeom.mechanisms.linear.marginals.counts_with_noise import (
+        CellErrors as CellErrors,
+        CountsWithNoise as CountsWithNoise,
+        NoisyTables as NoisyTables,
+        packed as packed,
+        unpacked as unpacked,
+    )
     from dxgeom.mechanisms.linear.marginals.exact_loads import (
         enlarged as enlarged,
         hides_everything as hides_everything,
@@ -72,11 +79,7 @@ if TYPE_CHECKING:
         members as members,
     )
     from dxgeom.mechanisms.linear.marginals.table_mechanism import (
-        CountedTables as CountedTables,
-        NoisyTables as NoisyTables,
         TableMechanism as TableMechanism,
-        packed as packed,
-        unpacked as unpacked,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)
