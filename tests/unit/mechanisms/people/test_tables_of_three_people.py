@@ -13,7 +13,8 @@ from reference.people import earth_mover, fractions_of
 from scipy import stats
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism, packed, unpacked
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
+from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ShareCounter
