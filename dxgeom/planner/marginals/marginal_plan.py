@@ -18,8 +18,9 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, scales_of_laplace
-from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
+from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
@@ -190,7 +191,7 @@ def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
     return promise, MarginalQuestion.under(family, promise.least, promise.presence, _costs(queries))
 

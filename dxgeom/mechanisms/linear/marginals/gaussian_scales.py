@@ -1,4 +1,4 @@
-"""The best Gaussian noise for marginals, in closed form but for one number for each attribute."""
+"""Kernel: the best Gaussian noise for marginals, in closed form but for one number for each attribute."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 
 _SHIFTS: Final = 40
 _EVEN: Final = 1e-9
+_CLOSE: Final = 1e-7
 _PACE: Final = 2.0
 _LEAST: Final = 1e-12
 _NOTHING: Final = 1e-300
-_SEARCHED: Final = 1000
+_SEARCHED: Final = 3000
 
 
 @final
@@ -89,7 +90,7 @@ def _least_worst(question: MarginalQuestion) -> GaussianScales:
 
 @final
 class _Attention:
-    """What shares of attention to tables have shown: the best ``variances`` and their worst error, the best ``bound``."""
+    """What shares of attention to tables have shown: the best ``variances``, their worst error, the best ``bound``."""
 
     def __init__(self, question: MarginalQuestion) -> None:
         self._question = question
@@ -126,7 +127,7 @@ class _Attention:
             return -float(np.log(bound)), (1 - errors / bound) * 2 * roots / whole
 
         def enough(_: object) -> None:
-            if self.gap < _EVEN:
+            if self.gap < _CLOSE:
                 raise StopIteration
 
         options = {"maxiter": _SEARCHED, "maxcor": 20, "ftol": 0.0, "gtol": 1e-14, "maxfun": 2 * _SEARCHED}

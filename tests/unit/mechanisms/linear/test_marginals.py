@@ -98,6 +98,12 @@ def test_the_worst_cell_is_as_good_as_its_bound():
     assert 0 <= best.gap < 1e-6
 
 
+@pytest.mark.parametrize("sizes", [SIX, (2, 3, 5, 4, 7, 9, 3)])
+def test_the_worst_cell_of_many_unlike_tables_is_as_good_as_its_bound(sizes):
+    best = best_gaussian_scales(question(sizes, 2), worst=True)
+    assert 0 <= best.gap < 1e-6
+
+
 @pytest.mark.parametrize("presence", [None, "0.7"])
 @pytest.mark.parametrize("epsilons", [(1, 1, 1), (1, "0.5", 2), (1, None, 2)])
 def test_the_general_solver_finds_no_better_covariance(epsilons, presence):
