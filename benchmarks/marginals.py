@@ -68,9 +68,9 @@ PUBLISHED = {
     "CPS": ((100, 50, 7, 4, 2), (1.744, 2.035, 2.048, 2.276)),
     "Loans": ((101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15), (2.875, 5.634, 8.702, 8.876)),
 }
-"""Root mean squared errors of a cell that ResidualPlanner's authors print (arXiv 2305.08175, the table of RMSE of marginal
-workloads), at privacy cost 1 under ordinary privacy: one record comes or goes. One-, two-, three-way, and all up to three
-with the number of records."""
+"""Root mean squared errors of a cell that ResidualPlanner's authors print (arXiv 2305.08175, the table of RMSE of
+marginal workloads), at privacy cost 1 under ordinary privacy: one record comes or goes. One-, two-, three-way, and all
+up to three with the number of records."""
 
 
 def published() -> None:

@@ -17,7 +17,9 @@ _CLOSE: Final = 1e-7
 _PACE: Final = 2.0
 _LEAST: Final = 1e-12
 _NOTHING: Final = 1e-300
-_SEARCHED: Final = 3000
+_SEARCHED: Final = 1000
+_RESTARTS: Final = 8
+"""The search ends where rounding hides what leads on; from there, without its memory, it mostly finds a way."""
 
 
 @final
@@ -83,8 +85,10 @@ def _least_worst(question: MarginalQuestion) -> GaussianScales:
             break
         shares = shares * (errors / errors.max()) ** _PACE
         shares = np.maximum(shares / shares.sum(), _LEAST)
-    if search.gap >= _EVEN:
-        search.improved(shares)
+    for _ in range(_RESTARTS):
+        if search.gap < _CLOSE:
+            break
+        shares = search.improved(shares)
     return GaussianScales(search.variances, search.value, search.bound)
 
 
@@ -116,8 +120,8 @@ class _Attention:
         self.bound = max(self.bound, here.bound)
         return errors, here.bound
 
-    def improved(self, shares: NDArray[np.float64]) -> None:
-        """Searches on from these shares; what it meets is kept."""
+    def improved(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Searches on from these shares; what it meets is kept. Returns where it ended."""
         from scipy.optimize import minimize  # not before it is needed: most plans want total errors small
 
         def falling(roots: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -131,4 +135,6 @@ class _Attention:
                 raise StopIteration
 
         options = {"maxiter": _SEARCHED, "maxcor": 20, "ftol": 0.0, "gtol": 1e-14, "maxfun": 2 * _SEARCHED}
-        minimize(falling, np.sqrt(shares), jac=True, method="L-BFGS-B", options=options, callback=enough)
+        begun = np.sqrt(shares)
+        ended = minimize(falling, begun, jac=True, method="L-BFGS-B", options=options, callback=enough).x
+        return np.asarray(ended**2 / np.sum(ended**2))

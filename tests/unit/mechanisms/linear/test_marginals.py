@@ -89,7 +89,7 @@ PUBLISHED = [
     ((100, 50, 7, 4, 2), (1.744, 2.035, 2.048, 2.276)),
     ((101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15), (2.875, 5.634, 8.702, 8.876)),
 ]
-"""Adult, CPS and Loans in arXiv 2305.08175: errors of one-, two-, three-way tables and of all up to three, at cost 1."""
+"""Adult, CPS, Loans in arXiv 2305.08175: errors of one-, two-, three-way tables and of all up to three, at cost 1."""
 
 
 @pytest.mark.parametrize(("sizes", "figures"), PUBLISHED)
