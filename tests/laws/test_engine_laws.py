@@ -31,7 +31,7 @@ from dxgeom.engines.people import columns_of, people_in
 from dxgeom.engines.reading import plan_reading
 from dxgeom.engines.tables.sources import ENGINES, engine_of, opened
 from dxgeom.errors import DataError
-from dxgeom.universe.people.people import People as engine_people
+from dxgeom.universe.people.people import People as StatedPeople
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -277,7 +277,7 @@ def test_whole_tables_refuse_in_the_words_of_histograms(keep: Callable[[pa.Table
     universe, table, options = BAD[name]
     stated = options.get("people")
     if stated is not None:
-        people = engine_people(stated.column, stated.count, stated.at_most, stated.order)
+        people = StatedPeople(stated.column, stated.count, stated.at_most, stated.order)
         universe = replace(universe, stated_reading=replace(universe.reading, people=people))
     more = {key: value for key, value in options.items() if key != "people"}
     said = refusal(keep(table), universe, lambda one: table_counts(one, tables_of(universe), **more))

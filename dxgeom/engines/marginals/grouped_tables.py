@@ -104,6 +104,6 @@ def _cells(queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], ND
     table = _margin(table, own, axes)
     for place, column in enumerate(columns):
         summed = np.zeros((*table.shape[:place], len(column.words), *table.shape[place + 1 :]), dtype=np.int64)
-        np.add.at(summed, (slice(None),) * place + (column.codes,), table)
+        np.add.at(summed.swapaxes(0, place), column.codes, table.swapaxes(0, place))
         table = summed
     return table.ravel()

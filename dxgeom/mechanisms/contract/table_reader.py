@@ -19,8 +19,8 @@ from dxgeom.universe.people.people import shares_of
 
 
 class CountedTables(Protocol):
-    """What is read: ``cells`` of each table, flat, and how many records in ``total``. Where people count once, these are
-    people, and cells hold their shares."""
+    """What is read: ``cells`` of each table, flat, and how many records in ``total``. Where people count once, these
+    are people, and cells hold their shares."""
 
     @property
     def cells(self) -> tuple[NDArray[np.int64], ...]:

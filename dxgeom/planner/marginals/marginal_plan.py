@@ -22,8 +22,9 @@ from dxgeom.mechanisms.linear.kronecker.program import FoundNoise, KroneckerQues
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, scales_of_laplace
-from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
+from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
@@ -207,7 +208,7 @@ def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
     return promise, MarginalQuestion.under(family, promise.least, promise.presence, costs_of(queries))
 
@@ -224,8 +225,8 @@ def _along_bases(
 
     Raises: where it was asked for by name, TooLarge or CertificateRefused.
     """
-    uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
     try:
+        uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
         if all(one is None for one in uneven):
             raise TooLarge(f"every attribute's values are equally far apart: {NORMAL} is the best there is")
         return KroneckerQuestion(question.family, promise, uneven, question.costs, worst).best()

@@ -1,4 +1,4 @@
-"""The best Gaussian noise for marginals, in closed form but for one number for each attribute."""
+"""Kernel: the best Gaussian noise for marginals, in closed form but for one number for each attribute."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 
 _SHIFTS: Final = 40
 _EVEN: Final = 1e-9
+_CLOSE: Final = 1e-7
 _PACE: Final = 2.0
 _LEAST: Final = 1e-12
 _NOTHING: Final = 1e-300
 _SEARCHED: Final = 1000
+_RESTARTS: Final = 8
+"""The search ends where rounding hides what leads on; from there, without its memory, it mostly finds a way."""
 
 
 @final
@@ -82,14 +85,16 @@ def _least_worst(question: MarginalQuestion) -> GaussianScales:
             break
         shares = shares * (errors / errors.max()) ** _PACE
         shares = np.maximum(shares / shares.sum(), _LEAST)
-    if search.gap >= _EVEN:
-        search.improved(shares)
+    for _ in range(_RESTARTS):
+        if search.gap < _CLOSE:
+            break
+        shares = search.improved(shares)
     return GaussianScales(search.variances, search.value, search.bound)
 
 
 @final
 class _Attention:
-    """What shares of attention to tables have shown: the best ``variances`` and their worst error, the best ``bound``."""
+    """What shares of attention to tables have shown: the best ``variances``, their worst error, the best ``bound``."""
 
     def __init__(self, question: MarginalQuestion) -> None:
         self._question = question
@@ -115,8 +120,8 @@ class _Attention:
         self.bound = max(self.bound, here.bound)
         return errors, here.bound
 
-    def improved(self, shares: NDArray[np.float64]) -> None:
-        """Searches on from these shares; what it meets is kept."""
+    def improved(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Searches on from these shares; what it meets is kept. Returns where it ended."""
         from scipy.optimize import minimize  # not before it is needed: most plans want total errors small
 
         def falling(roots: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -126,8 +131,10 @@ class _Attention:
             return -float(np.log(bound)), (1 - errors / bound) * 2 * roots / whole
 
         def enough(_: object) -> None:
-            if self.gap < _EVEN:
+            if self.gap < _CLOSE:
                 raise StopIteration
 
         options = {"maxiter": _SEARCHED, "maxcor": 20, "ftol": 0.0, "gtol": 1e-14, "maxfun": 2 * _SEARCHED}
-        minimize(falling, np.sqrt(shares), jac=True, method="L-BFGS-B", options=options, callback=enough)
+        begun = np.sqrt(shares)
+        ended = minimize(falling, begun, jac=True, method="L-BFGS-B", options=options, callback=enough).x
+        return np.asarray(ended**2 / np.sum(ended**2))

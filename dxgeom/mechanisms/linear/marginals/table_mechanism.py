@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
 from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, residual_variances
-from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -66,7 +66,7 @@ class TableMechanism(CountsWithNoise):
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
             raise CertificateRefused("these are the parts of other tables than are asked for")
-        promise = promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
         if not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 

@@ -113,8 +113,8 @@ def test_a_person_whose_rows_come_or_go_stays_within_the_distance_to_nobody():
 
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
 def test_the_law_is_that_of_one_row_each_on_a_finer_lattice(privacy):
-    """Noise at spend s on shares, over their number, against noise at spend s on people: Kolmogorov-Smirnov of 400 draws
-    each, refusing at 1e-9."""
+    """Noise at spend s on shares, over their number, against noise at spend s on people: Kolmogorov-Smirnov of 400
+    draws each, refusing at 1e-9."""
     name = "marginal-gaussian" if privacy != "pure" else "marginal-laplace"
     shared = mechanism_of(policy(privacy), name)
     plain = mechanism_of(policy(privacy, people=False), name)
