@@ -212,7 +212,10 @@ def plan_schema() -> dict[str, Any]:
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
-    schema["$defs"]["TableNoisePart"]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    noise = schema["$defs"]["TableNoisePart"]["properties"]
+    noise["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    basis = {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}
+    noise["bases"] |= {"anyOf": [{"type": "array", "items": basis}, {"type": "null"}]}
     return schema
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
@@ -43,6 +43,12 @@ class TableNoisePart(BaseModel):
         description="Of kronecker-gaussian: for each column a square matrix, what every vector of its basis has at the "
         "second, third, … value above the first; null where its values are all equally far apart.",
     )
+
+    @model_serializer(mode="wrap")
+    def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without bases where there are none, as files of other noise are."""
+        fields: dict[str, Any] = written(self)
+        return {name: value for name, value in fields.items() if name != "bases" or value is not None}
 
 
 @final
