@@ -207,3 +207,20 @@ def test_forged_bases_are_refused(along_bases, tmp_path):
         assert refused(changed(document, (*noise, "bases"), bases), tmp_path)[0] == code
     other = changed(document, (*noise, "name"), "marginal-gaussian")
     assert refused(other, tmp_path) == ("DX302", "table_noise.bases")
+
+
+def test_linear_queries_along_bases_are_kept_and_forged_ones_refused(tmp_path):
+    own = unlike()
+    queries = dx.LinearQueries.marginals(own.universe, ways=2)
+    plan = dx.plan(own.compile(), queries, mechanism="kronecker-gaussian")
+    loaded = dx.save_plan(plan, tmp_path / "linear.json", policy=own)
+    assert loaded.fingerprint == plan.fingerprint
+    document = read(tmp_path / "linear.json")
+    assert is_valid(document, plan_schema())
+    law = document["mechanism"]["law"]
+    smaller = [(float.fromhex(text) * 0.999).hex() for text in law["scales"]["floats"]]
+    where = ("mechanism", "law")
+    assert refused(changed(document, (*where, "scales", "floats"), smaller), tmp_path) == ("DX306", "mechanism.law")
+    assert refused(changed(document, (*where, "bases"), [None] * 3), tmp_path) == ("DX306", "mechanism.law")
+    assert refused(changed(document, (*where, "kind"), "ScalesInTables"), tmp_path) == ("DX305", "mechanism.law")
+    assert refused(without(document, (*where, "bases")), tmp_path) == ("DX302", "mechanism.law")

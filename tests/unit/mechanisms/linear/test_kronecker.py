@@ -12,11 +12,12 @@ import pytest
 from scipy.sparse.csgraph import shortest_path
 
 import dxgeom as dx
+from dxgeom.audit.covariance_audit import audit_covariance
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.kronecker.bases import weighed_pairs
 from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
-from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, KroneckerMechanism
+from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, KroneckerMechanism, maps_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 MarginalQueries = dx.universe.MarginalQueries
@@ -25,6 +26,7 @@ MarginalQueries = dx.universe.MarginalQueries
 def policy(presence=False, privacy="concentrated", edges="lopsided"):
     """A line, a graph with one short edge, and two words."""
     graph = {"lopsided": [["p", "q", 0.1], ["q", "r", 2], ["r", "s", 1]], "apart": [["p", "q", 0.5], ["r", "s", 1]]}
+    graph["alike"] = [[*pair, 1] for pair in itertools.combinations("pqrs", 2)]
     return dx.Policy.from_dict(
         {
             "policy": "unlike values",
@@ -61,7 +63,7 @@ def loads(mechanism):
     precisions = []
     for number in range(mechanism.family.count):
         members, spreads = mechanism.family.members_of(number), mechanism.blocks.table(number, mechanism.scales)
-        maps = mechanism._maps(number)
+        maps = maps_of(mechanism.family, mechanism.bases, number)
         wide = reduce(np.kron, maps, np.ones((1, 1)))
         whole = wide * np.broadcast_to(spreads, [one.shape[1] for one in maps]).ravel()
         differenced = [np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) for size in mechanism.family.sizes]
@@ -237,3 +239,16 @@ def test_a_table_is_released_with_honest_widths(tmp_path):
     off = np.abs(released.answer.table("age, place") - truth)
     assert off.max() > 0 and np.all(off <= plan.half_widths(1 - 1e-9)[0])
     assert np.all(plan.rmse() ** 2 >= plan.mechanism.cell_errors.mean)
+
+
+def test_linear_queries_that_are_tables_get_the_same_noise_and_an_audit_agrees():
+    own = policy()
+    queries = dx.LinearQueries.marginals(own.universe, PAIRS)
+    plan = dx.plan(own.compile(), queries, mechanism=KRONECKER)
+    assert float(plan.mechanism.ideal_variances.sum()) == pytest.approx(planned(PAIRS, KRONECKER).loss, rel=1e-9)
+    assert audit_covariance(plan).differences > 0
+    by_name = {one.name: one.loss for one in dx.plan(own.compile(), queries).candidates}
+    assert by_name["gaussian"] < by_name[KRONECKER] < by_name["marginal-gaussian"]
+    alike = policy(edges="alike")
+    plan = dx.plan(alike.compile(), dx.LinearQueries.marginals(alike.universe, [["place", "sex"]]))
+    assert KRONECKER not in [one.name for one in plan.candidates]
