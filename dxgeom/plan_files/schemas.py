@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from dxgeom.plan_files.document import PlanDocument
-from dxgeom.plan_files.laws import SCALES, laws_schema
+from dxgeom.plan_files.laws import ALONG, BASES_FORM, SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.plan_files.table_plans import TablePlanDocument
 from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
@@ -208,11 +208,13 @@ def plan_schema() -> dict[str, Any]:
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name == SCALES]
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in (SCALES, ALONG)]
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
-    schema["$defs"]["TableNoisePart"]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    noise = schema["$defs"]["TableNoisePart"]["properties"]
+    noise["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    noise["bases"] |= {"anyOf": [BASES_FORM, {"type": "null"}]}
     return schema
 
 

@@ -8,17 +8,16 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
-from dxgeom.plan_files.laws import scales_data, scales_of
+from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
-from dxgeom.plan_files.text.exact_text import array_data, floats_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
@@ -43,6 +42,12 @@ class TableNoisePart(BaseModel):
         description="Of kronecker-gaussian: for each column a square matrix, what every vector of its basis has at the "
         "second, third, … value above the first; null where its values are all equally far apart.",
     )
+
+    @model_serializer(mode="wrap")
+    def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without bases where there are none, as files of other noise are."""
+        fields: dict[str, Any] = written(self)
+        return {name: value for name, value in fields.items() if name != "bases" or value is not None}
 
 
 @final
@@ -97,7 +102,7 @@ def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) ->
 def _noise_data(mechanism: CountsWithNoise) -> dict[str, Any]:
     data: dict[str, Any] = {"name": mechanism.name, "scales": scales_data(mechanism.scales)}
     if isinstance(mechanism, KroneckerMechanism):
-        data["bases"] = [None if one is None else array_data(one) for one in mechanism.bases]
+        data["bases"] = bases_data(mechanism.bases)
     return data
 
 
@@ -105,10 +110,7 @@ def _bases_of(part: TableNoisePart) -> Bases:
     """Raises: Wrong."""
     if (part.name == KRONECKER) != (part.bases is not None):
         raise Wrong("DX302", "table_noise.bases", f"{KRONECKER} has bases, and no other noise in tables has")
-    return tuple(
-        None if one is None else floats_of(one, f"table_noise.bases[{place}]")
-        for place, one in enumerate(part.bases or [])
-    )
+    return bases_of(part.bases or [], "table_noise.bases")
 
 
 def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:

@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import (
     best_gaussian,
     gaussian_space,
 )
+from dxgeom.mechanisms.linear.kronecker.linear_tables import has_uneven_attributes, kronecker_gaussian
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.marginals.mechanism import (
     MarginalSpace,
@@ -160,6 +161,16 @@ class CandidateBuilder:
     def marginal_laplace(self) -> AdditiveMechanism:
         """Laplace noise in tables of counts and in smaller ones, put together by least squares."""
         return marginal_laplace(_made(self._marginal_space))
+
+    @property
+    def kronecker_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in the same parts, along bases of attributes whose values are not all equally far apart."""
+        return kronecker_gaussian(_made(self._marginal_space))
+
+    @property
+    def asks_uneven_tables(self) -> bool:
+        """Whether they are, with such attributes among them."""
+        return self.asks_tables and has_uneven_attributes(_made(self._marginal_space))
 
     @property
     def asks_tables(self) -> bool:

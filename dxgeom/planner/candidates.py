@@ -35,6 +35,8 @@ class Kind(Enum):
     for; then as a shape."""
     CONCENTRATED_TABLES = "whole tables of counts, concentrated privacy"
     """Built where both hold."""
+    UNEVEN_TABLES = "whole tables of counts, concentrated privacy, values that are not all equally far apart"
+    """Built where all three hold, or when asked for; then as a shape."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -44,6 +46,10 @@ class Kind(Enum):
     """Built and taken when named: its error is that of the other, and so it is never compared."""
     PUBLISHED = "published baseline"
     """The literature's: built when asked for, taken when named; a shape is no worse."""
+
+
+NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES)
+"""Those of normal noise."""
 
 
 @final
@@ -100,6 +106,12 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "Gaussian in tables",
         Kind.CONCENTRATED_TABLES,
         lambda shared: shared.marginal_gaussian,
+    ),
+    Candidate(
+        "kronecker-gaussian",
+        "Gaussian along bases",
+        Kind.UNEVEN_TABLES,
+        lambda shared: shared.kronecker_gaussian,
     ),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),

@@ -279,4 +279,6 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
     kinds = {Kind.CONCENTRATED} if concentrated else set()
     if shared.asks_tables:
         kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
+        if concentrated and shared.asks_uneven_tables:
+            kinds |= {Kind.UNEVEN_TABLES}
     return kinds

@@ -97,8 +97,8 @@ def moved(counts, i, j, times=1):
 class Case:
     """``others``: other data, each so far from ``data`` in nats at spend 1. ``view(mechanism, answers, here, there)``:
     each answer as one number, mostly its log-likelihood under ``here`` less that under ``there``. ``stated``: the mean
-    of ``loss(answer)`` at ``spend``, or a bound on it where that is not ``exact``. ``wrong``: what is no data. ``affordable``: so many releases of half a nat fit a
-    budget of one: two, or four of concentrated privacy."""
+    of ``loss(answer)`` at ``spend``, or a bound on it where that is not ``exact``. ``wrong``: what is no data.
+    ``affordable``: so many releases of half a nat fit a budget of one: two, or four of concentrated privacy."""
 
     make: Callable[[], Mechanism[Any, Any]]
     data: Any

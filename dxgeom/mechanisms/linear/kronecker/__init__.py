@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.kronecker.errors_of_cells import (
         cell_errors as cell_errors,
     )
+    from dxgeom.mechanisms.linear.kronecker.linear_tables import (
+        has_uneven_attributes as has_uneven_attributes,
+        kronecker_gaussian as kronecker_gaussian,
+        proved_along as proved_along,
+        uneven_attributes as uneven_attributes,
+    )
     from dxgeom.mechanisms.linear.kronecker.loads import (
         Loads as Loads,
     )
     from dxgeom.mechanisms.linear.kronecker.mechanism import (
         KroneckerMechanism as KroneckerMechanism,
+        maps_of as maps_of,
         require_bases as require_bases,
     )
     from dxgeom.mechanisms.linear.kronecker.program import (

@@ -110,19 +110,20 @@ class KroneckerMechanism(CountsWithNoise):
             spreads = self.blocks.table(number, self.scales)
             if not np.all(spreads > 0):
                 continue
-            drawn: NDArray[Any] = (
-                KroneckerNormals(spreads / step, self._maps(number)).draw(1, randomness, factor).astype(self._whole)
-            )
+            law = KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number))
+            drawn: NDArray[Any] = law.draw(1, randomness, factor).astype(self._whole)
             sizes = [int(self.family.sizes[a]) - 1 for a in self.family.members_of(number)]
             found[number] = residual_table(drawn.reshape(sizes))
         return found
 
-    def _maps(self, number: int) -> tuple[NDArray[np.float64], ...]:
-        return tuple(self._map(a) for a in self.family.members_of(number))
 
-    def _map(self, a: int) -> NDArray[np.float64]:
-        basis, size = self.bases[a], int(self.family.sizes[a])
-        return np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) if basis is None else basis
+def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.float64], ...]:
+    """The matrix along each attribute of a set: its basis, or what each number is above the first."""
+    found = []
+    for a in family.members_of(number):
+        basis, size = bases[a], int(family.sizes[a])
+        found.append(np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) if basis is None else basis)
+    return tuple(found)
 
 
 def require_bases(bases: Bases, sizes: Sequence[int | None]) -> None:

@@ -1,8 +1,9 @@
 """Kernel: the best noise along bases, as far as averages over all cells tell; and a bound of all Gaussian noise.
 
 Dual: weights μ_a·q_e of pairs of each attribute, every cell of the others alike. L_a of each attribute and the moment
-of the tables asked for have the same vectors, ⊗_a u_{a,l_a}: so the bound is (Σ_S Σ_l √(γ_S·Σ_{a∈S} μ_a·n_a·λ_{a,l}))²/Σμ,
-with γ_S = Σ_{A⊇S} u_A/Π_{a∈A} n_a. Its rates, made feasible by one factor, are the noise: they are the best where
+of the tables asked for have the same vectors, ⊗_a u_{a,l_a}: so the bound is
+(Σ_S Σ_l √(γ_S·Σ_{a∈S} μ_a·n_a·λ_{a,l}))²/Σμ, γ_S = Σ_{A⊇S} u_A/Π_{a∈A} n_a.
+Its rates, made feasible by one factor, are the noise: they are the best where
 every cell is like every other, and the quotient says how far they are from that at most.
 
 Prices μ by Newton's method at given weights; then weights are multiplied by what their pairs are worth, and again.

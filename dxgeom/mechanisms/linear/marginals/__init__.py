@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         marginal_gaussian as marginal_gaussian,
         marginal_laplace as marginal_laplace,
         marginal_space as marginal_space,
+        of_residuals as of_residuals,
         proved as proved,
         residual_variances as residual_variances,
         unbiased_tables_bound as unbiased_tables_bound,
