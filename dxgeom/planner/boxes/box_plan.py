@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,11 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
     def gap(self) -> float:
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
+
+    @property
+    def noise(self) -> Literal["gaussian", "pure"]:
+        """What is known of the noise beside the promise, for curves of what many releases tell."""
+        return "gaussian" if self.mechanism.name == NORMAL else "pure"
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each box, rounding to the lattice included."""

@@ -68,6 +68,11 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
 
+    @property
+    def noise(self) -> Literal["gaussian", "pure"]:
+        """What is known of the noise beside the promise, for curves of what many releases tell."""
+        return "gaussian" if self.mechanism.name == NORMAL else "pure"
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(tables,): root mean squared error of the least exact cell of each table, rounding included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
