@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
+        corner_places as corner_places,
     )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (

@@ -39,7 +39,8 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     if not np.any(sensitivity.of_each_query > 0):
         return None
     span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
-    body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
+    differences = sensitivity.differences[:, span.pivots]
+    body = hull_of_differences(differences, sensitivity.bounds, limits, sensitivity.corners)
     return SensitivityHull(sensitivity, span, body)
 
 
