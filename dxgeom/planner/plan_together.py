@@ -16,6 +16,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.privacy.currencies import Currency, currency_of
@@ -124,7 +125,7 @@ def plan_together(
     currency, limit = currency_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
     wanted = [None] * len(workloads) if errors is None else list(errors)
     plans = [
-        plan(metric, asked, errors=one, records=records, progress=progress)
+        uninterrupted(plan(metric, asked, errors=one, records=records, progress=progress))
         for asked, one in zip(workloads, wanted, strict=True)
     ]
     least = [one.least_spend if one.objective.wanted is not None else None for one in plans]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dxgeom.metrics.operations.changes import ListedChanges, largest_first
 from dxgeom.metrics.operations.paired_changes import PairedChanges
 
-_ENTRIES: Final = 4_000_000
+_ENTRIES: Final = 1_200_000
 """Of the differences that are kept, at most."""
 _LEAST: Final = 2_000
 _FLAT: Final = 1e-9

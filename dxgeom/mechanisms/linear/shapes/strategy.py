@@ -17,7 +17,7 @@ MOST_ROWS = 1_200
 _POLISH = WORK / 40
 
 
-def strategy_mechanism(space: RoundSpace, square: NDArray[np.float64]) -> AdditiveMechanism:
+def strategy_mechanism(space: RoundSpace, sums: NDArray[np.float64]) -> AdditiveMechanism:
     """The matrix mechanism: noise A⁺Z with Z_k ~ Lap(1) on p ≥ m sums A of which the answers are combinations.
 
     Definition: ‖A Δ_e‖₁ ≤ b_e on all generating pairs, ‖A⁺‖ small; A⁺ the left inverse of least squares. Rows are the
@@ -28,16 +28,25 @@ def strategy_mechanism(space: RoundSpace, square: NDArray[np.float64]) -> Additi
     same function of Z + u as y + A⁺Z is of Z, so the odds change by at most e^‖u‖₁. For each generating difference that
     u is computed from the very matrix that noise is drawn through, with all rounding errors counted against it; that
     matrix need not be the inverse of anything. The error is exact, the strategy a local optimum only.
-    Args: ``square`` the rotated Laplace noise's strategy, from ``best_strategy``.
+    Args: ``sums`` A in round coordinates, from :func:`best_sums`.
     Raises: CertificateRefused when float64 cannot show it.
     Source: Li, Miklau, Hay, McGregor and Rastogi, The matrix mechanism, 2015.
+    """
+    return space.mechanism("strategy", LaplaceNoise(np.ones(len(sums))), np.asarray(np.linalg.pinv(sums)))
+
+
+def best_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The matrix A (p, m) in round coordinates with ‖A x_e‖₁ ≤ 1 for the points x_e, up to rounding.
+
+    Args: ``square`` the rotated Laplace noise's strategy, from ``best_strategy``.
+    Raises: CertificateRefused where none is found.
     """
     best = best_of(space.points, row_sets(space, square))
     if best is None:
         raise CertificateRefused("no sums that all answers follow from were found within float64")
     if spread_of(best) < spread_of(square):
         best = improved_strategy(space.points, best, _POLISH)
-    return space.mechanism("strategy", LaplaceNoise(np.ones(len(best))), np.asarray(np.linalg.pinv(best)))
+    return best
 
 
 def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.float64]]:
