@@ -16,6 +16,7 @@ from dxgeom.mechanisms.linear.shapes.strategy_program import (
     principal_axes,
     spread_of,
 )
+from dxgeom.mechanisms.linear.shapes.working_points import refined
 from dxgeom.noise.laws.laplace import LaplaceNoise
 
 
@@ -49,7 +50,7 @@ def best_strategy(space: RoundSpace, work: float = WORK) -> NDArray[np.float64]:
         raise CertificateRefused("no basis of this workload has optimal scales within float64")
     best = improved_strategy(space.points, min(scaled, key=spread_of), work)
     again = _optimally_scaled(space.points, best)
-    return min([best, *([] if again is None else [again])], key=spread_of)
+    return refined(space, min([best, *([] if again is None else [again])], key=spread_of), work / 10)
 
 
 def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -7,14 +7,16 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
 from dxgeom.mechanisms.linear.shapes.strategy_program import WORK, improved_strategy, loads_of, spread_of
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
+from dxgeom.mechanisms.linear.shapes.working_points import refined
 from dxgeom.noise.laws.laplace import LaplaceNoise
 
 MOST_ROWS = 1_200
-_POLISH = WORK / 40
+_POLISH = WORK / 5
 
 
 def strategy_mechanism(space: RoundSpace, sums: NDArray[np.float64]) -> AdditiveMechanism:
@@ -46,15 +48,25 @@ def best_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.floa
         raise CertificateRefused("no sums that all answers follow from were found within float64")
     if spread_of(best) < spread_of(square):
         best = improved_strategy(space.points, best, _POLISH)
-    return best
+    return refined(space, best, _POLISH)
 
 
 def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Sets of rows (p, m), each of rank m, as a search may start from."""
-    own = [space.axes, determined_rows(space, "cells"), determined_rows(space, "blocks")]
+    own = [_queries_themselves(space), determined_rows(space, "cells"), determined_rows(space, "blocks")]
     queries, cells, blocks = (_balanced(space.points, rows) for rows in own)
     sets = [queries, cells, blocks, np.vstack([queries, square]), np.vstack([cells, square])]
     return [rows for rows in sets if _reaches(rows, space.dimension)]
+
+
+def _queries_themselves(space: RoundSpace) -> NDArray[np.float64]:
+    """(k, m): the queries with the scales of optimal Laplace noise, or as they are where float64 does not tell these."""
+    costs = (space.scales * space.sensitivity.queries.float_steps[space.noisy]) ** 2
+    try:
+        rates = minimise_reciprocal_squares(np.abs(space.points @ space.axes.T), costs / costs.max()).rates
+    except CertificateRefused:
+        return space.axes
+    return np.asarray(rates[:, None] * space.axes)
 
 
 def best_of(points: NDArray[np.float64], sets: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:

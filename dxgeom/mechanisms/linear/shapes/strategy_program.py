@@ -16,12 +16,12 @@ _SHARPNESS = (50.0, 200.0, 800.0)
 """Powers in which the loads are averaged instead of taking the largest: first smooth, then near the truth."""
 _MOST_STEPS = 200
 _FEWEST_STEPS = 5
-WORK = 6e10
-"""Multiplications to spend: some ten seconds at most, the same on every machine."""
-QUICK_WORK = WORK / 100
+WORK = 1e10
+"""Multiplications to spend: some seconds at most, the same on every machine."""
+QUICK_WORK = WORK / 20
 """The same, where somebody is in a hurry."""
 MOST_POINTS = 4_000
-_MOST_NUMBERS = 120_000
+_MOST_NUMBERS = 300_000
 """A round looks at the points of largest load, so many of them, and with so many numbers in all."""
 _ENTRIES_PER_BLOCK = 4_000_000
 
