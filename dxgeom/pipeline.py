@@ -9,6 +9,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
@@ -86,7 +87,8 @@ def _planned(
     """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
-        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
+        chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
+        return uninterrupted(chosen)
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, MarginalQueries):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 import typer
 
-from dxgeom.cli.plans.planning import planned
+from dxgeom.cli.plans.planning import planned, seek_bound
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
 from dxgeom.cli.plans.table_plans import show_table_plan
@@ -27,11 +27,13 @@ from dxgeom.cli.terminal.options import (
     ObjectiveOption,
     PolicyFile,
     QueriesFiles,
+    QuickOption,
     RecordsOption,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.outcomes import Outcome
+from dxgeom.cli.terminal.printing import brief, print_error, print_json, print_lines, print_table
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import plain
 
@@ -75,6 +77,7 @@ def plan(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     published: PublishedOption = False,
+    quick: QuickOption = False,
     level: LevelOption = 0.95,
     target: TargetOption = None,
     diff: DiffOption = False,
@@ -84,7 +87,8 @@ def plan(
 
     Prints every mechanism that was considered with its predicted error, the one chosen and why, what to expect of each
     answer, and how far from the best possible this is. Of several queries files it says what each has to spend, so that
-    all wanted errors are met at the least cost; --spend is then for all together.
+    all wanted errors are met at the least cost; --spend is then for all together. Control-C ends the search with the
+    best that was finished, marked so, in the file of --output too; the exit code is then 130.
 
     \b
     Example:
@@ -96,11 +100,11 @@ def plan(
             _print_differences(policy, queries[0], output)
             return
         if len(queries) > 1:
-            _refuse_for_several(mechanism, objective, target, diff, published)
+            _refuse_for_several(mechanism, objective, target, diff, published, quick)
             show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
-        said |= {"errors": errors_of(error), "published": published}
+        said |= {"errors": errors_of(error), "published": published, "quick": quick}
         _plan_one(policy, queries[0], records, spend, said, level, target, output)
 
 
@@ -132,11 +136,15 @@ def _plan_one(
     elif isinstance(chosen, MarginalPlan):
         show_table_plan(chosen, spend, level, output, kept)
     else:
+        seek_bound(chosen)
         _show(chosen, spend, records, level, output, kept)
+        if chosen.interrupted is not None:
+            print_error("interrupted; this is the best plan that was finished")
+            raise typer.Exit(Outcome.INTERRUPTED)
 
 
 def _refuse_for_several(
-    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool
+    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool, quick: bool
 ) -> None:
     """Raises: UnsupportedCombination for what is said of one plan."""
     said = {
@@ -145,6 +153,7 @@ def _refuse_for_several(
         "output": target is not None,
         "diff": diff,
         "published": published,
+        "quick": quick,
     }
     for option in (name for name, given in said.items() if given):
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")
@@ -234,8 +243,13 @@ def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, An
 
 
 def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
+    from dxgeom.planner.words import search_lines
+
     print_lines(
-        [f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1"]
+        [
+            f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1",
+            *search_lines(plan),
+        ]
     )
     print_table(
         ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),

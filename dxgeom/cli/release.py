@@ -31,6 +31,7 @@ from dxgeom.cli.terminal.options import (
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
+    QuickOption,
     RecordsOption,
     TableFormat,
     TableFormatOption,
@@ -126,6 +127,7 @@ def release(
     objective: ObjectiveOption = ObjectiveChoice.balanced,
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
+    quick: QuickOption = False,
     level: LevelOption = 0.95,
     joint: JointOption = False,
     consistent: ConsistentOption = False,
@@ -156,12 +158,13 @@ def release(
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
-        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
+        wanted |= {"mechanism": mechanism, "quick": quick, "data_set": dataset}
+        chosen, amount = plan_to_release(policy, queries, spend, records, **wanted)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
-            how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
-            draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
+            how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment, "id": key}
+            draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, **how)
         _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
 
 

@@ -14,6 +14,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a candidate is built
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
+from dxgeom.planner.comparing import floors
 from dxgeom.planner.options import AUTO, NAMED_FAMILIES
 
 if TYPE_CHECKING:
@@ -75,20 +76,21 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "box",
         Kind.SHAPE,
         lambda shared: shapes.box_mechanism(shared.search_space),
-        lambda shared: shared.box_floor,
+        floors.box_floor,
     ),
     Candidate(
         "ellipsoid",
         "ellipsoid",
         Kind.SHAPE,
         lambda shared: shapes.ellipsoid_mechanism(shared.search_space),
-        lambda shared: shared.ellipsoid_floor,
+        floors.ellipsoid_floor,
     ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
         Kind.SHAPE,
         lambda shared: shapes.rotated_laplace(shared.search_space, shared.strategy),
+        floors.rotated_floor,
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
@@ -97,7 +99,8 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "strategy",
         "strategy of sums",
         Kind.SHAPE,
-        lambda shared: shapes.strategy_mechanism(shared.search_space, shared.strategy),
+        lambda shared: shapes.strategy_mechanism(shared.search_space, shared.sums),
+        floors.strategy_floor,
     ),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
     Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),

@@ -52,6 +52,7 @@ def plan(  # type: ignore[overload-overlap]  # a variable's mechanism is taken t
     coarse_facets: int = FACETS,
     progress: Progress | None = None,
     spend: Amount = 1,
+    quick: bool = False,
 ) -> FamilyPlan: ...
 @overload
 def plan(
@@ -69,6 +70,7 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
+    quick: bool = False,
 ) -> Plan: ...
 @overload
 def plan(
@@ -98,6 +100,7 @@ def plan(
     coarse_facets: int = FACETS,
     progress: Progress | None = None,
     spend: Amount = 1,
+    quick: bool = False,
 ) -> TaskPlan: ...
 def plan(
     metric: VerifiedMetric,
@@ -114,6 +117,7 @@ def plan(
     progress: Progress | None = None,
     body: ConvexBody | None = None,
     spend: Amount = 1,
+    quick: bool = False,
 ) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
     whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
@@ -142,8 +146,11 @@ def plan(
     ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost. ``body``: a norm
     ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
     noise, the body made as large or as small as the metric needs. ``spend``: what a release will use up; the forms of
-    quantiles, and families, are compared at it, all other choices are the same at any.
+    quantiles, and families, are compared at it, all other choices are the same at any. ``quick``: look only at what is
+    found at once; the table says what was left out, and the lower bound is searched for when it is asked.
 
+    Whoever interrupts a plan of counts and sums (control-C) gets the best of what was finished by then, marked by
+    ``plan.interrupted``, which is released after ``plan.as_it_is()``; KeyboardInterrupt where nothing was finished.
     Guarantee: reads no data; deterministic unless a hull runs into its time limit; the chosen mechanism honours the
     metric (see its own docstring), and its predicted error is exact up to the rounding of float64.
     Raises: UnsupportedCombination for an unknown objective or mechanism, a body that is none, when metric and queries
@@ -154,7 +161,7 @@ def plan(
     _require_in_order(metric, queries)
     require_verified(metric)
     amount = exact_amount(spend, "spend")
-    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body)
+    options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body, quick)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
     if isinstance(queries, BoxQueries):
@@ -186,7 +193,7 @@ def _of_answers(
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     compared = CandidateComparison(shared, _names(shared))
-    chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best()
+    chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
 
 
@@ -194,7 +201,7 @@ def _of_boxes(
     metric: VerifiedMetric, queries: BoxQueries, options: PlanOptions, objective: str, wanted: object
 ) -> BoxPlan:
     """Raises: UnsupportedCombination where anything is said that is about other noise."""
-    own = PlanOptions(mechanism=options.mechanism, progress=options.progress)
+    own = PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick)
     if options != own or objective not in ("balanced", "mse") or wanted:
         raise UnsupportedCombination(
             "very many boxes are planned for their total squared error, each times its own 'importance': of a plan's "
@@ -212,7 +219,7 @@ def _of_tables(
     errors: Sequence[Amount] | Mapping[str, Amount] | None,
 ) -> MarginalPlan:
     """Raises: UnsupportedCombination where anything is said that is about other noise."""
-    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress):
+    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick):
         raise UnsupportedCombination(
             "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
             "importance or errors, one for each table, are about them; leave the others out"
@@ -235,7 +242,7 @@ def _of_quantiles(
     metric: VerifiedMetric, queries: QuantileQueries, options: PlanOptions, spend: Fraction, linear: tuple[object, ...]
 ) -> QuantilePlan:
     """Raises: UnsupportedCombination where anything is said that is about noise on linear answers."""
-    own = PlanOptions(records=options.records, progress=options.progress)
+    own = PlanOptions(records=options.records, progress=options.progress, quick=options.quick)
     if options != own or any(one for one in linear):
         raise UnsupportedCombination(
             "quantiles are drawn among values, or get noise of one kind: objective, importance, errors, mechanism and "
@@ -255,7 +262,10 @@ def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries)
         return float(CandidateComparison(shared, names(*kinds)).best(kinds).variances().sum())
     if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED, Kind.OTHERWISE_DRAWN):
         with suppress(*BUILD_ERRORS):
-            return float(build(options.mechanism, shared).variances().sum())
+            found = float(build(options.mechanism, shared).variances().sum())
+            if shared.is_interrupted:
+                raise KeyboardInterrupt
+            return found
     return float(shared.laplace.variances().sum())
 
 

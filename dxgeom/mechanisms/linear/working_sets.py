@@ -13,7 +13,7 @@ from dxgeom.metrics.operations.changes import ListedChanges, largest_first
 from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.numeric.qhull import HullLimits
 
-_ENTRIES: Final = 4_000_000
+_ENTRIES: Final = 1_200_000
 """Of the differences that are kept, at most."""
 _LEAST: Final = 2_000
 _FLAT: Final = 1e-9

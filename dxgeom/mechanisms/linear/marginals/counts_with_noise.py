@@ -20,7 +20,6 @@ from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, put_together
 from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
-from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.exact_sums import LARGEST
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
