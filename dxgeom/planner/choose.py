@@ -123,9 +123,9 @@ def plan(
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
     whichever errs less, where all that may be said is ``records``, ``spend`` and ``mechanism``; whole tables of counts,
     as ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism``
-    may be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
-    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
-    sums.
+    may be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes,
+    where ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts
+    and sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every

@@ -185,7 +185,7 @@ AUDITS = {
         COUNTS,
         moved(COUNTS, 0, 1),
         spend=Fraction(4, 3),
-        planted=10,
+        planted=30,
         slower=80,
     ),
     "laplace quantiles": of_case("laplace quantiles", 0.5, other=0),
@@ -205,7 +205,7 @@ AUDITS = {
     "planar laplace": a_secret(
         lambda spend: planar_laplace(families.LINE, families.PLACES, Fraction(1, 9), spend), families.planar_view
     ),
-    "tasks": Audit(lambda _: tasks(), np.array([4, 2, 0]), np.array([3, 3, 0]), Fraction(1), counted, 0.15),
+    "tasks": Audit(lambda _: tasks(), np.array([4, 2, 0]), np.array([3, 3, 0]), Fraction(1), counted, 0.15, planted=3),
 }
 
 
