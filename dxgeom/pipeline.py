@@ -84,7 +84,7 @@ def _planned(
     records: int | None,
     spend: Amount,
 ) -> Plan | QuantilePlan | MarginalPlan | TaskPlan:
-    """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
+    """Raises: UnsupportedCombination where an objective is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
@@ -93,8 +93,6 @@ def _planned(
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, MarginalQueries):
         return plan(metric, queries, objective=objective, mechanism=mechanism)
-    if (objective, mechanism) != ("balanced", AUTO):
-        raise UnsupportedCombination(
-            "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"
-        )
-    return plan_quantiles(metric, queries, records=records, spend=spend)
+    if objective != "balanced":
+        raise UnsupportedCombination("an objective is named for counts and sums, not for quantiles: leave it out")
+    return plan_quantiles(metric, queries, records=records, spend=spend, mechanism=mechanism)

@@ -86,7 +86,12 @@ def plan(
 def plan(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = AUTO) -> BoxPlan: ...
 @overload
 def plan(
-    metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
+    metric: VerifiedMetric,
+    queries: QuantileQueries,
+    *,
+    mechanism: str = AUTO,
+    records: int | None = None,
+    spend: Amount = 1,
 ) -> QuantilePlan: ...
 @overload
 def plan(
@@ -120,11 +125,11 @@ def plan(
     quick: bool = False,
 ) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
-    whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
-    ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may
-    be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
-    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
-    sums.
+    whichever errs less, where all that may be said is ``records``, ``spend`` and ``mechanism``; whole tables of counts,
+    as ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism``
+    may be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes,
+    where ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts
+    and sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -242,13 +247,15 @@ def _of_quantiles(
     metric: VerifiedMetric, queries: QuantileQueries, options: PlanOptions, spend: Fraction, linear: tuple[object, ...]
 ) -> QuantilePlan:
     """Raises: UnsupportedCombination where anything is said that is about noise on linear answers."""
-    own = PlanOptions(records=options.records, progress=options.progress, quick=options.quick)
+    own = PlanOptions(
+        mechanism=options.mechanism, records=options.records, progress=options.progress, quick=options.quick
+    )
     if options != own or any(one for one in linear):
         raise UnsupportedCombination(
-            "quantiles are drawn among values, or get noise of one kind: objective, importance, errors, mechanism and "
-            "the options of hulls are about counts and sums; leave them out"
+            "quantiles are drawn among values, or get noise of one kind: objective, importance, errors and the options "
+            "of hulls are about counts and sums; leave them out"
         )
-    return plan_quantiles(metric, queries, records=options.records, spend=spend)
+    return plan_quantiles(metric, queries, records=options.records, spend=spend, mechanism=options.mechanism)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:

@@ -63,7 +63,8 @@ def planned(
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if isinstance(asked, QuantileQueries):
         _refuse_options(stated)
-        return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
+        form = stated.get("mechanism", "auto")
+        return plan_quantiles(metric, asked, spend=1 if spend is None else spend, mechanism=form), policy_read
     if isinstance(asked, Tasks):
         stated = _of_tasks(stated)
         stated["spend"] = 1 if spend is None else spend
@@ -143,7 +144,7 @@ def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan
 
 def _refuse_options(stated: dict[str, Any]) -> None:
     """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
-    about = {name: option for name, option in stated.items() if name != "quick"}
+    about = {name: option for name, option in stated.items() if name not in ("quick", "mechanism")}
     given = [name for name, option in about.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")

@@ -83,11 +83,10 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     @property
     def _wholes(self) -> set[Fraction]:
         """The whole spends at which a part gets the one that it was made for."""
-        shared = zip(self.parts, self.shares, strict=True)
-        return {part.only_spend / share for part, share in shared if part.only_spend is not None}
+        return {part.only_spend / share for part, share, _ in self._alike if part.only_spend is not None}
 
     def check(self, data: Data, spend: Fraction) -> None:
-        for part, share in zip(self.parts, self.shares, strict=True):
+        for part, share, _ in self._alike:
             part.check(data, share * spend)
 
     def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
@@ -95,8 +94,20 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return self.draws(data, spend, 1, randomness)[0]
 
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Any, ...]]:
-        shared = zip(self.parts, self.shares, strict=True)
-        return list(zip(*(part.draws(data, share * spend, count, randomness) for part, share in shared), strict=True))
+        answers: list[Any] = [()] * len(self.parts)
+        for part, share, places in self._alike:
+            drawn = part.draws(data, share * spend, count * len(places), randomness)
+            for turn, place in enumerate(places):
+                answers[place] = drawn[turn * count : (turn + 1) * count]
+        return list(zip(*answers, strict=True))
+
+    @cached_property
+    def _alike(self) -> list[tuple[Mechanism[Data, Any], Fraction, list[int]]]:
+        """Each part, its share, and its places: one that is there many times is drawn all at once."""
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for place, (part, share) in enumerate(zip(self.parts, self.shares, strict=True)):
+            found.setdefault((id(part), *share.as_integer_ratio()), []).append(place)
+        return [(self.parts[places[0]], self.shares[places[0]], places) for places in found.values()]
 
     @cached_property
     def without_functions(self) -> Sequential[Data]:
