@@ -122,6 +122,8 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         rows = [f"  {name:<14} {title} {loss:.6g}" for name, loss in self.losses.items()]
         head = f"{self.queries.count:,} boxes: {self.mechanism.name}"
+        if not self.lower_bound > 0:
+            return [head, *rows, *measured]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
         return [head, *rows, *measured, f"{foot}is within a factor {self.gap:.3g} of it"]
 

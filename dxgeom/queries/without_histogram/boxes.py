@@ -33,7 +33,7 @@ class _Asked(NamedTuple):
     error: Fraction | None
 
     @property
-    def count(self) -> int:
+    def boxes(self) -> int:
         return sum(len(one.lower) for one in self.spans)
 
 
@@ -68,8 +68,8 @@ class BoxesReader:
             found = together(self.universe, [own for one in asked for own in one.spans])
             return replace(
                 found,
-                importance=None if alike else tuple(one.importance for one in asked for _ in range(one.count)),
-                errors=() if free else tuple(one.error for one in asked for _ in range(one.count)),
+                importance=None if alike else tuple(one.importance for one in asked for _ in range(one.boxes)),
+                errors=() if free else tuple(one.error for one in asked for _ in range(one.boxes)),
                 records=self.records,
             )
         except (UnsupportedCombination, TooLarge) as error:

@@ -49,8 +49,9 @@ class StatedPlan:
     @property
     def records(self) -> int | None:
         """The public number of records, where it was stated."""
-        counts = isinstance(self.plan, (MarginalPlan, BoxPlan))
-        return self.plan.queries.records if counts else self.plan.records
+        if isinstance(self.plan, (MarginalPlan, BoxPlan)):
+            return self.plan.queries.records
+        return self.plan.records
 
     @property
     def questions(self) -> tuple[str, str]:

@@ -146,8 +146,14 @@ def boxes_of(queries: LinearQueries) -> BoxQueries:
         raise UnsupportedCombination("only counts are answered as boxes, not sums, means or shares")
     found = together(universe, [spans_of(one) for one in queries.tables.tables])
     order = np.argsort(np.concatenate([one.queries for one in queries.tables.tables]), kind="stable")
-    said = {"importance": queries.importance, "errors": queries.errors, "records": queries.records}
-    return replace(found, lower=found.lower[order], upper=found.upper[order], **said)
+    return replace(
+        found,
+        lower=found.lower[order],
+        upper=found.upper[order],
+        importance=queries.importance,
+        errors=queries.errors if any(queries.errors) else (),
+        records=queries.records,
+    )
 
 
 def _merged(groups: Groups, lower: Ends, upper: Ends, first: NDArray[np.int64], last: NDArray[np.int64]) -> Spans:

@@ -176,12 +176,16 @@ def test_a_pure_bound_is_below_exact_noise_of_every_kind_and_tight_where_boxes_h
 
 
 def test_values_at_no_distance_at_all_are_no_pairs_of_a_bound():
-    halves = {"policy": "halves", "universe": {"attributes": {"a": {"range": [0, 7], "step": 1}}}}
-    parts = [{"change": "a", "epsilon": 1, "where": "a < 4"}, {"change": "a", "epsilon": 1, "where": "a >= 4"}]
-    own = dx.Policy.from_dict({**halves, "rules": parts})
+    words = [f"v{k}" for k in range(8)]
+    edges = [[one, other] for half in (words[:4], words[4:]) for one, other in itertools.combinations(half, 2)]
+    rules = [{"change": "a", "secrets": {"edges": edges}, "epsilon": 1}]
+    halves = {"universe": {"attributes": {"a": {"values": words}}}, "rules": rules, "unconnected": "allow"}
+    own = dx.Policy.from_dict({"policy": "halves", **halves})
     asked = [{"a": (k, k + 1)} for k in range(8)]
-    plan = dx.plan(own.compile(), BoxQueries.of(own.universe, asked))
-    assert plan.lower_bound <= dx.plan(own.compile(), dx.LinearQueries.boxes(own.universe, asked)).loss
+    exact = dx.plan(own.compile(), dx.LinearQueries.boxes(own.universe, asked)).loss
+    assert dx.plan(own.compile(), BoxQueries.of(own.universe, asked)).lower_bound <= exact
+    table = dx.universe.MarginalQueries.of(own.universe, [["a"]])
+    assert dx.plan(own.compile(), table).lower_bound <= exact
 
 
 def test_values_that_no_box_separates_are_one():
