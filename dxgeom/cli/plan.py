@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 import typer
 
+from dxgeom.cli.plans.box_plans import show_box_plan
 from dxgeom.cli.plans.planning import planned, seek_bound
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
@@ -38,6 +39,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
@@ -121,6 +123,7 @@ def _plan_one(
     if target is not None:
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
     from dxgeom.planner.tasks.families import FamilyPlan
@@ -135,6 +138,8 @@ def _plan_one(
         show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
     elif isinstance(chosen, MarginalPlan):
         show_table_plan(chosen, spend, level, output, kept)
+    elif isinstance(chosen, BoxPlan):
+        show_box_plan(chosen, spend, level, output, kept)
     else:
         seek_bound(chosen)
         _show(chosen, spend, records, level, output, kept)
@@ -160,7 +165,7 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan,
+    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan,
     target: Path,
     policy: Policy,
     spend: Fraction | None,

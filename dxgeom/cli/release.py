@@ -158,8 +158,8 @@ def release(
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
         wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
-        wanted |= {"mechanism": mechanism, "quick": quick, "data_set": dataset}
-        chosen, amount = plan_to_release(policy, queries, spend, records, **wanted)
+        wanted |= {"mechanism": mechanism, "quick": quick}
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, **wanted)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a can
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import floors
-from dxgeom.planner.options import AUTO, NAMED_FAMILIES
+from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -149,9 +149,10 @@ def title_of(name: str) -> str:
 def require_known(mechanism: str) -> str:
     """The same name.
 
-    Raises: UnsupportedCombination unless it is "auto", that of a candidate, or of a family of mechanisms.
+    Raises: UnsupportedCombination unless it is "auto", that of a candidate, of noise in boxes, or of a family of
+    mechanisms.
     """
-    known = (AUTO, *names(), *NAMED_FAMILIES)
+    known = (AUTO, *names(), *BOX_NOISE, *NAMED_FAMILIES)
     if mechanism not in known:
         raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
     return mechanism

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,12 @@ from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, counts_worst, kinds_of, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-_SLACK: Final = 1e-9
-_DIGITS: Final = 6
 
 
 @final
@@ -86,13 +83,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         if not any(self.queries.errors):
             raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
         wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
-        variances = self.mechanism.variances
-        left = wanted**2 - variances * self.mechanism.rounding_part
-        if not np.all(left > 0):
-            raise UnsupportedCombination("such small errors are less than what rounding noise to its lattice makes")
-        spend = float(np.sqrt(np.max(variances / left))) * (1 + _SLACK)
-        unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
-        return math.ceil(Fraction(spend) / unit) * unit
+        return spend_for(self.mechanism.variances, wanted, self.mechanism.rounding_part)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -71,12 +71,17 @@ class BoxMechanism(TableReader[tuple[float, ...]]):
     @cached_property
     def question(self) -> BoxQuestion:
         """What is asked and promised: from the metric itself, whatever anybody says."""
-        return BoxQuestion(self.boxes, self.factors, promised_of(self.metric, self.boxes, self.factors), self.normal)
+        return BoxQuestion(self.told, self.factors, promised_of(self.metric, self.told, self.factors), self.normal)
+
+    @cached_property
+    def told(self) -> BoxQueries:
+        """The boxes over the values that they tell apart, which ``factors`` measure."""
+        return self.boxes.merged
 
     @cached_property
     def queries(self) -> MarginalQueries:
         """The tables that are read."""
-        return self.boxes.tables
+        return self.told.tables
 
     @cached_property
     def fingerprint(self) -> str:
@@ -161,7 +166,7 @@ class BoxMechanism(TableReader[tuple[float, ...]]):
         support = {place for place, level in enumerate(block) if level}
         which = next(n for n, asked in enumerate(self.queries.asked) if support <= set(asked))
         asked = self.queries.asked[which]
-        shape = [self.boxes.sizes[place] if place in asked else 1 for place in range(len(block))]
+        shape = [self.told.sizes[place] if place in asked else 1 for place in range(len(block))]
         table = np.asarray(data.cells[which]).reshape(shape)
         for place, level in enumerate(block):
             if place in asked:
@@ -202,9 +207,9 @@ class BoxMechanism(TableReader[tuple[float, ...]]):
 
     def _answers(self, new: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
         answers = np.zeros(self.boxes.count)
-        for columns, places in self.boxes.supports:
+        for columns, places in self.told.supports:
             whole = self._put_together(new, columns)
-            lower, upper = self.boxes.lower[places], self.boxes.upper[places]
+            lower, upper = self.told.lower[places], self.told.upper[places]
             for corner in itertools.product((0, 1), repeat=len(columns)):
                 ends = [(upper if one else lower)[:, place] for one, place in zip(corner, columns, strict=True)]
                 sign = (-1) ** (len(columns) - sum(corner))
@@ -222,7 +227,7 @@ class BoxMechanism(TableReader[tuple[float, ...]]):
                 flat = table.reshape([table.shape[place] for place in columns])
                 whole = flat if whole is None else whole + flat
         if whole is None:
-            return np.zeros([self.boxes.sizes[place] + 1 for place in columns])
+            return np.zeros([self.told.sizes[place] + 1 for place in columns])
         return whole
 
     def kept(self, answer: tuple[float, ...]) -> Any:

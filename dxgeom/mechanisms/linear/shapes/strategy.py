@@ -60,7 +60,7 @@ def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.
 
 
 def _queries_themselves(space: RoundSpace) -> NDArray[np.float64]:
-    """(k, m): the queries with the scales of optimal Laplace noise, or as they are where float64 does not tell these."""
+    """(k, m): the queries with the scales of optimal Laplace noise, or as they are where float64 cannot tell."""
     costs = (space.scales * space.sensitivity.queries.float_steps[space.noisy]) ** 2
     try:
         rates = minimise_reciprocal_squares(np.abs(space.points @ space.axes.T), costs / costs.max()).rates
