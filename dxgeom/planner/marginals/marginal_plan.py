@@ -29,7 +29,7 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _SLACK: Final = 1e-9
@@ -163,7 +163,8 @@ def plan_tables(
     }
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+    bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 
 def plan_of_scales(

@@ -14,6 +14,7 @@ from dxgeom.mechanisms.linear.boxes.promises import line_gaps
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _TOGETHER: Final = ((20_000, 800), (math.inf, 200))
@@ -27,9 +28,9 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     """Total squared error, each times its cost (K,), that no additive noise which stretches to every spend is below.
 
     Definition: v_e = √c·Δ_e/d_e; for weights p of some pairs e, Σ p = 1, every Gaussian covariance has
-    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ. The pairs: of each attribute neighbours on its line, or all values,
-    with every value of the others alike; and a record and none. More than 800 boxes are taken in groups, whose bounds
-    add up; very many prefixes in closed form.
+    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ, and other noise ``least_mean_square`` times that. The
+    pairs: of each attribute neighbours on its line, or all values, with every value of the others alike; and a record
+    and none. More than 800 boxes are taken in groups, whose bounds add up; very many prefixes in closed form.
     Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
     """
     total, left = 0.0, np.arange(boxes.count)
@@ -41,7 +42,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     for start in range(groups):
         own = left[start::groups]
         total += _of_group(_moments(metric, boxes, own), np.sqrt(costs[own]))
-    return total / _UPWARD
+    return total * currency_of(metric.privacy).least_mean_square / _UPWARD
 
 
 def _of_all_prefixes(
