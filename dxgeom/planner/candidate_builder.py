@@ -38,7 +38,7 @@ from dxgeom.mechanisms.linear.shapes.strategy_program import QUICK_WORK, WORK
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 
 _Thing = TypeVar("_Thing")
 
@@ -72,7 +72,8 @@ class CandidateBuilder:
             return self._gaussian_bound()
         tables = _if_made(self._marginal_space)
         other = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
-        return other if tables is None else max(tables.bound * CAUTION, other)
+        least = currency_of(self.sensitivity.metric.privacy).least_mean_square
+        return other if tables is None else max(tables.bound * least * CAUTION, other)
 
     def _gaussian_bound(self) -> float:
         try:

@@ -35,6 +35,7 @@ from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, counts_worst, kinds_of, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -173,7 +174,8 @@ def plan_tables(
             built[KRONECKER] = KroneckerMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+    bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 
 def plan_of_scales(
