@@ -90,7 +90,7 @@ def _planned(
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
-        return uninterrupted(chosen)
+        return uninterrupted(chosen) if isinstance(chosen, Plan) else chosen
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, (MarginalQueries, BoxQueries)):

@@ -144,8 +144,8 @@ def release(
     """Answer queries about a table privately, once, and charge the ledger.
 
     Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
-    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: a full disk, a
-    closed pipe or a lost terminal costs nothing, 'dxgeom ledger show' shows them again.
+    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: whatever becomes
+    of disk, pipe and terminal, 'dxgeom ledger show' shows them again.
 
     \b
     Example:
@@ -157,14 +157,13 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
-        wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
-        wanted |= {"mechanism": mechanism, "quick": quick}
-        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, **wanted)
+        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **how)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
-            how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment, "id": key}
-            draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, **how)
+            kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
+            draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
         _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
 
 

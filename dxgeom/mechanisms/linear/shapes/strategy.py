@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,13 +62,12 @@ def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.
 
 
 def _queries_themselves(space: RoundSpace) -> NDArray[np.float64]:
-    """(k, m): the queries with the scales of optimal Laplace noise, or as they are where float64 cannot tell."""
+    """(k, m): the queries with the scales of optimal Laplace noise, as they are where float64 does not tell these."""
     costs = (space.scales * space.sensitivity.queries.float_steps[space.noisy]) ** 2
-    try:
+    with suppress(CertificateRefused):
         rates = minimise_reciprocal_squares(np.abs(space.points @ space.axes.T), costs / costs.max()).rates
-    except CertificateRefused:
-        return space.axes
-    return np.asarray(rates[:, None] * space.axes)
+        return np.asarray(rates[:, None] * space.axes)
+    return space.axes
 
 
 def best_of(points: NDArray[np.float64], sets: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
