@@ -55,7 +55,7 @@ def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
 
 
 def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:
-    """(K,): the least error of each box if nothing else were asked, of normal noise: from the closest pair of which it counts one."""
+    """(K,): the least error of each box alone, with normal noise: from the closest pair of which it counts one."""
     inverse, gaps = np.zeros(boxes.count), line_gaps(metric, boxes)
     for place, (line, size) in enumerate(zip(gaps, boxes.sizes, strict=True)):
         lower, upper = boxes.lower[:, place], boxes.upper[:, place]

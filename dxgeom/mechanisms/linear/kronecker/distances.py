@@ -13,6 +13,7 @@ from dxgeom.mechanisms.linear.marginals.promise import parts_of
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.rounding import round_up
 
 MOST_VALUES: Final = 256
 """Of attributes that tell more apart no basis is sought: their least distance stands for all."""
@@ -43,7 +44,7 @@ def uneven_distances(
     Raises: TooLarge where the metric is no sum over attributes.
     """
     records = metric.inner if isinstance(metric, PresenceMetric) else metric
-    farthest = 2 * float(metric.epsilon) if isinstance(metric, PresenceMetric) else np.inf
+    farthest = 2 * round_up(metric.epsilon) if isinstance(metric, PresenceMetric) else np.inf
     parts = parts_of(records, shape)
     return tuple(_uneven(parts[axis], own, farthest) for axis, own in sorted(classes.items()))
 
