@@ -248,14 +248,10 @@ def expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, An
 
 
 def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
-    from dxgeom.planner.words import search_lines
+    from dxgeom.planner.words import acceptance_lines, search_lines
 
-    print_lines(
-        [
-            f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1",
-            *search_lines(plan),
-        ]
-    )
+    head = f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1"
+    print_lines([head, *search_lines(plan)])
     print_table(
         ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
         [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
@@ -274,6 +270,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"bound   {plan.bound_in_words}",
             *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *(f"bias    {said}" for said in plan.biases_in_words),
+            *(f"drawn   {said}" for said in acceptance_lines(plan)),
             *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),
             "",
             f"each answer, at spend {plain(spend)}",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
@@ -180,10 +180,12 @@ def plan(
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
     if mechanism in BOX_NOISE and isinstance(queries, LinearQueries):
         queries = boxes_of(queries)
-    if isinstance(queries, BoxQueries):
-        return _of_boxes(metric, queries, options, objective, importance, errors)
-    if isinstance(queries, MarginalQueries):
-        return _of_tables(metric, queries, options, objective, importance, errors)
+    if isinstance(queries, BoxQueries | MarginalQueries):
+        _require_closed_form(options)
+        own: dict[str, Any] = {"mechanism": mechanism, "importance": importance, "errors": errors}
+        if isinstance(queries, BoxQueries):
+            return plan_boxes(metric, queries, objective=objective, **own)
+        return plan_tables(metric, queries, objective=objective, **own)
     if isinstance(queries, Tasks):
         return tasks_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
@@ -213,42 +215,13 @@ def _of_answers(
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
 
 
-def _of_boxes(
-    metric: VerifiedMetric,
-    queries: BoxQueries,
-    options: PlanOptions,
-    objective: str,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount] | Mapping[str, Amount] | None,
-) -> BoxPlan:
+def _require_closed_form(options: PlanOptions) -> None:
     """Raises: UnsupportedCombination where anything is said that is about other noise."""
     if options != PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick):
         raise UnsupportedCombination(
-            "very many boxes are answered along trees and lines: of a plan's options only objective, mechanism, and "
-            "importance or errors, one for each box, are about them; leave the others out"
+            "whole tables and very many boxes are answered in closed form: of a plan's options only objective, "
+            "mechanism, and importance or errors, one for each table or box, are about them; leave the others out"
         )
-    return plan_boxes(
-        metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
-    )
-
-
-def _of_tables(
-    metric: VerifiedMetric,
-    queries: MarginalQueries,
-    options: PlanOptions,
-    objective: str,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount] | Mapping[str, Amount] | None,
-) -> MarginalPlan:
-    """Raises: UnsupportedCombination where anything is said that is about other noise."""
-    if options != PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick):
-        raise UnsupportedCombination(
-            "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
-            "importance or errors, one for each table, are about them; leave the others out"
-        )
-    return plan_tables(
-        metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
-    )
 
 
 def _require_in_order(metric: object, queries: object) -> None:
