@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from reference.families import members
 from reference.people import earth_mover, fractions_of
 from scipy import stats
 
 import dxgeom as dx
+from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.operations.components import components_of
@@ -85,12 +87,19 @@ def loss(mechanism: TableMechanism, shift: np.ndarray) -> float:
     return math.sqrt(total) if mechanism.normal else total
 
 
-@pytest.mark.parametrize("presence", [None, "0.7"])
-@pytest.mark.parametrize("second", ["1", None])
-@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+@pytest.mark.parametrize(
+    ("privacy", "second", "presence"),
+    [
+        ("pure", None, None),
+        ("concentrated", None, None),
+        *(
+            pytest.param(privacy, "1", presence, marks=pytest.mark.long)
+            for privacy in ("pure", "concentrated")
+            for presence in (None, "0.7")
+        ),
+    ],
+)
 def test_what_a_person_shifts_stays_within_the_earth_movers_distance(privacy, second, presence):
-    if presence and not second:
-        return  # then all records are at a finite distance
     own = policy(privacy, second, presence)
     metric, mechanism = own.compile(), mechanism_of(own, "marginal-gaussian" if privacy != "pure" else "auto")
     parts, shares = [fractions_of(rows, TYPES) for rows in PEOPLE], spread(own) / SHARES
@@ -111,7 +120,7 @@ def test_a_person_whose_rows_come_or_go_stays_within_the_distance_to_nobody():
         assert loss(mechanism, shares) <= 0.7 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+@pytest.mark.parametrize("privacy", ["pure", pytest.param("concentrated", marks=pytest.mark.long)])
 def test_the_law_is_that_of_one_row_each_on_a_finer_lattice(privacy):
     """Noise at spend s on shares, over their number, against noise at spend s on people: Kolmogorov-Smirnov of 400
     draws each, refusing at 1e-9."""
@@ -169,7 +178,14 @@ def test_parts_of_people_and_too_little_spend_are_refused_before_a_draw():
         mechanism.check(type("Counts", (), {"cells": whole, "total": 1})(), Fraction(1, 10**12))
 
 
-@pytest.mark.parametrize(("count", "more"), [("once", {}), ("rows", {"at_most": 2, "order": "at"}), ("single", {})])
+@pytest.mark.parametrize(
+    ("count", "more"),
+    [
+        ("once", {}),
+        pytest.param("rows", {"at_most": 2, "order": "at"}, marks=pytest.mark.long),
+        pytest.param("single", {}, marks=pytest.mark.long),
+    ],
+)
 def test_people_are_released_from_universes_that_no_histogram_counts(count, more):
     names = [f"a{place}" for place in range(40)]
     own = dx.Policy.from_dict(
@@ -195,3 +211,9 @@ def test_people_are_released_from_universes_that_no_histogram_counts(count, more
     answered = dx.plan(own.compile(), boxes).release(table, ledger=":memory:", spend=1, insecure_test_seed=3)
     assert np.all(np.abs(answered.answer.values - each * 2 / 3) < 60 * answered.answer.rmse)
     assert plan.rehearse(spend=1).records == 1000
+
+
+def test_no_reader_of_tables_draws_past_the_place_where_the_spend_is_divided():
+    readers = members(TableReader)
+    assert len(readers) >= 2
+    assert [kind.__name__ for kind in readers if {"draw", "shares"} & set(vars(kind))] == []
