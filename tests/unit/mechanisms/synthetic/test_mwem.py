@@ -123,7 +123,7 @@ def test_marginals_are_measured_at_once_where_that_has_at_most_four_times_the_no
     assert seen == {0, 1}
 
 
-def test_single_queries_are_measured_at_once_where_that_has_at_most_twice_the_noise_of_the_rounds():
+def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_of_the_rounds():
     ordinary = verify(DiscreteMetric(24, Fraction(1)), title="ordinary", fingerprint="ordinary", budget=Fraction(1))
     ranges = LinearQueries.boxes(
         MARGINALS_POLICY.universe, [{"two": ends} for ends in itertools.combinations(range(4), 2)]
