@@ -256,6 +256,8 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
         ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
         [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
     )
+    from dxgeom.planner.words import currency_lines
+
     reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.told if candidate.reason]
     ratio = plan.epsilon_dp_ratio
     ordinary = (
@@ -268,6 +270,7 @@ def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: f
             f"chosen  {plan.reason}",
             *ordinary,
             f"bound   {plan.bound_in_words}",
+            *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(currency_lines(plan))),
             *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
             *(f"bias    {said}" for said in plan.biases_in_words),
             *(f"drawn   {said}" for said in acceptance_lines(plan)),
