@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
+        heaviest_pairs as heaviest_pairs,
         hiding as hiding,
         largest_load as largest_load,
         load_of_changes as load_of_changes,
