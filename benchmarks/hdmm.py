@@ -1,13 +1,13 @@
 """HDMM's figures beside this planner's, on HDMM's workloads: root mean squared error of a query at sensitivity one.
 
 Setting of all: ordinary privacy, neighbours add or remove a record (a rule about presence, epsilon 1, and no other).
-Published: github.com/dpcomp-org/hdmm, experiments/journal/oned.csv and hderror.csv at commit 08c1ba46 (2018–2021, the
-authors' own runs for "HDMM: optimizing error of high-dimensional statistical queries under differential privacy"), for
-Gaussian noise, sensitivity in the 2-norm. There ``YuanConvex`` is HDMM's convex program for one attribute, ``SVDB`` the
-bound by singular values (Li & Miklau); ``marg`` its marginals. Root mean squared errors scale with the noise alike.
-Not compared: the ratios of the VLDB 2018 paper for Laplace noise, which were not at hand as text; the rows for loans,
-census and cps, whose workloads the published code leaves in doubt. For Laplace noise OPT_0 is run here instead, as the
-paper says: p-identity strategies, p = n/16, by L-BFGS from three seeds, a local optimum; ``pure bound`` is ours.
+Published: github.com/dpcomp-org/hdmm, experiments/journal/oned.csv and hderror.csv at commit 08c1ba46, the authors' own
+runs, for Gaussian noise, sensitivity in the 2-norm. There ``YuanConvex`` is the convex program for one attribute,
+``SVDB`` the bound by singular values; ``marg`` HDMM's marginals. Root mean squared errors scale with the noise alike.
+Not compared: the ratios of the VLDB 2018 paper for Laplace noise, which were not at hand as text; Adult's two-way
+prefixes and cps (millions of ranges), which are not planned here; loans and census, whose workloads the published code
+leaves in doubt. For Laplace noise OPT_0 is run here instead, as the paper says: p-identity strategies, p = n/16, by L-BFGS from
+three seeds, a local optimum; the last column is the bound of all noise that stretches to every spend.
 Run: .venv/bin/python benchmarks/hdmm.py [--large]
 """
 
