@@ -1,4 +1,4 @@
-"""``dxgeom plan`` of a policy for concentrated privacy says which currency suits, at equal distances and at equal (ε, δ)."""
+"""``dxgeom plan`` under concentrated privacy says which currency suits, at equal distances and at equal (ε, δ)."""
 
 from __future__ import annotations
 
