@@ -10,6 +10,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
@@ -85,16 +86,15 @@ def _planned(
     records: int | None,
     spend: Amount,
 ) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan:
-    """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
+    """Raises: UnsupportedCombination where an objective is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
-        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
+        chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
+        return uninterrupted(chosen) if isinstance(chosen, Plan) else chosen
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, (MarginalQueries, BoxQueries)):
         return plan(metric, queries, objective=objective, mechanism=mechanism)
-    if (objective, mechanism) != ("balanced", AUTO):
-        raise UnsupportedCombination(
-            "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"
-        )
-    return plan_quantiles(metric, queries, records=records, spend=spend)
+    if objective != "balanced":
+        raise UnsupportedCombination("an objective is named for counts and sums, not for quantiles: leave it out")
+    return plan_quantiles(metric, queries, records=records, spend=spend, mechanism=mechanism)

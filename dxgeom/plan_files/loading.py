@@ -104,7 +104,7 @@ def loaded(document: dict[str, Any]) -> AnyLoaded:
     objective = objective_of(part.objective, queries.count)
     with refused_as("DX307", "records"):
         number = public_records(metric, queries, part.records)
-    plan = Plan(metric, queries, objective, mechanism, CandidateComparison(), number)
+    plan = Plan(metric, queries, objective, mechanism, CandidateComparison(stated=part.search), number)
     require_same_plan(plan, part.fingerprint)
     check_errors(part.errors, plan)
     return LoadedPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)

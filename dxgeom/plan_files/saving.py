@@ -101,5 +101,6 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
         "mechanism": mechanism_data(plan.mechanism),
         "records": plan.records,
         "errors": errors_data(plan),
+        **({} if plan.comparison.search == "full" else {"search": plan.comparison.search}),
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)

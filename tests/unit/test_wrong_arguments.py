@@ -281,6 +281,7 @@ DOORS: dict[str, Door] = {
             "mechanism": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
             "published": NOT_YES_OR_NO,
+            "quick": NOT_YES_OR_NO,
             "hull_limits": (3, "few", {"facets": 3}),
             "coarse_facets": (None, "few", 2.5, [3]),
             "progress": (3, "print"),

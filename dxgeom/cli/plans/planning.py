@@ -29,6 +29,7 @@ _DECIDED = {
     "objective": ObjectiveChoice.balanced.value,
     "errors": None,
     "coarse_facets": None,
+    "quick": False,
     "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
@@ -64,7 +65,8 @@ def planned(
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if isinstance(asked, QuantileQueries):
         _refuse_options(stated)
-        return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
+        form = stated.get("mechanism", "auto")
+        return plan_quantiles(metric, asked, spend=1 if spend is None else spend, mechanism=form), policy_read
     if isinstance(asked, Tasks):
         stated = _of_tasks(stated)
         stated["spend"] = 1 if spend is None else spend
@@ -93,7 +95,12 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
+        from dxgeom.planner.comparing.interruption import uninterrupted
+        from dxgeom.planner.plan import Plan
+
         chosen, _ = planned(policy, queries, records, data_set, spend, **options)
+        if isinstance(chosen, Plan):
+            uninterrupted(chosen)
         least = None if spend is not None else least_spend(chosen)
         if spend is None and least is None:
             raise typer.BadParameter(
@@ -105,13 +112,22 @@ def plan_to_release(
     from dxgeom.plan_files.loading import load_plan
 
     said = {**options, "records": records, "dataset": data_set}
-    stated = [name for name, default in _DECIDED.items() if said.get(name) != default]
+    stated = [name for name, default in _DECIDED.items() if said.get(name, default) != default]
     if stated:
         raise UnsupportedCombination(
             f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"
         )
     plan = load_plan(policy)
     return plan.plan, plan.at_spend(spend)
+
+
+def seek_bound(chosen: Plan) -> None:
+    """The lower bound, where it is told with the plan; who interrupts this search is shown the plan without it."""
+    if chosen.comparison.bound_at_hand:
+        with _told() as progress:
+            if progress is not None:
+                progress("a bound on all noise")
+            chosen.comparison.seek_bound()
 
 
 def least_spend(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan) -> Fraction | None:
@@ -131,7 +147,8 @@ def least_spend(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | 
 
 def _refuse_options(stated: dict[str, Any]) -> None:
     """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
-    given = [name for name, option in stated.items() if option not in (_DECIDED.get(name), False)]
+    about = {name: option for name, option in stated.items() if name not in ("quick", "mechanism")}
+    given = [name for name, option in about.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
 

@@ -64,6 +64,11 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
 
+    @property
+    def noise(self) -> Literal["gaussian", "pure"]:
+        """What is known of the noise beside the promise, for curves of what many releases tell."""
+        return "gaussian" if self.mechanism.normal else "pure"
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(K,): root mean squared error of each box, rounding to the lattice included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
@@ -121,6 +126,7 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
         ]
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         rows = [f"  {name:<14} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         head = f"{self.queries.count:,} boxes: {self.mechanism.name}"
         if not self.lower_bound > 0:
             return [head, *rows, *measured]

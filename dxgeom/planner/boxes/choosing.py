@@ -80,8 +80,6 @@ def _require_fit(metric: VerifiedMetric, queries: BoxQueries) -> None:
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("boxes count rows, each a person's only one; leave 'people' out")
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:

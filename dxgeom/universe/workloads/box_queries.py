@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import Box
@@ -55,8 +56,9 @@ class BoxQueries:
         sizes = np.array(self.sizes, dtype=np.int64)
         inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))
         _require(inside, "a box runs from a place inside to one beyond it, among each attribute's values")
-        fits = self.importance is None or (len(self.importance) == len(self.lower) and min(self.importance) > 0)
-        _require(fits, "'importance' has one positive number for each box, or is left out")
+        given = self.importance or ()
+        fits = len(given) in (0, len(self.lower)) and all(map(acceptable, given))
+        _require(fits, "'importance' has one positive number for each box, from 1e-30 to 1e30, or is left out")
         wanted = [one for one in self.errors if one is not None]
         fits = len(self.errors) in (0, len(self.lower)) and all(one > 0 for one in wanted)
         _require(fits, "'errors' has one positive number or None for each box, or is left out")

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.boxes.promises import line_gaps
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _TOGETHER: Final = ((1_600, 1_600), (20_000, 800), (math.inf, 200))
@@ -27,15 +27,13 @@ _UPWARD: Final = 1 + 2.0**-20
 def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
     """Total squared error, each times its cost (K,), that no additive noise which stretches to every spend is below.
 
-    Definition: v_e = √c·Δ_e/d_e. Under concentrated privacy every covariance has tr(C·Σ) ≥ (tr A^{1/2})² for
-    A = Σ p_e v_e v_eᵀ, p weights of some pairs e, Σ p = 1; under pure privacy for any A with uᵀAu ≤ max_e (u·v_e)².
-    The pairs: of each attribute neighbours on its line, or all values, with every value of the others alike; and a
-    record and none. Of all values the average of (u_i − u_j)² is 2n/(n−1) times the variance of u, their maximum four
-    times that or more. More than 1,600 boxes are taken in groups, whose bounds add up; very many prefixes in closed
-    form. Each box alone has the variance of normal or Laplace noise of its own, d⁻² or 2·d⁻², or more; where these add
-    up to more than a group's bound, they are taken.
+    Definition: v_e = √c·Δ_e/d_e; for weights p of some pairs e, Σ p = 1, every Gaussian covariance has
+    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ, and other noise ``least_mean_square`` times that. The
+    pairs: of each attribute neighbours on its line, or all values, with every value of the others alike; and a record
+    and none. Of all values the average of (u_i − u_j)² is 2n/(n−1) times the variance of u. More than 1,600 boxes are
+    taken in groups, whose bounds add up; very many prefixes in closed form. Each box alone needs the variance of noise
+    of its own or more; where these add up to more than a group's bound, they are taken.
     Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
-    Source: for pure noise E[div φ(Z)] ≤ E‖φ(Z)‖ in the gauge of the differences' hull, for φ(z) = M·z and M·z·|z|.
     """
     boxes, alone = boxes.merged, costs * _each_alone(metric, boxes)
     total, left = 0.0, np.arange(boxes.count)
@@ -47,20 +45,17 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     for start in range(groups):
         own = left[start::groups]
         total += max(_of_group(_moments(metric, boxes, own), np.sqrt(costs[own])), float(alone[own].sum()))
-    return max(total, float(alone.sum())) / _UPWARD
+    return max(total, float(alone.sum())) * currency_of(metric.privacy).least_mean_square / _UPWARD
 
 
 def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
     """The largest of all squared errors, each times its cost, that no such noise is below: of some box alone."""
-    return float((costs * _each_alone(metric, boxes.merged)).max()) / _UPWARD
-
-
-def _pure(metric: VerifiedMetric) -> bool:
-    return metric.privacy == PURE
+    alone = float((costs * _each_alone(metric, boxes.merged)).max())
+    return alone * currency_of(metric.privacy).least_mean_square / _UPWARD
 
 
 def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:
-    """(K,): the least error of each box if nothing else were asked: from the closest pair of which it counts one."""
+    """(K,): the least error of each box alone, with normal noise: from the closest pair of which it counts one."""
     inverse, gaps = np.zeros(boxes.count), line_gaps(metric, boxes)
     for place, (line, size) in enumerate(zip(gaps, boxes.sizes, strict=True)):
         lower, upper = boxes.lower[:, place], boxes.upper[:, place]
@@ -73,7 +68,7 @@ def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64
         inverse = np.maximum(inverse, 1 / nearest)
     if isinstance(metric.metric, PresenceMetric):
         inverse = np.maximum(inverse, 1 / float(metric.metric.epsilon))
-    return np.asarray(inverse**2 * (2 if _pure(metric) else 1))
+    return np.asarray(inverse**2)
 
 
 def _most(metric: VerifiedMetric, boxes: BoxQueries, place: int) -> Fraction | None:
@@ -100,7 +95,7 @@ def _of_all_prefixes(
     if most is None:
         return nothing
     lengths = float((0.5 / np.sin(np.pi * np.arange(1, size) / (2 * size))).sum())
-    spread = _spread(size, _pure(metric)) / size
+    spread = _spread(size) / size
     return float(costs[among[first]].min()) * lengths**2 * spread / float(most) ** 2, among[first]
 
 
@@ -133,8 +128,7 @@ def _moments(metric: VerifiedMetric, boxes: BoxQueries, own: NDArray[np.int64]) 
     for place, size in enumerate(boxes.sizes):
         line = gaps[place]
         if line is None:
-            spread = _spread(size, _pure(metric))
-            change = _among_all(lower[:, place], upper[:, place], size, _most(metric, boxes, place), spread)
+            change = _among_all(lower[:, place], upper[:, place], size, _most(metric, boxes, place))
         else:
             change = _among_neighbours(lower[:, place], upper[:, place], line)
         if change is not None:
@@ -152,20 +146,19 @@ def _both(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.floa
 
 
 def _among_all(
-    lower: NDArray[np.int64], upper: NDArray[np.int64], size: int, most: Fraction | None, spread: float
+    lower: NDArray[np.int64], upper: NDArray[np.int64], size: int, most: Fraction | None
 ) -> NDArray[np.float64] | None:
-    """Of every two different values alike: spread·(shared/n − own·other/n²)/d²."""
+    """Of every two different values alike: 2n/(n−1)·(shared/n − own·other/n²)/d²."""
     if most is None:
         return None
     lengths = (upper - lower) / size
     average = _both(lower, upper) / size - lengths[:, None] * lengths
-    return np.asarray(spread * average / float(most) ** 2)
+    return np.asarray(_spread(size) * average / float(most) ** 2)
 
 
-def _spread(size: int, pure: bool) -> float:
-    """What the average, or the maximum, of squared differences of values is over their variance: 2n/(n−1), or, as no
-    variance is more than that of two halves, 4, and for an odd number a little more."""
-    return 4 / (1 - size % 2 / size**2) if pure else 2 * size / (size - 1)
+def _spread(size: int) -> float:
+    """What the average of squared differences of two of so many values is over their variance."""
+    return 2 * size / (size - 1)
 
 
 def _among_neighbours(

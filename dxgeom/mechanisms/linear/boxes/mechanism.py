@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DataError, TooLarge
-from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
-from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
+from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interleaved, sibling_differences
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
 from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
-from dxgeom.mechanisms.linear.marginals.table_mechanism import CountedTables
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -42,7 +40,7 @@ _FAR: Final = 400
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
+class BoxMechanism(TableReader[tuple[float, ...]]):
     """Counts in boxes, with noise of ``scales`` in the blocks that ``factors`` measure.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
@@ -85,15 +83,6 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         """The tables that are read."""
         return self.told.tables
 
-    @property
-    def account(self) -> Account:
-        return account_of(self.metric)
-
-    @property
-    def absent(self) -> int | None:
-        """Not None where the number of records is private."""
-        return self.metric.absent
-
     @cached_property
     def fingerprint(self) -> str:
         factors = [repr(one) for one in self.factors]
@@ -112,8 +101,8 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
 
     @cached_property
     def step(self) -> Fraction:
-        """What noise is rounded to, in counts."""
-        return lattice_step(self.scales) if np.any(self.scales > 0) else Fraction(1)
+        """What noise is rounded to, in counts; in shares, one of them, where people count once."""
+        return lattice_step(self.scales) if np.any(self.scales > 0) and self.shares == 1 else Fraction(1)
 
     @cached_property
     def rounding_part(self) -> float:
@@ -121,7 +110,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         if not np.any(self.scales > 0):
             return 0.0
         narrowest = float(self.scales[self.scales > 0].min())
-        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
 
     def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
         """(K,): mean squared error of each box, rounding to the lattice included."""
@@ -134,11 +123,13 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
             raise DataError("counts of other tables than these are no data here")
         if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
             raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
-        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend) * _FAR * 4.0 ** len(self.factors)
-        if (data.total * self.step.denominator * 4 ** len(self.factors)) + reach >= 2**_BITS:
+        self.require_whole_people(data)
+        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
+        counted = data.total * self.shares * self.step.denominator
+        if (counted + reach) * 4 ** len(self.factors) >= 2**_BITS:
             raise TooLarge("noise of this size, or so many records, do not fit 64-bit integers; spend more")
 
-    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
         noisy = {
             number: self._measured(block, data, number, 1 / spend, randomness)
             for number, block in enumerate(self.question.blocks)
@@ -149,7 +140,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
     def _measured(
         self, block: Levels, data: CountedTables, number: int, factor: Fraction, randomness: Randomness
     ) -> NDArray[np.float64]:
-        """The block's numbers with noise, in counts: rounded exactly to the lattice, before anything else is done."""
+        """The block's numbers with noise, in people: rounded exactly to the lattice, before anything else is done."""
         table = self._table(block, data) * self.step.denominator
         axes = [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
         if self.normal:
@@ -164,7 +155,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         elif scale > 0:
             law = LaplaceNoise(np.full(table.size, scale))
             table = table + law.draw(1, randomness, factor).reshape(table.shape)
-        return np.asarray(table * float(self.step))
+        return np.asarray(table * (float(self.step) / self.shares))
 
     def _radix(self, place: int, level: int) -> int:
         factor = self.factors[place]

@@ -249,3 +249,13 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
     for wrong in ({"a0": (3, 3)}, {"a0": (0, 9)}, {"a0": 3}, {"b": (0, 1)}):
         with pytest.raises(UnsupportedCombination):
             BoxQueries.of(own.universe, [wrong])
+
+
+@pytest.mark.parametrize("number", [10**400, Fraction(1, 10**400), 0, -1], ids=["huge", "tiny", "none", "negative"])
+def test_importances_and_errors_that_no_float_holds_are_refused(number):
+    own = policy()
+    with pytest.raises(UnsupportedCombination, match="positive number"):
+        BoxQueries.of(own.universe, [{"a0": (0, 2)}], importance=[number])
+    for words in ({"importance": [number]}, {"errors": [number]}):
+        with pytest.raises(UnsupportedCombination, match="positive number"):
+            dx.universe.MarginalQueries.of(own.universe, [["a0"]], **words)
