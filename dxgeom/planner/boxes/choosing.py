@@ -26,7 +26,7 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _MOST_TREES: Final = 8
 _WORTH: Final = 0.99
-_TRIED: Final = {NORMAL: (2, _MOST_TREES), LAPLACE: (1, 3)}
+_TRIED: Final = {NORMAL: (2, _MOST_TREES), LAPLACE: (1, 2)}
 """How often attributes are gone through, and in how many ways each; finding Laplace scales takes ten times as long."""
 
 

@@ -102,7 +102,8 @@ class _Measured:
     def error(self, rates: NDArray[np.float64]) -> float:
         """Σ w/τ at rates that are within their budgets."""
         with np.errstate(divide="ignore", over="ignore"):  # what nothing measures has no error that is finite
-            return float((self.weights / self.precisions(rates)[1]).sum())
+            counted = self.weights > 0
+            return float((self.weights[counted] / self.precisions(rates)[1][counted]).sum())
 
     def improved(
         self, rates: NDArray[np.float64], prices: NDArray[np.float64] | None

@@ -197,10 +197,10 @@ def test_values_that_no_box_separates_are_one():
     plan = dx.plan(own.compile(), queries)
     data = pd.DataFrame({"a0": np.arange(300) % 100, "a1": np.arange(300) % 3})
     errors = np.array(
-        [plan.release(data, ledger=":memory:", spend=20, insecure_test_seed=s).answer.values for s in range(60)]
+        [plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=s).answer.values for s in range(60)]
     )
     inside = [(data.a0 < 18).sum(), (data.a0 < 65).sum(), ((data.a0 >= 18) & (data.a0 < 65) & (data.a1 == 1)).sum()]
-    assert errors.mean(axis=0) == pytest.approx(inside, abs=1)  # 60 answers with an rmse of .1: far from 1
+    assert np.all(np.abs(errors.mean(axis=0) - inside) <= 6 * plan.rmse() / np.sqrt(60))
 
 
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
