@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows as weighted_rows
     from dxgeom.mechanisms.linear.shapes.strategy import (
         best_of as best_of,
+        best_sums as best_sums,
         row_sets as row_sets,
         strategy_mechanism as strategy_mechanism,
     )

@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.containment import hiding
+from dxgeom.mechanisms.linear.containment import heaviest_pairs, hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 
 LARGEST_DIMENSION = 512
 """Beyond, a search for a shape takes minutes."""
 LARGEST_WORKLOAD = 20_000_000
+_FIRST = 100
 _FLAT = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
 _THIN = 1e-6
@@ -89,8 +90,11 @@ class RoundSpace:
             reach = np.abs(self._normalised @ self.left_out).max(axis=0)
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
-        some = None if isinstance(self.sensitivity.proved, ListedChanges) else self.sensitivity.shaping
-        law = hiding(inner, self.scales[:, None] * image, self.sensitivity.proved, self.noisy, some)
+        proved, image = self.sensitivity.proved, self.scales[:, None] * image
+        some = None
+        if isinstance(proved, PairedChanges):
+            some = heaviest_pairs(LinearImageNoise(inner, image), proved, self.noisy, _FIRST)
+        law = hiding(inner, image, proved, self.noisy, some)
         return AdditiveMechanism(name, self.sensitivity, law, DiagonalMixing(self.noisy))
 
     @property
