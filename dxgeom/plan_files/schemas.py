@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from dxgeom.plan_files.boxes.box_plans import BoxPlanDocument
 from dxgeom.plan_files.document import PlanDocument
 from dxgeom.plan_files.laws import ALONG, BASES_FORM, SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
@@ -204,7 +205,8 @@ def plan_schema() -> dict[str, Any]:
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    schema = _schema_of(PlanDocument | QuantilePlanDocument | TablePlanDocument | TaskPlanDocument, "dxgeom plan")
+    kinds = PlanDocument | QuantilePlanDocument | TablePlanDocument | BoxPlanDocument | TaskPlanDocument
+    schema = _schema_of(kinds, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
@@ -212,9 +214,9 @@ def plan_schema() -> dict[str, Any]:
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
-    noise = schema["$defs"]["TableNoisePart"]["properties"]
-    noise["scales"] = {"$ref": f"#/$defs/{SCALES}"}
-    noise["bases"] |= {"anyOf": [BASES_FORM, {"type": "null"}]}
+    for part in ("TableNoisePart", "BoxNoisePart"):
+        schema["$defs"][part]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    schema["$defs"]["TableNoisePart"]["properties"]["bases"] |= {"anyOf": [BASES_FORM, {"type": "null"}]}
     return schema
 
 

@@ -23,8 +23,9 @@ from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.learning.under_policy.logistic_plan import plan_logistic
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
+from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.separate import in_parallel
 from dxgeom.mechanisms.finite.banded_tables import banded_geometric, banded_laplace
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table

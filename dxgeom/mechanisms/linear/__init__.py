@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
+        corner_places as corner_places,
     )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
+        heaviest_pairs as heaviest_pairs,
         hiding as hiding,
         largest_load as largest_load,
         load_of_changes as load_of_changes,

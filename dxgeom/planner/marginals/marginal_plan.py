@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,21 @@ from dxgeom.mechanisms.linear.kronecker.program import FoundNoise, KroneckerQues
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, scales_of_laplace
-from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
+from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, counts_worst, kinds_of, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-_SLACK: Final = 1e-9
-_DIGITS: Final = 6
 
 
 @final
@@ -67,6 +66,11 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
 
+    @property
+    def noise(self) -> Literal["gaussian", "pure"]:
+        """What is known of the noise beside the promise, for curves of what many releases tell."""
+        return "gaussian" if self.mechanism.name == NORMAL else "pure"
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(tables,): root mean squared error of the least exact cell of each table, rounding included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
@@ -80,13 +84,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         if not any(self.queries.errors):
             raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
         wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
-        variances = self.mechanism.variances
-        left = wanted**2 - variances * self.mechanism.rounding_part
-        if not np.all(left > 0):
-            raise UnsupportedCombination("such small errors are less than what rounding noise to its lattice makes")
-        spend = float(np.sqrt(np.max(variances / left))) * (1 + _SLACK)
-        unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
-        return math.ceil(Fraction(spend) / unit) * unit
+        return spend_for(self.mechanism.variances, wanted, self.mechanism.rounding_part)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -123,6 +121,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         if not self.lower_bound > 0:
             return [head, *rows]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
@@ -175,7 +174,8 @@ def plan_tables(
             built[KRONECKER] = KroneckerMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+    bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 
 def plan_of_scales(
@@ -202,13 +202,11 @@ def plan_of_scales(
 
 
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
-    """Raises: UnsupportedCombination for queries about other records, or people; TooLarge."""
+    """Raises: UnsupportedCombination for queries about other records; TooLarge."""
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
-    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
     return promise, MarginalQuestion.under(family, promise.least, promise.presence, costs_of(queries))
 
@@ -225,8 +223,8 @@ def _along_bases(
 
     Raises: where it was asked for by name, TooLarge or CertificateRefused.
     """
-    uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
     try:
+        uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
         if all(one is None for one in uneven):
             raise TooLarge(f"every attribute's values are equally far apart: {NORMAL} is the best there is")
         return KroneckerQuestion(question.family, promise, uneven, question.costs, worst).best()

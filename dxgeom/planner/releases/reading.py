@@ -109,7 +109,14 @@ def _tables(
     if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
         found = TableCounts(data.cells, data.total)
     else:
-        found = table_counts(data, mechanism.queries, outside=outside, count_column=count_column, quiet_data=quiet_data)
+        found = table_counts(
+            data,
+            mechanism.queries,
+            outside=outside,
+            count_column=count_column,
+            quiet_data=quiet_data,
+            component_keys=components_of(mechanism.metric.metric).keys_of if mechanism.shares > 1 else None,
+        )
     stated = mechanism.queries.records
     if stated is not None and stated != found.total:
         raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")

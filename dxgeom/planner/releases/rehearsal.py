@@ -47,7 +47,7 @@ def _made_up_tables(mechanism: CountsWithNoise | BoxMechanism, records: int) -> 
         flat = np.zeros(records, dtype=np.int64)
         for place, size in zip(one, shape, strict=True):
             flat = flat * size + codes[place]
-        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64))
+        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64) * mechanism.shares)
     return MadeUpTables(tuple(cells), records)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,15 +104,14 @@ class KroneckerMechanism(CountsWithNoise):
         """Cells of unlike values are not alike."""
         return cell_errors(self.blocks, self.bases, self.scales)
 
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[np.int64]]:
+    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
         factor, step, found = 1 / spend, float(self.step), {}
         for number in range(self.family.count):
             spreads = self.blocks.table(number, self.scales)
             if not np.all(spreads > 0):
                 continue
-            drawn = KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number)).draw(
-                1, randomness, factor
-            )
+            law = KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number))
+            drawn: NDArray[Any] = law.draw(1, randomness, factor).astype(self._whole)
             sizes = [int(self.family.sizes[a]) - 1 for a in self.family.members_of(number)]
             found[number] = residual_table(drawn.reshape(sizes))
         return found

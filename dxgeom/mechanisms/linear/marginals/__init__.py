@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.marginals.counts_with_noise import (
         CellErrors as CellErrors,
-        CountedTables as CountedTables,
         CountsWithNoise as CountsWithNoise,
         NoisyTables as NoisyTables,
         packed as packed,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         best_gaussian_scales as best_gaussian_scales,
         cell_variances as cell_variances,
     )
+    from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of as joint_promise_of
     from dxgeom.mechanisms.linear.marginals.laplace_scales import (
         LaplaceScales as LaplaceScales,
         MeasuredTables as MeasuredTables,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
 from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, residual_variances
-from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -66,7 +66,7 @@ class TableMechanism(CountsWithNoise):
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
             raise CertificateRefused("these are the parts of other tables than are asked for")
-        promise = promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
         if not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
@@ -93,14 +93,15 @@ class TableMechanism(CountsWithNoise):
         alike = cell_variances(self.question, own)
         return CellErrors(alike, alike)
 
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[np.int64]]:
+    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
         """Of every protected residual its noise, times the cells of its table, and times SHARES for Laplace noise."""
         family, factor, step = self.question.family, 1 / spend, float(self.step)
-        found: dict[int, NDArray[np.int64]] = {}
+        found: dict[int, NDArray[Any]] = {}
         if self.normal:
             for place in np.flatnonzero(self.scales > 0).tolist():
                 sizes = family.sizes[list(family.members_of(place))].astype(np.float64)
                 drawn = DifferencedNormals(float(self.scales[place]) / step, sizes).draw(1, randomness, factor)
+                drawn = drawn.astype(self._whole)
                 found[place] = residual_table(drawn.reshape([int(size) - 1 for size in sizes]))
             return found
         averaged: dict[int, list[tuple[int, int]]] = {}
@@ -110,7 +111,7 @@ class TableMechanism(CountsWithNoise):
         for place, parts in averaged.items():
             own, shape = family.members_of(place % family.count), measured_shape(family, place)
             law: NoiseLaw = LaplaceNoise(np.full(math.prod(shape), float(self.scales[place]) / step))
-            drawn = law.draw(1, randomness, factor).reshape(shape)
+            drawn = law.draw(1, randomness, factor).astype(self._whole).reshape(shape)
             for inside, share in parts:
                 part = share * centred(summed_to(drawn, own, family.members_of(inside)))
                 found[inside] = found[inside] + part if inside in found else part
