@@ -6,8 +6,8 @@ runs, for Gaussian noise, sensitivity in the 2-norm. There ``YuanConvex`` is the
 ``SVDB`` the bound by singular values; ``marg`` HDMM's marginals. Root mean squared errors scale with the noise alike.
 Not compared: the ratios of the VLDB 2018 paper for Laplace noise, which were not at hand as text; Adult's two-way
 prefixes and cps (millions of ranges), which are not planned here; loans and census, whose workloads the published code
-leaves in doubt. For Laplace noise OPT_0 is run here instead, as the paper says: p-identity strategies, p = n/16, by L-BFGS from
-three seeds, a local optimum; the last column is the bound of all noise that stretches to every spend.
+leaves in doubt. For Laplace noise OPT_0 is run here instead, as the paper says: p-identity strategies, p = n/16, by
+L-BFGS from three seeds, a local optimum; the last column is the bound of all noise that stretches to every spend.
 Run: .venv/bin/python benchmarks/hdmm.py [--large]
 """
 
