@@ -17,6 +17,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, require_verifie
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
@@ -154,7 +155,7 @@ def _planned(
     metric: VerifiedMetric, asked: Workload, errors: Any, records: int | None, progress: Progress | None
 ) -> Plan | MarginalPlan | BoxPlan:
     if isinstance(asked, LinearQueries):
-        return plan(metric, asked, errors=errors, records=records, progress=progress)
+        return uninterrupted(plan(metric, asked, errors=errors, records=records, progress=progress))
     if isinstance(asked, MarginalQueries):
         return plan(metric, asked, errors=errors)
     if errors is not None:
