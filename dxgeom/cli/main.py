@@ -19,7 +19,7 @@ queries, release the answers.
 
 Exit codes: 0 fine; 1 the policy, the queries, the data or the ledger says no; 2 the command was not understood;
 3 the budget does not allow it; 4 a server is away or the ledger is busy, try again; 5 charged and answered, but not
-shown; 6 charged and not answered; 130 interrupted.
+shown; 6 charged and not answered; 130 interrupted: 'plan' then shows the best that was finished, if any.
 """
 
 COMMANDS: Final = {

@@ -31,6 +31,7 @@ from dxgeom.cli.terminal.options import (
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
+    QuickOption,
     RecordsOption,
     TableFormat,
     TableFormatOption,
@@ -126,6 +127,7 @@ def release(
     objective: ObjectiveOption = ObjectiveChoice.balanced,
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
+    quick: QuickOption = False,
     level: LevelOption = 0.95,
     joint: JointOption = False,
     consistent: ConsistentOption = False,
@@ -142,8 +144,8 @@ def release(
     """Answer queries about a table privately, once, and charge the ledger.
 
     Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
-    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: a full disk, a
-    closed pipe or a lost terminal costs nothing, 'dxgeom ledger show' shows them again.
+    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: whatever becomes
+    of disk, pipe and terminal, 'dxgeom ledger show' shows them again.
 
     \b
     Example:
@@ -155,13 +157,13 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
-        wanted = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
-        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **wanted)
+        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **how)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
-            how = {**_reading(drop_outside, count_column, quiet_data), "allotment": allotment}
-            draw = partial(chosen.release, str(data), ledger=book, spend=amount, purpose=purpose, id=key, **how)
+            kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
+            draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
         _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
 
 

@@ -173,6 +173,9 @@ class PlanDocument(BaseModel):
     )
     spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
     errors: list[ErrorPart] = Field(description="Each answer's error at spend 1; recomputed when the file is loaded.")
+    search: Literal["full", "quick", "interrupted"] = Field(
+        "full", description="How the search for noise ended; left out where all candidates were looked at."
+    )
     fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 
 
 def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, float]:
@@ -19,5 +20,7 @@ def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, fl
 def build_cost(mechanism: AdditiveMechanism) -> str:
     """The size of what is built, which decides how long that takes."""
     changes = mechanism.sensitivity.changes
-    found = f"{len(changes.bounds):,} differences" if isinstance(changes, ListedChanges) else "differences in factors"
+    found = "differences in factors"
+    if isinstance(changes, ListedChanges | PairedChanges):
+        found = f"{changes.count:,} differences"
     return "no noise" if mechanism.law is None else mechanism.law.size_in_words(found)

@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import (
     best_gaussian,
     gaussian_space,
 )
+from dxgeom.mechanisms.linear.kronecker.linear_tables import has_uneven_attributes, kronecker_gaussian
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.marginals.mechanism import (
     MarginalSpace,
@@ -29,17 +30,15 @@ from dxgeom.mechanisms.linear.marginals.mechanism import (
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_by_rejection, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.mechanisms.linear.shapes.strategy import best_sums
+from dxgeom.mechanisms.linear.shapes.strategy_program import QUICK_WORK, WORK
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 
 _Thing = TypeVar("_Thing")
 
@@ -48,11 +47,8 @@ _DEFAULT = PlanOptions()
 _ATTENTION = 1e-3
 _SHIFTS = 5
 _LEAST_SHIFT = 1e-2
-_LARGE = 2_000_000
-"""Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
 _MOST_IN_BLOCKS = 32
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-_CAUTION = 1 - 1e-6
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 """A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
@@ -76,7 +72,8 @@ class CandidateBuilder:
             return self._gaussian_bound()
         tables = _if_made(self._marginal_space)
         other = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
-        return other if tables is None else max(tables.bound * CAUTION, other)
+        least = currency_of(self.sensitivity.metric.privacy).least_mean_square
+        return other if tables is None else max(tables.bound * least * CAUTION, other)
 
     def _gaussian_bound(self) -> float:
         try:
@@ -104,12 +101,10 @@ class CandidateBuilder:
     @property
     def coarse_hull(self) -> AdditiveMechanism:
         """Noise shaped by a polytope around the hull with fewer facets; by the hull itself where it has few."""
-        hull, limits = self._hull, self.options.told_hull_limits
-        if isinstance(hull, SensitivityHull) and hull.body.facets <= self.options.coarse_facets:
+        hull, limits, facets = self._hull, self.options.told_hull_limits, self.options.facets
+        if isinstance(hull, SensitivityHull) and hull.body.facets <= facets:
             return replace(hull_mechanism(self.sensitivity, hull), name="coarse-hull")
-        return coarse_hull(
-            self.search_space, self.strategy, self.options.coarse_facets, limits.progress if limits else None
-        )
+        return coarse_hull(self.search_space, self.strategy, facets, limits.progress if limits else None)
 
     @property
     def block_hulls(self) -> AdditiveMechanism:
@@ -121,28 +116,6 @@ class CandidateBuilder:
                 "take longest; name 'block-hulls' to have them"
             )
         return block_hulls(space, self.strategy)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether building a shape takes seconds, so that one that cannot be the best is better left out."""
-        dimension = int(np.sum(self.sensitivity.of_each_query > 0))
-        changes = self.sensitivity.changes
-        return isinstance(changes, ListedChanges | PairedChanges) and float(changes.count) * dimension**2 > _LARGE
-
-    @property
-    def box_floor(self) -> float:
-        """The objective of the box's noise before any of it is proved, which makes it no smaller."""
-        space = self.search_space
-        return self.objective.loss(space.variances_of(box_image(space)) * box_moment(space.dimension)) * _CAUTION
-
-    @property
-    def ellipsoid_floor(self) -> float:
-        """(m + 1) times what the trace of no ellipsoid around the differences is below."""
-        space = _made(self._space)
-        if space is None:
-            return 0.0
-        share = len(self.sensitivity.queries.names) if self.objective.name == "max" else 1
-        return (space.dimension + 1) * covariance_bound(space) / share * _CAUTION
 
     @property
     def gaussian(self) -> AdditiveMechanism:
@@ -160,6 +133,22 @@ class CandidateBuilder:
     def marginal_laplace(self) -> AdditiveMechanism:
         """Laplace noise in tables of counts and in smaller ones, put together by least squares."""
         return marginal_laplace(_made(self._marginal_space))
+
+    @property
+    def kronecker_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in the same parts, along bases of attributes whose values are not all equally far apart."""
+        return kronecker_gaussian(_made(self._marginal_space))
+
+    @property
+    def asks_uneven_tables(self) -> bool:
+        """Whether they are, with such attributes among them."""
+        return self.asks_tables and has_uneven_attributes(_made(self._marginal_space))
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the search for a covariance was interrupted, and ended with the best so far."""
+        best = self.__dict__.get("best_gaussian")
+        return isinstance(best, BestGaussian) and best.covariance is not None and best.covariance.interrupted
 
     @property
     def asks_tables(self) -> bool:
@@ -218,9 +207,19 @@ class CandidateBuilder:
         return space
 
     @property
+    def space(self) -> RoundSpace | None:
+        """The coordinates in which the objective itself is plain length; None where no answer needs noise."""
+        return _made(self._space)
+
+    @property
     def strategy(self) -> NDArray[np.float64]:
         """The directions in which independent noise has the least error."""
         return _made(self._strategy)
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """More sums than dimensions, through which independent noise has little error."""
+        return _made(self._sums)
 
     @property
     def _scaled(self) -> Callable[[Sensitivity, NDArray[np.float64] | None], AdditiveMechanism]:
@@ -268,8 +267,12 @@ class CandidateBuilder:
         return best
 
     @cached_property
+    def _sums(self) -> NDArray[np.float64] | Exception:
+        return _attempt(lambda: best_sums(self.search_space, self.strategy))
+
+    @cached_property
     def _strategy(self) -> NDArray[np.float64] | Exception:
-        return _attempt(lambda: best_strategy(self.search_space))
+        return _attempt(lambda: best_strategy(self.search_space, QUICK_WORK if self.options.quick else WORK))
 
 
 def _attempt(make: Callable[[], _Thing]) -> _Thing | Exception:

@@ -14,7 +14,8 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a candidate is built
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
-from dxgeom.planner.options import AUTO, NAMED_FAMILIES
+from dxgeom.planner.comparing import floors
+from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -35,6 +36,8 @@ class Kind(Enum):
     for; then as a shape."""
     CONCENTRATED_TABLES = "whole tables of counts, concentrated privacy"
     """Built where both hold."""
+    UNEVEN_TABLES = "whole tables of counts, concentrated privacy, values that are not all equally far apart"
+    """Built where all three hold, or when asked for; then as a shape."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -44,6 +47,10 @@ class Kind(Enum):
     """Built and taken when named: its error is that of the other, and so it is never compared."""
     PUBLISHED = "published baseline"
     """The literature's: built when asked for, taken when named; a shape is no worse."""
+
+
+NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES)
+"""Those of normal noise."""
 
 
 @final
@@ -69,20 +76,21 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "box",
         Kind.SHAPE,
         lambda shared: shapes.box_mechanism(shared.search_space),
-        lambda shared: shared.box_floor,
+        floors.box_floor,
     ),
     Candidate(
         "ellipsoid",
         "ellipsoid",
         Kind.SHAPE,
         lambda shared: shapes.ellipsoid_mechanism(shared.search_space),
-        lambda shared: shared.ellipsoid_floor,
+        floors.ellipsoid_floor,
     ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
         Kind.SHAPE,
         lambda shared: shapes.rotated_laplace(shared.search_space, shared.strategy),
+        floors.rotated_floor,
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
@@ -91,7 +99,8 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "strategy",
         "strategy of sums",
         Kind.SHAPE,
-        lambda shared: shapes.strategy_mechanism(shared.search_space, shared.strategy),
+        lambda shared: shapes.strategy_mechanism(shared.search_space, shared.sums),
+        floors.strategy_floor,
     ),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
     Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),
@@ -100,6 +109,12 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "Gaussian in tables",
         Kind.CONCENTRATED_TABLES,
         lambda shared: shared.marginal_gaussian,
+    ),
+    Candidate(
+        "kronecker-gaussian",
+        "Gaussian along bases",
+        Kind.UNEVEN_TABLES,
+        lambda shared: shared.kronecker_gaussian,
     ),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
@@ -134,9 +149,10 @@ def title_of(name: str) -> str:
 def require_known(mechanism: str) -> str:
     """The same name.
 
-    Raises: UnsupportedCombination unless it is "auto", that of a candidate, or of a family of mechanisms.
+    Raises: UnsupportedCombination unless it is "auto", that of a candidate, of noise in boxes, or of a family of
+    mechanisms.
     """
-    known = (AUTO, *names(), *NAMED_FAMILIES)
+    known = (AUTO, *names(), *BOX_NOISE, *NAMED_FAMILIES)
     if mechanism not in known:
         raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
     return mechanism

@@ -22,7 +22,11 @@ MWEM = "mwem"
 DATABASE = "small-database"
 """A database of few records answers."""
 NAMED_FAMILIES = (FAMILIES, MWEM, DATABASE)
+BOX_NOISE = ("boxes-laplace", "boxes-gaussian")
+"""Named, they answer linear queries that are all counts in boxes as ``BoxQueries``."""
 """What may stand for a mechanism and is none that adds noise."""
+
+_QUICK_FACETS = 2_000
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -35,7 +39,7 @@ class PlanOptions:
     ``mechanism``: the name of the candidate to take, or "auto". ``records``: the public number of records; None where
     nobody states it. ``published``: also build the published baselines. ``hull_limits``: when to give the exact hull
     up. ``coarse_facets``: how many facets the coarsened hull may have. ``progress``: told in words what is being built.
-    ``body``: a body of one's own to shape noise by, in answer units.
+    ``body``: a body of one's own to shape noise by, in answer units. ``quick``: only what is found at once.
     """
 
     mechanism: str = AUTO
@@ -45,22 +49,30 @@ class PlanOptions:
     coarse_facets: int = FACETS
     progress: Progress | None = field(default=None, repr=False)
     body: ConvexBody | None = field(default=None, repr=False)
+    quick: bool = False
 
     def __post_init__(self) -> None:
         limits = "give HullLimits(facets=…, seconds=…), or leave it out"
         require(self.records, (*WHOLE, NoneType), "records", "give their whole number")
         require(self.hull_limits, (HullLimits, NoneType), "hull_limits", limits)
         require(self.published, bool, "published", "say True or False")
+        require(self.quick, bool, "quick", "say True or False")
         require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
         if self.progress is not None:
             require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
 
     @property
+    def facets(self) -> int:
+        """How many facets the coarsened hull may have."""
+        return min(self.coarse_facets, _QUICK_FACETS) if self.quick else self.coarse_facets
+
+    @property
     def told_hull_limits(self) -> HullLimits | None:
         """The limits of the hull, with its facets told as they grow."""
-        progress = self.progress
+        progress, limits = self.progress, self.hull_limits
+        if self.quick:
+            limits = limits or HullLimits()
+            limits = replace(limits, facets=min(limits.facets, _QUICK_FACETS))
         if progress is None:
-            return self.hull_limits
-        return replace(
-            self.hull_limits or HullLimits(), progress=lambda facets: progress(f"hull: {facets:,} facets so far")
-        )
+            return limits
+        return replace(limits or HullLimits(), progress=lambda facets: progress(f"hull: {facets:,} facets so far"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, final
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.displayed import Pictured
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
@@ -35,6 +36,8 @@ from dxgeom.planner.words import (
     of_currency,
     reason_of,
     row_of,
+    search_lines,
+    search_of,
 )
 from dxgeom.universe.queries import LinearQueries
 
@@ -69,6 +72,16 @@ class Plan(Releasable[LinearAnswers], Pictured):
         number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
         """
         return self.comparison.lower_bound
+
+    @property
+    def interrupted(self) -> str | None:
+        """The candidate that was being built when somebody interrupted the planning; None where nobody did, or where
+        the plan is from a file: then ``comparison.search`` says what the file does."""
+        return self.comparison.interrupted
+
+    def as_it_is(self) -> Plan:
+        """The same plan to be released, though somebody interrupted the search for a better one."""
+        return replace(self, comparison=replace(self.comparison, accepted=True))
 
     @property
     def predicted_mse(self) -> float:
@@ -198,6 +211,11 @@ class Plan(Releasable[LinearAnswers], Pictured):
         return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
     def _releasing(self) -> Releasing[LinearAnswers]:
+        if self.interrupted is not None and not self.comparison.accepted:
+            raise UnsupportedCombination(
+                "planning was interrupted, so this is not the plan that would have been chosen, and a release uses up "
+                "budget: plan again, or release plan.as_it_is()"
+            )
         change = self.mechanism.change
         return Releasing(
             self.mechanism,
@@ -240,6 +258,7 @@ class Plan(Releasable[LinearAnswers], Pictured):
             "records": self.records,
             **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
             **acceptance_of(self),
+            **search_of(self),
             "rounding_share": self.mechanism.rounding_share,
             "fingerprint": self.fingerprint,
         }
@@ -262,4 +281,4 @@ class Plan(Releasable[LinearAnswers], Pictured):
             )
         foot[:0] = [*currency_lines(self), *(f"drawn {said}" for said in acceptance_lines(self))]
         people = [] if self.metric.people is None else [self.metric.people.sentence]
-        return [head, *table, *people, *self.biases_in_words, *foot]
+        return [head, *search_lines(self), *table, *people, *self.biases_in_words, *foot]

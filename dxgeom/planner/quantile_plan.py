@@ -14,8 +14,9 @@ import numpy as np
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
+from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.separate import Parallel
 from dxgeom.mechanisms.quantiles.choice import (
     MOST_RECORDS,
     QUANTILE_FORMS,

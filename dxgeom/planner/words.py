@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
+from dxgeom.planner.comparing.comparison import BOUND
 from dxgeom.planner.currencies import CurrencyComparison
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
@@ -25,6 +26,8 @@ def reason_of(plan: Plan) -> str:
     others = [one for one in plan.candidates if one.loss is not None and one.name not in same]
     if not plan.candidates:
         return f"{plan.mechanism.name}: as its file says; no other was tried here"
+    if not others and plan.interrupted is not None:
+        return f"{plan.mechanism.name}: nothing else was finished"
     if not others:
         return f"{plan.mechanism.name}: the only candidate"
     next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
@@ -70,6 +73,28 @@ def currency_lines(plan: Plan) -> list[str]:
     """The same comparison for a reader."""
     compared = _told_currencies(plan)
     return [] if compared is None else compared.lines()
+
+
+def search_of(plan: Plan) -> dict[str, str]:
+    """How the search for noise ended, where not with all candidates looked at; ready for JSON."""
+    search = plan.comparison.search
+    if search == "full":
+        return {}
+    at = {} if plan.interrupted is None else {"interrupted_at": plan.interrupted}
+    return {"search": search, **at}
+
+
+def search_lines(plan: Plan) -> list[str]:
+    """The same for a reader."""
+    match plan.comparison.search:
+        case "full":
+            return []
+        case "quick":
+            return ["a quick plan: only what is found at once was looked at, more time may find less noise"]
+    if plan.interrupted == BOUND:
+        return ["the search for a lower bound was interrupted; the plan is what it would have been"]
+    at = "" if plan.interrupted is None else f" at {plan.interrupted}"
+    return [f"planning was interrupted{at}: this is the best that was finished, and proved like any other"]
 
 
 def acceptance_of(plan: Plan) -> dict[str, float]:

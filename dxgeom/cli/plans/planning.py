@@ -15,6 +15,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
@@ -28,6 +29,7 @@ _DECIDED = {
     "objective": ObjectiveChoice.balanced.value,
     "errors": None,
     "coarse_facets": None,
+    "quick": False,
     "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
@@ -40,7 +42,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Policy]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -54,6 +56,7 @@ def planned(
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
     from dxgeom.universe.tasks.tasks import Tasks
+    from dxgeom.universe.workloads.box_queries import BoxQueries
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
@@ -67,7 +70,7 @@ def planned(
     if isinstance(asked, Tasks):
         stated = _of_tasks(stated)
         stated["spend"] = 1 if spend is None else spend
-    if isinstance(asked, MarginalQueries):
+    if isinstance(asked, (MarginalQueries, BoxQueries)):
         said = {name: option for name, option in stated.items() if option is not False}
         return plan(metric, asked, **said), policy_read
     if stated.get("mechanism") in NAMED_FAMILIES:
@@ -84,7 +87,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -92,7 +95,12 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
+        from dxgeom.planner.comparing.interruption import uninterrupted
+        from dxgeom.planner.plan import Plan
+
         chosen, _ = planned(policy, queries, records, data_set, spend, **options)
+        if isinstance(chosen, Plan):
+            uninterrupted(chosen)
         least = None if spend is not None else least_spend(chosen)
         if spend is None and least is None:
             raise typer.BadParameter(
@@ -104,7 +112,7 @@ def plan_to_release(
     from dxgeom.plan_files.loading import load_plan
 
     said = {**options, "records": records, "dataset": data_set}
-    stated = [name for name, default in _DECIDED.items() if said.get(name) != default]
+    stated = [name for name, default in _DECIDED.items() if said.get(name, default) != default]
     if stated:
         raise UnsupportedCombination(
             f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"
@@ -113,15 +121,25 @@ def plan_to_release(
     return plan.plan, plan.at_spend(spend)
 
 
-def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan) -> Fraction | None:
+def seek_bound(chosen: Plan) -> None:
+    """The lower bound, where it is told with the plan; who interrupts this search is shown the plan without it."""
+    if chosen.comparison.bound_at_hand:
+        with _told() as progress:
+            if progress is not None:
+                progress("a bound on all noise")
+            chosen.comparison.seek_bound()
+
+
+def least_spend(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(plan, TaskPlan):
         return plan.least_spend
-    if isinstance(plan, MarginalPlan):
+    if isinstance(plan, (MarginalPlan, BoxPlan)):
         return plan.least_spend if any(plan.queries.errors) else None
 
     return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
@@ -129,9 +147,8 @@ def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan
 
 def _refuse_options(stated: dict[str, Any]) -> None:
     """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
-    given = [
-        name for name, option in stated.items() if name != "mechanism" and option not in (_DECIDED.get(name), False)
-    ]
+    about = {name: option for name, option in stated.items() if name not in ("quick", "mechanism")}
+    given = [name for name, option in about.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
 

@@ -30,7 +30,7 @@ def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: i
     float64 takes them for dependent and exact integers do not.
     """
     points = differences / bounds[:, None]
-    pivots = _independent_columns(points, most)
+    pivots = independent_columns(points, most)
     independent = differences[:, pivots]
     rows = far_apart(points[:, pivots] / np.max(np.abs(points[:, pivots]), axis=0))
     determinant, numerators = solve_exactly(independent[rows][None], differences[rows][None])
@@ -41,8 +41,11 @@ def span_of(differences: NDArray[np.int64], bounds: NDArray[np.float64], most: i
     return SpannedSpace(pivots, np.array(combinations, dtype=object).reshape(differences.shape[1], len(pivots)))
 
 
-def _independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Columns by pivoted Gram–Schmidt, the longest remaining first; in ascending order."""
+def independent_columns(points: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Columns by pivoted Gram–Schmidt, the longest remaining first; in ascending order.
+
+    Raises: TooLarge when there are more than ``most``.
+    """
     largest = np.max(np.abs(points), axis=0, initial=0)
     left = points / np.where(largest > 0, largest, 1)
     threshold = _DEPENDENT * np.sqrt(len(left))

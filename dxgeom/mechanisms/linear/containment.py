@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpq
@@ -19,7 +19,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.changes import ListedChanges, largest_first
 from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
@@ -30,6 +30,8 @@ from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 _ENTRIES_PER_BLOCK = 4_000_000
 _MARGINS = (1e-13, 1e-10, 1e-7)
 """By how much more than the load noise is enlarged, each tried when the one before was not enough."""
+_MARGINS_OF_PAIRS = (1e-9, 1e-7)
+"""Their error bounds are wider, and a pass over all takes longest."""
 _NEAR = 1e-9
 """Relative: loads so near to 1 are told apart in exact numbers."""
 _TOO_NARROW = "it is too narrow for some difference"
@@ -51,7 +53,7 @@ def hiding(
     Raises: CertificateRefused when float64 cannot show it.
     """
     load = load_of_changes(LinearImageNoise(inner, image), first or changes, noisy)
-    for margin in _MARGINS:
+    for margin in _MARGINS if isinstance(changes, ListedChanges) else _MARGINS_OF_PAIRS:
         if not 0 < load < math.inf:
             break
         image = image * (load * (1 + margin))
@@ -76,23 +78,44 @@ def _load_of_pairs(
 ) -> float:
     """The law's map is taken of each kind of records, with a bound on the error, and subtracted for each pair.
 
-    A subtraction is off by half a unit in the last place, and so is the sum of two errors; the factor makes up for
-    both.
+    A subtraction is off by half a unit in the last place, which the factor makes up for; what the norm of the error of
+    each of the two kinds can be is added to that of their difference.
     """
-    values = np.ascontiguousarray(changes.kinds.columns[:, noisy]).astype(np.float64)
-    errors = np.zeros_like(values)
-    gauge: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] = law.loss_upper_bounds
-    turned = isinstance(law, LinearImageNoise | GaussianNoise)
-    if isinstance(law, LinearImageNoise):
-        gauge, (values, errors) = law.inner.loss_upper_bounds, law.preimages(values)
-    elif isinstance(law, GaussianNoise):
-        gauge, (values, errors) = lengths_rounded_up, law.body.preimages(values)
-    largest = 0.0
-    for (steps, bounds), slack in zip(changes.steps(values), changes.sums(errors), strict=True):
-        doubt = slack * (1 + ROUNDING) + np.abs(steps) * ROUNDING if turned else slack
-        gauges = gauge(steps, doubt)
+    gauge, values, errors = _turned(law, changes, noisy)
+    # Whole numbers are subtracted exactly.
+    rounding = ROUNDING if np.any(errors) else 0.0
+    own = gauge(np.zeros_like(errors), errors) * (1 + rounding)
+    largest, (_, first, second, _), start = 0.0, changes.kinds, 0
+    for steps, bounds in changes.steps(values):
+        here = slice(start, start := start + len(bounds))
+        gauges = (gauge(steps, np.abs(steps) * rounding) + own[first[here]] + own[second[here]]) * (1 + rounding)
         largest = float(np.maximum(largest, quotient_round_up(gauges, bounds).max()))
     return largest
+
+
+_Gauge: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _turned(
+    law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool_] | NDArray[np.int64] | slice
+) -> tuple[_Gauge, NDArray[np.float64], NDArray[np.float64]]:
+    """What a law's norm is taken of for each kind of records, a bound on its error, and the norm."""
+    values = np.ascontiguousarray(changes.kinds.columns[:, noisy]).astype(np.float64)
+    if isinstance(law, LinearImageNoise):
+        return law.inner.loss_upper_bounds, *law.preimages(values)
+    if isinstance(law, GaussianNoise):
+        return lengths_rounded_up, *law.body.preimages(values)
+    return law.loss_upper_bounds, values, np.zeros_like(values)
+
+
+def heaviest_pairs(
+    law: NoiseLaw, changes: PairedChanges, noisy: NDArray[np.bool_] | NDArray[np.int64] | slice, most: int
+) -> ListedChanges:
+    """Some pairs with the largest ‖Δ_e‖/b_e, as float64 sees them: what to begin with where all take long."""
+    gauge, values, _ = _turned(law, changes, noisy)
+    loads = np.concatenate([gauge(steps, np.zeros_like(steps)) / bounds for steps, bounds in changes.steps(values)])
+    places = largest_first(loads, most)
+    return ListedChanges(changes.rows(places), changes.bounds[places])
 
 
 def largest_load(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
-from dxgeom.mechanisms.linear.working_sets import active_differences
+from dxgeom.mechanisms.linear.working_sets import active_differences, corner_places
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
@@ -24,8 +24,10 @@ from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_abse
 
 FEW_QUERIES = 10
 """The changes of so few are listed, however many they are."""
+MOST_KEPT_ENTRIES = 2_000_000
+"""Differences with more entries than this in all are kept as pairs of kinds of records,"""
 MOST_LISTED_ENTRIES = 20_000_000
-"""Differences with more entries than this in all are kept as pairs of kinds of records."""
+"""and with more than this never listed."""
 MOST_PAIRED_QUERIES = 512
 """No shape is sought for the tables of more queries than this, and their changes are kept in factors,"""
 SMALL_MATRIX = 1 << 22
@@ -67,17 +69,29 @@ class Sensitivity:
     def shaping(self) -> ListedChanges:
         """The differences that shapes are fitted to: all, or those of them that seem to matter. Whatever is found is
         checked on all. Raises: TooLarge where they are kept in factors."""
-        return active_differences(self.changes) if isinstance(self.changes, PairedChanges) else self._listed
+        if isinstance(self.changes, PairedChanges):
+            return active_differences(self.changes)
+        corners = self.corners
+        return self._listed if corners is None else ListedChanges(self.differences[corners], self.bounds[corners])
+
+    @cached_property
+    def corners(self) -> NDArray[np.int64] | None:
+        """Where among all differences are those that the others lie between, up to rounding; None where that is not
+        known. Raises: TooLarge where they are kept in factors or as pairs."""
+        return corner_places(self._listed)
 
     @property
     def proved(self) -> ListedChanges | PairedChanges:
         """All differences, as containment is shown for them. Raises: as ``shaping``."""
         return self.changes if isinstance(self.changes, PairedChanges) else self._listed
 
-    @property
+    @cached_property
     def _listed(self) -> ListedChanges:
         if isinstance(self.changes, ListedChanges):
             return self.changes
+        paired = self.changes if isinstance(self.changes, PairedChanges) else None
+        if paired is not None and paired.count * len(self.queries.names) <= MOST_LISTED_ENTRIES:
+            return paired.listed()
         raise TooLarge(f"the differences that {len(self.queries.names):,} queries make are too many to list one by one")
 
 
@@ -171,7 +185,7 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
     elif tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX:
         try:
             paired = paired_changes(metric, tables)
-            few = paired.count * tables.count <= MOST_LISTED_ENTRIES
+            few = paired.count * tables.count <= MOST_KEPT_ENTRIES
             return paired.listed() if few else paired
         except TooLarge:
             if tables.is_matrix:

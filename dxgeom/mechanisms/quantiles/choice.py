@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, array_of, require, require_exact
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import Parallel, in_parallel
+from dxgeom.mechanisms.contract.separate import Parallel, in_parallel
 from dxgeom.mechanisms.quantiles.even_spread import expected_errors
 from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion, mask_of, quantile_question

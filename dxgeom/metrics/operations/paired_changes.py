@@ -28,7 +28,7 @@ MOST_PAIRS: Final = 20_000_000
 """More pairs than this are not kept: half a gigabyte."""
 MOST_ENTRIES: Final = 40_000_000
 """Of the weights of all kinds of records together."""
-_ENTRIES_PER_BLOCK: Final = 1 << 20
+_ENTRIES_PER_BLOCK: Final = 1 << 16
 _POOL: Final = 4_000_000
 """Entries of the heaviest differences so far, which are looked at before all others."""
 _ABOVE: Final = 1 + 1e-9

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Final, final
+from typing import Final, Literal, TypeAlias, final
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import CandidateResult, Kind, build, floor_of, names
+from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, require_something_to_save
+from dxgeom.planner.comparing.floors import is_large
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
-COMPARED: Final = (Kind.SHAPE, Kind.CONCENTRATED, Kind.TABLES, Kind.CONCENTRATED_TABLES, Kind.OWN, Kind.ORDINARY)
+COMPARED: Final = (
+    Kind.SHAPE,
+    Kind.CONCENTRATED,
+    Kind.TABLES,
+    Kind.CONCENTRATED_TABLES,
+    Kind.UNEVEN_TABLES,
+    Kind.OWN,
+    Kind.ORDINARY,
+)
 """Unbiased noise that a plan may take."""
+
+BOUND: Final = "the lower bound"
+QUICK: Final = (
+    *("laplace", "box", "rotated-laplace", "hull", "coarse-hull", "gaussian", "marginal-laplace", "marginal-gaussian"),
+    *("body", "epsilon-dp", "changed-queries"),
+)
+"""What a quick plan looks at."""
+
+Search: TypeAlias = Literal["full", "quick", "interrupted"]
 
 
 @final
@@ -27,13 +45,19 @@ class CandidateComparison:
     """What became of each candidate of one workload, and what the objective cannot be below.
 
     ``shared``: what candidates are built from; None for a plan from a file, where nothing was tried. ``listed``: their
-    names, in the order in which they are told. Nothing is built before it is asked for, and nothing twice.
+    names, in the order in which they are told. Nothing is built before it is asked for, and nothing twice. ``stated``:
+    how the search ended, where a file says so; ``accepted``: an interrupted one is good enough.
     """
 
     shared: CandidateBuilder | None = field(default=None, repr=False)
     listed: tuple[str, ...] = ()
+    stated: Search = "full"
+    accepted: bool = False
     _built: dict[str, AdditiveMechanism] = field(default_factory=dict, repr=False)
     _results: dict[str, CandidateResult] = field(default_factory=dict, repr=False)
+    _floors: dict[str, float] = field(default_factory=dict, repr=False)
+    _under_way: list[str] = field(default_factory=list, repr=False)
+    _stopped: list[str] = field(default_factory=list, repr=False)
 
     @property
     def named(self) -> str | None:
@@ -47,28 +71,60 @@ class CandidateComparison:
             return self.candidates
         return tuple(self.result(name) for name in self.listed if name in {self.named, *names(Kind.ORDINARY)})
 
+    @property
+    def search(self) -> Search:
+        """How the search ended: all candidates were looked at, or only those that are found at once, or somebody
+        interrupted it."""
+        if self.interrupted is not None:
+            return "interrupted"
+        return "quick" if self.shared is not None and self.shared.options.quick else self.stated
+
+    @property
+    def interrupted(self) -> str | None:
+        """What was being built when somebody interrupted the search; None where nobody did."""
+        return self._stopped[0] if self._stopped else None
+
     @cached_property
     def candidates(self) -> tuple[CandidateResult, ...]:
-        """All of them, in their order. Where building takes long, those that have a floor are built last: the others
-        may spare them."""
-        late = self.shared is not None and self.shared.is_large
-        spared = [name for name in self.listed if late and floor_of(name) is not None]
-        for name in (*(name for name in self.listed if name not in spared), *spared):
-            self.result(name)
+        """All of them, in their order. Where building takes long, those that have a floor are built last, the lowest
+        first: others may spare them."""
+        shared, missing = self.shared, [name for name in self.listed if name not in self._results]
+        if shared is not None and missing:
+            late = is_large(shared)
+            floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
+            for name in (name for name in missing if name not in floors):
+                self._finish(name, shared)
+            for name in floors:
+                floors[name] = self._floor(name, shared)
+            for name in sorted(floors, key=lambda name: floors[name]):
+                self._finish(name, shared)
         return tuple(self._results[name] for name in self.listed)
+
+    def _finish(self, name: str, shared: CandidateBuilder) -> None:
+        """Raises: KeyboardInterrupt also where a search of its own was interrupted, and ended with what it had."""
+        self.result(name)
+        if shared.is_interrupted and not self._stopped:
+            raise KeyboardInterrupt
 
     @cached_property
     def lower_bound(self) -> float:
         """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known."""
         return 0.0 if self.shared is None else self.shared.lower_bound()
 
+    def seek_bound(self) -> None:
+        """The lower bound, or that it is not known because somebody interrupted the search for it."""
+        try:
+            _ = self.lower_bound
+        except KeyboardInterrupt:
+            self._stopped[:] = [BOUND]
+
     @property
     def bound_at_hand(self) -> bool:
         """Whether the bound is known without another search."""
-        if self.shared is None or self.named is None:
+        if self.shared is None or (self.named is None and self.search == "full"):
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
-        return not pure and self.named in names(Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES)
+        return not pure and not {*self._built}.isdisjoint(names(*NORMAL_KINDS))
 
     def result(self, name: str) -> CandidateResult:
         """What became of one candidate.
@@ -86,9 +142,28 @@ class CandidateComparison:
         found = self.result(name)
         if name not in self._built:
             raise TooLarge(f"{name} was {found.reason}")
+        if self.shared is not None and self.shared.is_interrupted:
+            self._stopped[:] = [name]
         return self._built[name]
 
-    def best(self, among: Iterable[Kind] = COMPARED) -> AdditiveMechanism:
+    def best_so_far(self, among: Sequence[Kind] = COMPARED) -> AdditiveMechanism:
+        """As :meth:`best`; where somebody interrupts the search, the best of what was finished by then: each is proved
+        like any other.
+
+        Raises: TooLarge where nothing could be built; KeyboardInterrupt where nothing was finished.
+        """
+        try:
+            return self.best(among)
+        except KeyboardInterrupt:
+            finished = [self._results[name] for name in names(*among) if name in self._results]
+            if all(one.loss is None for one in finished):
+                raise
+        self._stopped[:] = self._under_way
+        for name in self.listed:
+            self._results.setdefault(name, CandidateResult(name, None, reason="not built: planning was interrupted"))
+        return self.best(among)
+
+    def best(self, among: Sequence[Kind] = COMPARED) -> AdditiveMechanism:
         """The smallest error; among equals, up to the scales' own duality gap, the simplest mechanism; one with a bias
         when it is better by as much as that has to be worth.
 
@@ -107,8 +182,7 @@ class CandidateComparison:
 
     def _tried(self, name: str, shared: CandidateBuilder) -> CandidateResult:
         options = shared.options
-        if options.progress is not None:
-            options.progress(name)
+        self._begin(name, shared)
         try:
             if name != options.mechanism:
                 self._require_worth_building(name, shared)
@@ -130,12 +204,33 @@ class CandidateComparison:
 
     def _require_worth_building(self, name: str, shared: CandidateBuilder) -> None:
         """Raises: TooLarge for what cannot be chosen, and takes long to build."""
-        records, floor = shared.options.records, floor_of(name)
+        records = shared.options.records
+        if shared.options.quick and name not in QUICK:
+            raise TooLarge("it takes longer than a quick plan may")
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             require_something_to_save(shared.sensitivity, records)
         best = min((one.loss for one in self._results.values() if one.loss is not None), default=None)
-        if floor is None or best is None or not shared.is_large:
+        if best is None or not is_large(shared):
             return
-        least = floor(shared)
+        least = self._floor(name, shared)
         if least > best:
             raise TooLarge(f"it has at least {least / best:.3g} times the least {shared.objective.title} found")
+
+    def _floor(self, name: str, shared: CandidateBuilder) -> float:
+        """0 where none can be told: building then says why."""
+        floor = floor_of(name)
+        if floor is None or (shared.options.quick and name not in QUICK):
+            return 0.0
+        self._begin(name, shared)
+        if name not in self._floors:
+            try:
+                self._floors[name] = floor(shared)
+            except BUILD_ERRORS:
+                self._floors[name] = 0.0
+        return self._floors[name]
+
+    def _begin(self, name: str, shared: CandidateBuilder) -> None:
+        if self._under_way != [name]:
+            self._under_way[:] = [name]
+            if shared.options.progress is not None:
+                shared.options.progress(name)

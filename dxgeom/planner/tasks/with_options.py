@@ -8,6 +8,7 @@ from typing import Any
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import NAMED_FAMILIES, PlanOptions
 from dxgeom.planner.plan import Plan
@@ -47,7 +48,7 @@ def tasks_with(
         if isinstance(queries, QuantileQueries):
             return plan_quantiles(metric, queries, records=tasks.records or options.records, spend=share)
         found: Plan = plan(metric, queries, mechanism=options.mechanism, **_of_noise(options, objective))
-        return found
+        return uninterrupted(found)
 
     return plan_tasks(metric, tasks, planned, records=options.records, spend=spend)
 
@@ -69,7 +70,7 @@ def family_with(
 
     def noise() -> Plan:
         found: Plan = plan(metric, queries, **_of_noise(options, objective))
-        return found
+        return uninterrupted(found)
 
     return plan_family(metric, queries, options.mechanism, noise, records=options.records, spend=spend)
 
@@ -81,4 +82,5 @@ def _of_noise(options: PlanOptions, objective: ObjectiveName) -> dict[str, Any]:
         "hull_limits": options.hull_limits,
         "coarse_facets": options.coarse_facets,
         "progress": options.progress,
+        "quick": options.quick,
     }

@@ -48,6 +48,7 @@ class Covariance:
 
     ``places`` (n,): the differences with weight in the dual, ``weights`` (n,) theirs, of sum 1; ``costs`` (K,): of the
     answers. ``value``: of the primal; ``bound``: of the dual, below every Gaussian. Both up to the rounding of float64.
+    ``interrupted``: whether the search ended before it was done because somebody said so.
     """
 
     axes: NDArray[np.float64]
@@ -56,6 +57,7 @@ class Covariance:
     costs: NDArray[np.float64]
     value: float
     bound: float
+    interrupted: bool = False
 
     @property
     def gap(self) -> float:
@@ -82,18 +84,23 @@ def best_covariance(
         raise CertificateRefused("the differences do not span as many dimensions as are noisy, as float64 sees them")
     answers = answers * units
     size = float(np.sqrt((answers**2).sum()))
-    search = _Search(Problem(replace(points, units=points.units * units), answers / size, worst), progress)
+    interrupted, search = (
+        False,
+        _Search(Problem(replace(points, units=points.units * units), answers / size, worst), progress),
+    )
     try:
         search.run(largest)
     except KeyboardInterrupt:
         search.settle()
         if search.best is None:
             raise
+        interrupted = True
     best = search.best
     if best is None or not np.isfinite(best.gap):
         raise CertificateRefused("no covariance was found for these differences within float64")
     axes = units[:, None] * best.axes
-    return Covariance(axes, best.places, best.weights, best.costs, best.value * size**2, best.bound * size**2)
+    value, bound = best.value * size**2, best.bound * size**2
+    return Covariance(axes, best.places, best.weights, best.costs, value, bound, interrupted)
 
 
 @final

@@ -13,6 +13,8 @@ from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
+from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
+from dxgeom.metrics.operations.changes import largest_first
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 
@@ -22,6 +24,8 @@ BLOCK = 4
 """Dimensions of a block: larger hulls hold more of what is gained, and take much longer."""
 FACETS_OF_BLOCK = 2_000
 """Of a block; where its hull has more, it is coarsened."""
+_MOST_POINTS = 4_000
+"""Of the heaviest differences, that blocks are fitted to."""
 _GRID = 2.0**40
 _SHARE = 1e-12
 """A difference that asks a smaller share of its bound from a block does not shape that block."""
@@ -67,7 +71,9 @@ def block_hulls(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMec
     Guarantee: every generating difference is hidden, with all rounding errors counted against it.
     Raises: TooLarge, NotANormBall or CertificateRefused when some block has no provable hull.
     """
-    places, back = space.points @ strategy.T, np.asarray(np.linalg.inv(strategy))
+    # Whatever the basis loads little is well within every block's hull; what is not is found by the proof.
+    heaviest = np.sort(largest_first(loads_of(space.points, strategy), _MOST_POINTS))
+    places, back = space.points[heaviest] @ strategy.T, np.asarray(np.linalg.inv(strategy))
     groups = _grouped(np.abs(places))
     used = np.stack([np.abs(places[:, group]).sum(axis=1) for group in groups], axis=1)
     shares = used / used.sum(axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
-from dxgeom.geometry.hulls.span import SpannedSpace, span_of
+from dxgeom.geometry.hulls.span import SpannedSpace, independent_columns, span_of
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.envelope import tightest_rejection
@@ -17,6 +17,8 @@ from dxgeom.numeric.qhull import HullLimits
 
 LARGEST_DIMENSION = 7
 """Facets explode beyond: seven dimensions of generic queries already have ten thousand."""
+_SOME = 500
+"""Of very many differences, to see how many dimensions they span at the least."""
 
 
 @final
@@ -38,8 +40,14 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
+    if sensitivity.shaping.count > _SOME:
+        # Nearly all workloads of many queries are refused here, before their differences are listed.
+        some = np.linspace(0, sensitivity.shaping.count - 1, _SOME).astype(np.int64)
+        rows, bounds = sensitivity.shaping.differences[some], sensitivity.shaping.bounds[some]
+        independent_columns(rows / bounds[:, None], LARGEST_DIMENSION)
     span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
-    body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
+    differences = sensitivity.differences[:, span.pivots]
+    body = hull_of_differences(differences, sensitivity.bounds, limits, sensitivity.corners)
     return SensitivityHull(sensitivity, span, body)
 
 

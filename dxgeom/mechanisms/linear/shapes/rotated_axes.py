@@ -9,7 +9,14 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
-from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, longest_first, principal_axes, spread_of
+from dxgeom.mechanisms.linear.shapes.strategy_program import (
+    WORK,
+    improved_strategy,
+    longest_first,
+    principal_axes,
+    spread_of,
+)
+from dxgeom.mechanisms.linear.shapes.working_points import refined
 from dxgeom.noise.laws.laplace import LaplaceNoise
 
 
@@ -30,17 +37,20 @@ def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> Additiv
     )
 
 
-def best_strategy(space: RoundSpace) -> NDArray[np.float64]:
-    """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding."""
+def best_strategy(space: RoundSpace, work: float = WORK) -> NDArray[np.float64]:
+    """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding.
+
+    Args: ``work``: multiplications to spend on improving it, about.
+    """
     starts = [longest_first(space.points), principal_axes(space.points)]
     if space.query_basis is not None:
         starts.insert(0, space.query_basis)
     scaled = [found for start in starts if (found := _optimally_scaled(space.points, start)) is not None]
     if not scaled:
         raise CertificateRefused("no basis of this workload has optimal scales within float64")
-    best = improved_strategy(space.points, min(scaled, key=spread_of))
+    best = improved_strategy(space.points, min(scaled, key=spread_of), work)
     again = _optimally_scaled(space.points, best)
-    return min([best, *([] if again is None else [again])], key=spread_of)
+    return refined(space, min([best, *([] if again is None else [again])], key=spread_of), work / 10)
 
 
 def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -11,20 +11,19 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.containment import hiding
+from dxgeom.mechanisms.linear.containment import heaviest_pairs, hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 
 LARGEST_DIMENSION = 512
 """Beyond, a search for a shape takes minutes."""
 LARGEST_WORKLOAD = 20_000_000
-_MOST_ROUNDS = 40
-_WORK = 1e10
+_FIRST = 100
 _FLAT = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
 _THIN = 1e-6
@@ -63,8 +62,7 @@ class RoundSpace:
     @cached_property
     def least_trace(self) -> float:
         """What the trace of no Σ with x_eᵀΣ⁻¹x_e ≤ 1 for all points is below, to within a few percent."""
-        rounds = int(min(_MOST_ROUNDS, max(3, _WORK / (2.0 * len(self.points) * self.dimension**2))))
-        return trace_bound(self.points, rounds)
+        return trace_bound(self.points)
 
     @property
     def query_basis(self) -> NDArray[np.float64] | None:
@@ -92,8 +90,11 @@ class RoundSpace:
             reach = np.abs(self._normalised @ self.left_out).max(axis=0)
             image = np.hstack([image, self.left_out * np.maximum(reach * thin / _THIN, _THIN)])
             inner = ProductNoise((inner, LaplaceNoise(np.ones(thin))))
-        some = None if isinstance(self.sensitivity.proved, ListedChanges) else self.sensitivity.shaping
-        law = hiding(inner, self.scales[:, None] * image, self.sensitivity.proved, self.noisy, some)
+        proved, image = self.sensitivity.proved, self.scales[:, None] * image
+        some = None
+        if isinstance(proved, PairedChanges):
+            some = heaviest_pairs(LinearImageNoise(inner, image), proved, self.noisy, _FIRST)
+        law = hiding(inner, image, proved, self.noisy, some)
         return AdditiveMechanism(name, self.sensitivity, law, DiagonalMixing(self.noisy))
 
     @property

@@ -16,9 +16,11 @@ _SHARPNESS = (50.0, 200.0, 800.0)
 """Powers in which the loads are averaged instead of taking the largest: first smooth, then near the truth."""
 _MOST_STEPS = 200
 _FEWEST_STEPS = 5
-WORK = 6e10
-"""Multiplications to spend: some ten seconds at most, the same on every machine."""
-MOST_POINTS = 10_000
+WORK = 1e10
+"""Multiplications to spend: some seconds at most, the same on every machine."""
+QUICK_WORK = WORK / 20
+"""The same, where somebody is in a hurry."""
+MOST_POINTS = 4_000
 _MOST_NUMBERS = 300_000
 """A round looks at the points of largest load, so many of them, and with so many numbers in all."""
 _ENTRIES_PER_BLOCK = 4_000_000
@@ -85,7 +87,7 @@ def spread_of(strategy: NDArray[np.float64]) -> float:
 
 
 def heaviest_points(points: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The points of largest load, 10 000 at most, and fewer in more than thirty dimensions."""
+    """The points of largest load, 4 000 at most, and fewer in more than thirty dimensions."""
     count = min(MOST_POINTS, max(_MOST_NUMBERS // points.shape[1], 4 * points.shape[1]))
     return np.asarray(points[np.argsort(-loads_of(points, strategy), kind="stable")[:count]])
 

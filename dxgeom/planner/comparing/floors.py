@@ -1,0 +1,59 @@
+"""What a candidate's objective cannot be below, found much sooner than the candidate is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
+from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
+from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
+from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+
+if TYPE_CHECKING:
+    from dxgeom.planner.candidate_builder import CandidateBuilder
+
+_LARGE: Final = 2_000_000
+"""Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
+_CAUTION: Final = 1 - 1e-6
+
+
+def is_large(shared: CandidateBuilder) -> bool:
+    """Whether building a shape takes seconds, so that one that cannot be the best is better left out."""
+    dimension = int(np.sum(shared.sensitivity.of_each_query > 0))
+    changes = shared.sensitivity.changes
+    return isinstance(changes, ListedChanges | PairedChanges) and float(changes.count) * dimension**2 > _LARGE
+
+
+def box_floor(shared: CandidateBuilder) -> float:
+    """The objective of the box's noise before any of it is proved, which makes it no smaller."""
+    space = shared.search_space
+    return shared.objective.loss(space.variances_of(box_image(space)) * box_moment(space.dimension)) * _CAUTION
+
+
+def ellipsoid_floor(shared: CandidateBuilder) -> float:
+    """(m + 1) times what the trace of no ellipsoid around the differences is below."""
+    space = shared.space
+    if space is None:
+        return 0.0
+    share = len(shared.sensitivity.queries.names) if shared.objective.name == "max" else 1
+    return (space.dimension + 1) * covariance_bound(space) / share * _CAUTION
+
+
+def rotated_floor(shared: CandidateBuilder) -> float:
+    """The objective of rotated Laplace noise before any of it is proved."""
+    return _unproved(shared, shared.strategy)
+
+
+def strategy_floor(shared: CandidateBuilder) -> float:
+    """The objective of noise on more sums than dimensions before any of it is proved."""
+    return _unproved(shared, shared.sums)
+
+
+def _unproved(shared: CandidateBuilder, rows: NDArray[np.float64]) -> float:
+    space = shared.search_space
+    image = np.asarray(np.linalg.pinv(rows)) * loads_of(space.points, rows).max()
+    return shared.objective.loss(space.variances_of(image) * 2) * _CAUTION
