@@ -205,7 +205,7 @@ AUDITS = {
     "planar laplace": a_secret(
         lambda spend: planar_laplace(families.LINE, families.PLACES, Fraction(1, 9), spend), families.planar_view
     ),
-    "tasks": Audit(lambda _: tasks(), np.array([4, 2, 0]), np.array([3, 3, 0]), Fraction(1), counted, 0.15, planted=3),
+    "tasks": Audit(lambda _: tasks(), np.array([4, 2, 0]), np.array([3, 3, 0]), Fraction(1), counted, 0.15, planted=4),
 }
 
 
