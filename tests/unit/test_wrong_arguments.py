@@ -314,6 +314,7 @@ DOORS: dict[str, Door] = {
             "records": NOT_A_COUNT,
             "spend": NOT_AN_AMOUNT,
             "forms": (3, "transport", ["transport"], [], [[3]], {"q": ["laplace"]}, metric),
+            "mechanism": (None, 3, "hull", ["laplace"]),
         },
     ),
     "load_plan": Door(dx.load_plan, {"path": "plan.json"}, {"path": NOT_A_PATH}),

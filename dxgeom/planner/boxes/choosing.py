@@ -24,9 +24,8 @@ from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
-_MOST_TREES: Final = 8
 _WORTH: Final = 0.99
-_TRIED: Final = {NORMAL: (2, _MOST_TREES), LAPLACE: (1, 2)}
+_TRIED: Final = {NORMAL: (2, 9), LAPLACE: (1, 2)}
 """How often attributes are gone through, and in how many ways each; finding Laplace scales takes ten times as long."""
 
 
@@ -130,7 +129,7 @@ def _best(
     asked, queries = queries, queries.merged
     gaps = line_gaps(metric, queries)
     ways: list[tuple[Factor, ...]] = [
-        ((Path(size),) if line is not None else ()) + trees(size)[:_MOST_TREES]
+        ((Path(size),) if line is not None else ()) + trees(size)
         for size, line in zip(queries.sizes, gaps, strict=True)
     ]
     least, scales, taken = _descended(metric, queries, kind, ways)
