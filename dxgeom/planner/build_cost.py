@@ -20,6 +20,7 @@ def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, fl
 def build_cost(mechanism: AdditiveMechanism) -> str:
     """The size of what is built, which decides how long that takes."""
     changes = mechanism.sensitivity.changes
-    listed = isinstance(changes, ListedChanges | PairedChanges)
-    found = f"{changes.count:,} differences" if listed else "differences in factors"
+    found = "differences in factors"
+    if isinstance(changes, ListedChanges | PairedChanges):
+        found = f"{changes.count:,} differences"
     return "no noise" if mechanism.law is None else mechanism.law.size_in_words(found)
