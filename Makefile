@@ -39,11 +39,14 @@ test-services: .venv-services/ready
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
 
-# Writers of one ledger, and releases, killed a thousand times; an audit of a hundred thousand fits.
+# Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
+# of a million answers of every family through releases.
 soak: .venv/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
+	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
+	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
 
 # The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.
 docs: .venv-docs/ready

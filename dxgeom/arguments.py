@@ -65,8 +65,11 @@ def words_of(texts: object, what: str, advice: str) -> tuple[str, ...]:
 def array_of(values: object, what: str, advice: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """The values as an array.
 
-    Raises: WrongArgument, saying what to do, for rows of different lengths, and for what is not of that dtype.
+    Raises: WrongArgument, saying what to do, for rows of different lengths, for what is not of that dtype, and for
+    sparse matrices, of which NumPy would make one object.
     """
+    if hasattr(values, "toarray"):
+        raise WrongArgument(f"'{what}' is laid out here, and a sparse matrix is not: give what its toarray() returns")
     try:
         return np.asarray(values, dtype=dtype)
     except (TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
@@ -22,6 +23,7 @@ from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries | Tasks,
+    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -56,7 +58,7 @@ def compile_and_release(
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
     require(
         queries,
-        (str, Path, LinearQueries, QuantileQueries, MarginalQueries, Tasks),
+        (str, Path, LinearQueries, QuantileQueries, MarginalQueries, BoxQueries, Tasks),
         "queries",
         "name a queries file, or load one with dx.load_queries",
     )
@@ -78,23 +80,21 @@ def compile_and_release(
 
 def _planned(
     policy: Policy,
-    queries: LinearQueries | QuantileQueries | MarginalQueries | Tasks,
+    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
     objective: ObjectiveName,
     mechanism: str,
     records: int | None,
     spend: Amount,
-) -> Plan | QuantilePlan | MarginalPlan | TaskPlan:
-    """Raises: UnsupportedCombination where an objective or a mechanism is named for quantiles."""
+) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan:
+    """Raises: UnsupportedCombination where an objective is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
         return uninterrupted(chosen) if isinstance(chosen, Plan) else chosen
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
-    if isinstance(queries, MarginalQueries):
+    if isinstance(queries, (MarginalQueries, BoxQueries)):
         return plan(metric, queries, objective=objective, mechanism=mechanism)
-    if (objective, mechanism) != ("balanced", AUTO):
-        raise UnsupportedCombination(
-            "an objective and a mechanism are named for counts and sums, not for quantiles: leave them out"
-        )
-    return plan_quantiles(metric, queries, records=records, spend=spend)
+    if objective != "balanced":
+        raise UnsupportedCombination("an objective is named for counts and sums, not for quantiles: leave it out")
+    return plan_quantiles(metric, queries, records=records, spend=spend, mechanism=mechanism)

@@ -26,6 +26,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
@@ -60,17 +61,17 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan) -> CovarianceAudit:
+def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    everything = (Plan, QuantilePlan, MarginalPlan, TaskPlan)
+    everything = (Plan, QuantilePlan, MarginalPlan, BoxPlan, TaskPlan)
     require(plan, everything, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not isinstance(plan, Plan):
-        named: dict[type, str] = {QuantilePlan: "quantiles", TaskPlan: "tasks"}
+        named: dict[type, str] = {QuantilePlan: "quantiles", TaskPlan: "tasks", BoxPlan: "boxes"}
         what = named.get(type(plan), "tables of which none are listed")
         raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
     mechanism = plan.mechanism

@@ -23,6 +23,7 @@ from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 
 _PRECISION: Final = 192
 _MOST: Final = 50_000
@@ -38,7 +39,7 @@ def hidden_in_tables(mechanism: AdditiveMechanism) -> int:
         raise CertificateRefused("this audit is of normal noise in tables of counts")
     changes, bounds = mechanism.sensitivity.differences, mechanism.sensitivity.bounds
     _require(len(bounds) <= _MOST, f"more than {_MOST:,} differences are not checked one by one")
-    parts = [part for part in law.parts if isinstance(part, DifferencedNormals)]
+    parts = [part for part in law.parts if isinstance(part, (DifferencedNormals, KroneckerNormals))]
     _require(len(parts) == len(law.parts), "its law is not made of tables")
     solved = np.rint(np.linalg.lstsq(mixing.floats, changes.T.astype(np.float64), rcond=None)[0]).astype(np.int64)
     numerators = mixing.numerators.astype(object)
@@ -50,13 +51,16 @@ def hidden_in_tables(mechanism: AdditiveMechanism) -> int:
     return len(bounds)
 
 
-def _squared(shift: list[int], parts: list[DifferencedNormals]) -> Fraction:
-    """Σ ‖P(w)‖²/scale² over the tables."""
+def _squared(shift: list[int], parts: list[DifferencedNormals | KroneckerNormals]) -> Fraction:
+    """Σ ‖P(w)‖²/scale² over the tables; along bases, what each law says of its own shift, *rounded up*."""
     total, at = Fraction(0), 0
     for part in parts:
         own = np.array(shift[at : at + part.dimension], dtype=object)
         at += part.dimension
-        if np.any(own):
+        if np.any(own) and isinstance(part, KroneckerNormals):
+            one = own.astype(np.float64)[None]
+            total += Fraction(float(part.loss_upper_bounds(one, np.zeros_like(one))[0])) ** 2
+        elif np.any(own) and isinstance(part, DifferencedNormals):
             table = own.reshape([size - 1 for size in part.shape])
             for axis in range(table.ndim):
                 table = np.concatenate([np.zeros_like(np.take(table, [0], axis=axis)), table], axis=axis)

@@ -16,6 +16,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
@@ -60,10 +61,13 @@ class Agreement:
                 "answers that agree are told as text or JSON, beside the released ones; not as CSV"
             )
 
-    def check(self, plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, spend: Fraction) -> None:
+    def check(
+        self, plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, spend: Fraction
+    ) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
         level that no error bar can be computed for, and where quantiles are to agree or have bars."""
         from dxgeom.planner.answers.consistency import require_few
+        from dxgeom.planner.boxes.box_plan import BoxPlan
         from dxgeom.planner.marginals.marginal_plan import MarginalPlan
         from dxgeom.planner.plan import Plan
         from dxgeom.planner.tasks.families import FamilyPlan
@@ -82,12 +86,8 @@ class Agreement:
                 if isinstance(part, Plan):
                     self.check(part, share * spend)
             return
-        if isinstance(plan, MarginalPlan):
-            if self.wanted or self.bars.joint:
-                raise UnsupportedCombination(
-                    "whole tables agree as they are drawn, and their bars are each cell's own: leave out --consistent "
-                    "and --joint"
-                )
+        if isinstance(plan, (MarginalPlan, BoxPlan)):
+            self._check_counts("boxes" if isinstance(plan, BoxPlan) else "whole tables")
             _ = plan.half_widths(self.bars.level, spend)
             return
         if not isinstance(plan, Plan):
@@ -100,6 +100,13 @@ class Agreement:
         _ = widths.joint_half_widths(self.bars.level) if self.bars.joint else widths.half_widths(self.bars.level)
         if self.wanted:
             require_few(plan.queries.count)
+
+    def _check_counts(self, what: str) -> None:
+        if self.wanted or self.bars.joint:
+            raise UnsupportedCombination(
+                f"{what} agree as they are drawn, and their bars are each count's own: leave out --consistent and "
+                "--joint"
+            )
 
     def _check_family(self, plan: FamilyPlan, spend: Fraction) -> None:
         """Raises: as :meth:`check`, and where synthetic records are to agree, as they do anyway."""

@@ -12,6 +12,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.learning.totals.coefficients import Coefficients
+    from dxgeom.planner.answers.box_answers import BoxAnswers
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -34,6 +35,7 @@ def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
 
 def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
     from dxgeom.learning.totals.coefficients import Coefficients
+    from dxgeom.planner.answers.box_answers import BoxAnswers
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.answers.marginal_answers import MarginalAnswers
     from dxgeom.planner.answers.quantile_answers import QuantileAnswers
@@ -53,6 +55,7 @@ def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
         SeriesAnswers: _print_series,
         Coefficients: _print_coefficients,
         MarginalAnswers: _print_tables,
+        BoxAnswers: _print_boxes,
     }
 
 
@@ -129,6 +132,21 @@ def _print_tables(answers: MarginalAnswers, bars: Bars) -> list[str]:
     others = f", and {len(answers.names) - shown:,} tables more" if len(answers.names) > shown else ""
     where = "--output cells.parquet, or .csv, writes all; --format csv prints them; the ledger keeps them"
     return [f"cells      {answers.queries.count:,} in these tables{others}: {where}"]
+
+
+def _print_boxes(answers: BoxAnswers, bars: Bars) -> list[str]:
+    widths, values = answers.half_widths(bars.level)[:_MOST_CELLS], answers.values[:_MOST_CELLS]
+    rows = [
+        (name, rounded(value, width), brief(width), brief(error))
+        for name, value, width, error in zip(
+            answers.names, values.tolist(), widths.tolist(), answers.rmse, strict=False
+        )
+    ]
+    print_table(("box", "count", f"± at {bars.level * 100:g} %", "rmse"), rows)
+    if answers.queries.count <= _MOST_CELLS:
+        return ["boxes      agree: what two have in common is the same"]
+    where = "--output counts.parquet, or .csv, writes all; --format csv prints them; the ledger keeps them"
+    return [f"boxes      {answers.queries.count:,}, of which the first {_MOST_CELLS} are here: {where}"]
 
 
 def _print_quantiles(answers: QuantileAnswers, bars: Bars) -> list[str]:

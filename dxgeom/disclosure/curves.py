@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, final, get_args
 
 from dxgeom.errors import UnsupportedCombination
@@ -68,20 +69,24 @@ class ToldCurve:
         )
         return Composition.of(pure, gaussian, other)
 
-    @property
+    @cached_property
     def points(self) -> tuple[ToldPoint, ...]:
         """At once, twice and four times the nearest distance."""
-        found = []
-        for step in _STEPS:
-            told = self.at(step * self.nearest)
-            found.append(ToldPoint(step * self.nearest, told.epsilon(DELTA), told.right_guess()))
-        return tuple(found)
+        further = (self._point(step * self.nearest, self.at(step * self.nearest)) for step in _STEPS[1:])
+        return (self._point(self.nearest, self._at_nearest), *further)
 
     @property
     def worth_telling(self) -> bool:
         """Whether it says more than that odds never exceed the sum of all."""
-        told = self.at(self.nearest)
-        return told.epsilon(DELTA) < _WORTH * told.ceiling
+        return self.points[0].epsilon < _WORTH * self._at_nearest.ceiling
+
+    @cached_property
+    def _at_nearest(self) -> Composition:
+        return self.at(self.nearest)
+
+    @staticmethod
+    def _point(distance: float, told: Composition) -> ToldPoint:
+        return ToldPoint(distance, told.epsilon(DELTA), told.right_guess())
 
     def lines(self) -> list[str]:
         """For a reader."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -27,13 +28,13 @@ class BatchEncoder:
         self._coded = coded
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
 
-    def codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int64]]:
-        """For each attribute the codes of its columns, ``OUTSIDE`` where a cell is no value, or may not be missing."""
-        reading = self._universe.reading
-        each = zip(self._universe.attributes, reading.attributes, reading.cells, self._met, strict=True)
-        codes = []
-        for place, (attribute, one, cells, met) in enumerate(each):
-            columns = [batch.column(f"k{cell}") for cell in cells]
+    def codes(self, batch: pa.RecordBatch, axes: Sequence[int] | None = None) -> list[NDArray[np.int64]]:
+        """For each attribute, or each of these, the codes of its columns, ``OUTSIDE`` where a cell is no value, or may
+        not be missing."""
+        reading, codes = self._universe.reading, []
+        for place in range(len(self._universe.attributes)) if axes is None else axes:
+            attribute, one, met = self._universe.attributes[place], reading.attributes[place], self._met[place]
+            columns = [batch.column(f"k{cell}") for cell in reading.cells[place]]
             given = place in self._coded
             codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, met))
         return codes

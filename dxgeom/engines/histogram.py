@@ -128,10 +128,16 @@ def histogram_of_table(
                 found = tally_of_shares(reader, people, component_of)
             else:
                 found = tally(reader, people)
-        return _checked(found, reader, source, outside, secret=people is not None)
+        require_sound(found, reader, source, outside, secret=people is not None)
+        return _histogram(found.counts, found.total, found.dropped, reader.not_declared_whole)
 
 
-def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> Histogram:
+def require_sound(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> None:
+    """Refuses what a pass over a table found, in the words of every reading; ``secret``: nothing is told of how many
+    rows there are.
+
+    Raises: DataError.
+    """
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:
@@ -145,7 +151,6 @@ def _checked(result: Tally, reader: RecordReader, source: Source, outside: Outsi
         raise DataError(f"none of the {them} of {source.described} is in the policy's universe")
     if result.total + result.dropped > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; {source.described} has more")
-    return _histogram(result.counts, result.total, result.dropped, reader.not_declared_whole)
 
 
 def _histogram(

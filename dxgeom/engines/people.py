@@ -23,6 +23,8 @@ from dxgeom.errors import DataError
 
 KEPT: Final = "kept"
 PERSON: Final = "person"
+ROWS_AT_ONCE: Final = 1 << 15
+"""So many rows are encoded at a time."""
 _PASSES: Final = (1, 8, 64, 512)
 """Into so many parts people are divided when they do not fit into memory together, the table read once for each."""
 
@@ -65,11 +67,24 @@ def people_in(reader: RecordReader, people: CountedPeople) -> Iterator[PeopleBat
     Args: ``reader``: of a table opened with the columns that :func:`columns_of` names.
     Raises: DataError for rows that say no person.
     """
+    encoder = BatchEncoder(reader.universe, reader.keys.coded)
+    for person, records, rows in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
+        yield _put_together(person, records, rows)
+
+
+def whole_people(
+    reader: RecordReader, people: CountedPeople, encoded: Callable[[pa.RecordBatch], NDArray[np.int64]]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Some people at a time, each with all their groups of equal rows: (G,) whose a group is, rising from 0; (G, …)
+    what is ``encoded`` of it, of a batch an entry for each row; (G,) how many rows it stands for. Everybody comes once.
+
+    Raises: DataError for rows that say no person.
+    """
     yielded = False
     for passes in _PASSES:
         try:
             for part in range(passes):
-                for batch in _gathered(reader, people, _in_order(reader, people, part, passes)):
+                for batch in _gathered(people, reader, _in_order(reader, people, part, passes), encoded):
                     yield batch
                     yielded = True
             return
@@ -227,42 +242,55 @@ def _untyped(source: Source, position: int) -> bool:
     return source.text is not None and is_text(source.types[position])
 
 
-def _gathered(reader: RecordReader, people: CountedPeople, batches: Iterator[pa.RecordBatch]) -> Iterator[PeopleBatch]:
-    encoder = BatchEncoder(reader.universe, reader.keys.coded)
+def _gathered(
+    people: CountedPeople,
+    reader: RecordReader,
+    batches: Iterator[pa.RecordBatch],
+    encoded: Callable[[pa.RecordBatch], NDArray[np.int64]],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     last: Any = None
-    for batch in batches:
-        if not batch.num_rows:
-            continue
+    for batch in _in_parts(batches):
         persons = batch.column(PERSON)
         if persons.null_count:
             raise nobodys(people, reader.source.described)
         numbers = np.asarray(np.from_dlpack(persons.dictionary_encode().indices)).astype(np.int64)
         begins = np.flatnonzero(np.diff(numbers)) + 1
-        records = encoder.indices(encoder.codes(batch))
+        records = encoded(batch)
         counts = np.asarray(np.from_dlpack(batch.column(RECORDS))).astype(np.int64)
         if waiting and persons[0].as_py() != last:
-            yield _put_together(waiting, np.zeros(0, np.int64))
+            yield _numbered(waiting, np.zeros(0, np.int64))
             waiting = []
         # The last person of a batch may go on in the next one.
         end = int(begins[-1]) if begins.size else 0
         if end:
             before = sum(len(one) for one, _ in waiting)
             waiting.append((records[:end], counts[:end]))
-            yield _put_together(waiting, before + begins[:-1])
+            yield _numbered(waiting, before + begins[:-1])
             waiting = []
         waiting.append((records[end:], counts[end:]))
         last = persons[len(persons) - 1].as_py()
     if waiting:
-        yield _put_together(waiting, np.zeros(0, np.int64))
+        yield _numbered(waiting, np.zeros(0, np.int64))
 
 
-def _put_together(parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], begins: NDArray[np.int64]) -> PeopleBatch:
-    """One batch of the groups of whole people, who begin at 0 and at ``begins``."""
+def _in_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            yield batch.slice(start, ROWS_AT_ONCE)
+
+
+def _numbered(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], begins: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The groups of whole people, who begin at 0 and at ``begins``."""
     records, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     person = np.zeros(len(records), dtype=np.int64)
     person[begins] = 1
-    person = np.cumsum(person)
+    return np.cumsum(person), records, rows
+
+
+def _put_together(person: NDArray[np.int64], records: NDArray[np.int64], rows: NDArray[np.int64]) -> PeopleBatch:
     order = np.lexsort((records, person))
     person, records, rows = person[order], records[order], rows[order]
     new = np.flatnonzero((np.diff(person, prepend=-1) != 0) | (np.diff(records, prepend=-2) != 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, final
@@ -42,15 +42,27 @@ class Grouping:
     universe: Universe
     source: Source
 
-    def cells(self, rows: ibis.Table) -> dict[str, Any]:
-        """k0, k1, …: what each attribute in order is handed of a table that has the keys."""
-        reading, cells = self.universe.reading, list[Any]()
-        for one, places, own in zip(reading.attributes, reading.places, reading.cells, strict=True):
+    def cells(self, rows: ibis.Table, axes: Iterable[int] | None = None) -> dict[str, Any]:
+        """k0, k1, …: what each attribute in order is handed of a table that has the keys; of these ``axes`` alone where
+        they are given."""
+        reading, found = self.universe.reading, dict[str, Any]()
+        for axis in range(len(reading.attributes)) if axes is None else axes:
+            own = reading.cells[axis]
             if f"c{own[0]}" in self.keys:
-                cells += [rows[f"c{cell}"] for cell in own]
+                cells = [rows[f"c{cell}"] for cell in own]
             else:
-                cells += _cells(replace(self.source, made=lambda: rows), one, places)
-        return {f"k{place}": cell for place, cell in enumerate(cells)}
+                cells = _cells(replace(self.source, made=lambda: rows), reading.attributes[axis], reading.places[axis])
+            found |= {f"k{cell}": made for cell, made in zip(own, cells, strict=True)}
+        return found
+
+    def keys_of(self, axes: Iterable[int]) -> dict[str, Any]:
+        """The keys in which rows that these attributes have the same of are equal."""
+        reading, found = self.universe.reading, dict[str, Any]()
+        for axis in axes:
+            worked_out = f"c{reading.cells[axis][0]}" in self.keys
+            names = [f"c{cell}" for cell in reading.cells[axis]] if worked_out else []
+            found |= {name: self.keys[name] for name in names or [f"k{place}" for place in reading.places[axis]]}
+        return found
 
 
 @final

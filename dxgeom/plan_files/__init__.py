@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan as LoadedBoxPlan
     from dxgeom.plan_files.diff import PlanDifferences as PlanDifferences, differences as differences
     from dxgeom.plan_files.loading import LoadedPlan as LoadedPlan, load_plan as load_plan
     from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan as LoadedQuantilePlan

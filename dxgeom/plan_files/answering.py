@@ -12,6 +12,8 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.kronecker.linear_tables import proved_along
+from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, marginal_space, proved
 from dxgeom.mechanisms.linear.query_changes import QueryChange
@@ -19,8 +21,8 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
-from dxgeom.plan_files.laws import law_data, law_of, scales_data, scales_of
-from dxgeom.plan_files.text.exact_text import rationals_of
+from dxgeom.plan_files.laws import ALONG, bases_data, bases_of, law_data, law_of, scales_data, scales_of
+from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
@@ -36,6 +38,8 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
     law = None if mechanism.law is None else law_data(mechanism.law)
     if isinstance(mixing, IntegerMixing):
         law = scales_data(mixing.scales)
+        if mixing.bases:
+            law |= {"kind": ALONG, "bases": bases_data(mixing.bases)}
     diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
@@ -65,7 +69,7 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
-    if part.name in (NORMAL, LAPLACE) and part.law is not None:
+    if part.name in (NORMAL, LAPLACE, KRONECKER) and part.law is not None:
         mechanism = _of_tables(part, sensitivity)
     else:
         law = None if part.law is None else law_of(part.law, "mechanism.law")
@@ -82,9 +86,22 @@ def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
     """Noise in parts of tables, from its scales; all else follows from the queries, and the proof is made anew."""
     if part.without_noise is not None or part.mixing is not None or part.change is not None:
         raise Wrong("DX302", "mechanism", "how tables of counts take their noise follows from the queries")
+    if part.name == KRONECKER:
+        return _along_bases(part, sensitivity)
     scales = scales_of(part.law, "mechanism.law")
     with refused_as("DX306", "mechanism.law"):
         return proved(part.name, marginal_space(sensitivity, None, worst=False), scales)
+
+
+def _along_bases(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Raises: Wrong."""
+    law = keys_of(part.law, ("kind", "scales", "bases"), "mechanism.law")
+    bases = bases_of(law["bases"], "mechanism.law.bases")
+    if law["kind"] != ALONG:
+        raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {ALONG}")
+    scales = floats_of(law["scales"], "mechanism.law.scales")
+    with refused_as("DX306", "mechanism.law"):
+        return proved_along(marginal_space(sensitivity, None, worst=False), bases, scales)
 
 
 def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:

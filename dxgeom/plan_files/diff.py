@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, final
 
+from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan
 from dxgeom.plan_files.document import path_text
 from dxgeom.plan_files.loading import LoadedPlan
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
@@ -17,7 +18,7 @@ _LONGEST = 60
 _SAME = 1e-9
 
 
-AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan
+AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan
 
 
 class ErrorChange(NamedTuple):
@@ -74,10 +75,14 @@ def _of_policies(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
 
 
 def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
-    before, after = old.document.queries, new.document.queries
     asked, then = _names(old), _names(new)
-    yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in then)
-    yield from (f"queries: '{name}' is asked" for name in then if name not in asked)
+    before_names, after_names = set(asked), set(then)
+    yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in after_names)
+    yield from (f"queries: '{name}' is asked" for name in then if name not in before_names)
+    if isinstance(old, LoadedBoxPlan) or isinstance(new, LoadedBoxPlan):
+        yield from _of_boxes(old, new)
+        return
+    before, after = old.document.queries, new.document.queries
     changed = list(_of_files(before.files, after.files))
     if before.written is not None and after.written is not None:
         changed += _changes(before.written, after.written, ())
@@ -86,6 +91,17 @@ def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     if before.records != after.records:
         changed.append(f"the public number of records was {_told(before.records)} and is {_told(after.records)}")
     yield from (f"queries: {change}" for change in changed)
+
+
+def _of_boxes(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
+    if not (isinstance(old, LoadedBoxPlan) and isinstance(new, LoadedBoxPlan)):
+        yield "queries: the one plan is of boxes, the other is not"
+        return
+    before, after = old.document.boxes, new.document.boxes
+    for what in ("importance", "errors", "records"):
+        was, now = getattr(before, what), getattr(after, what)
+        if was != now:
+            yield from (f"queries: {change}" for change in _changes(was, now, (what,)))
 
 
 def _names(plan: AnyPlan) -> tuple[str, ...]:
@@ -102,6 +118,8 @@ def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     if isinstance(old, LoadedPlan) and isinstance(new, LoadedPlan):
         yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
     if isinstance(old, LoadedMarginalPlan) and isinstance(new, LoadedMarginalPlan):
+        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
+    if isinstance(old, LoadedBoxPlan) and isinstance(new, LoadedBoxPlan):
         yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
     if isinstance(old, LoadedQuantilePlan) and isinstance(new, LoadedQuantilePlan):
         yield from (f"forms: {change}" for change in _changes(old.document.forms, new.document.forms, ()))

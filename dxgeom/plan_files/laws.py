@@ -7,7 +7,7 @@ numbers that are no body's or no law's itself; a polytope's boundary is proved a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
@@ -49,6 +49,9 @@ BODIES: Final[tuple[type[Any], ...]] = (
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES)}
 SCALES: Final = "ScalesInTables"
 """What stands for the law of noise in tables of counts: the scale of each part, all else follows from the queries."""
+ALONG: Final = "ScalesAlongBases"
+"""The same where noise is along bases of attributes."""
+BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
 _LONGEST_VERTEX = 2**40
 _LARGEST_POWER = 500
@@ -85,6 +88,17 @@ def scales_of(data: Any, place: str) -> NDArray[np.float64]:
         raise Wrong("DX305", place, f"the 'kind' of this is {SCALES}")
     keys_of(data, ("kind", "scales"), place)
     return floats_of(data["scales"], f"{place}.scales")
+
+
+def bases_data(bases: Sequence[NDArray[np.float64] | None]) -> list[dict[str, Any] | None]:
+    """Bases of attributes, as a file holds them."""
+    return [None if one is None else array_data(one) for one in bases]
+
+
+def bases_of(data: Any, place: str) -> tuple[NDArray[np.float64] | None, ...]:
+    """The bases again. Raises: Wrong."""
+    entries = enumerate(list_of(data, place))
+    return tuple(None if one is None else floats_of(one, f"{place}[{number}]") for number, one in entries)
 
 
 def fields_of(kind: type[Any]) -> dict[str, Any]:
@@ -168,7 +182,11 @@ def _polytope(fan: Fan, units: NDArray[np.float64], inflation: float) -> Symmetr
 def laws_schema() -> dict[str, Any]:
     """A JSON Schema for each kind, by its name."""
     own = {"type": "object", "properties": {"kind": {"const": SCALES}, "scales": _form(NDArray[np.float64])}}
-    scales = {SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False}}
+    along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
+    scales = {
+        SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},
+        ALONG: {"type": "object", "properties": along, "required": [*along], "additionalProperties": False},
+    }
     return {name: _schema_of(kind) for name, kind in KINDS.items()} | scales | dict(_arrays())
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,12 @@ from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
 
 if TYPE_CHECKING:
+    from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan
     from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
     from dxgeom.plan_files.table_plans import LoadedMarginalPlan
     from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
+
+    AnyLoaded: TypeAlias = "LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan"
 
 _SAME = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
@@ -59,7 +62,7 @@ class LoadedPlan(LoadedReleasable[LinearAnswers]):
         return self.plan.half_widths(level, self.at_spend(spend))
 
 
-def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
+def load_plan(path: str | os.PathLike[str]) -> AnyLoaded:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
@@ -75,7 +78,7 @@ def load_plan(path: str | os.PathLike[str]) -> LoadedPlan | LoadedQuantilePlan |
         return loaded(read_document(Path(path)))
 
 
-def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
+def loaded(document: dict[str, Any]) -> AnyLoaded:
     """The plan of a document. Raises: Wrong."""
     if document.get("format") == FORMAT and "forms" in document:
         from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
@@ -85,6 +88,10 @@ def loaded(document: dict[str, Any]) -> LoadedPlan | LoadedQuantilePlan | Loaded
         from dxgeom.plan_files.tasks.task_plans import loaded_tasks  # slow to load, and seldom needed
 
         return loaded_tasks(document)
+    if document.get("format") == FORMAT and "box_noise" in document:
+        from dxgeom.plan_files.boxes.box_plans import loaded_boxes  # slow to load, and seldom needed
+
+        return loaded_boxes(document)
     if document.get("format") == FORMAT and "table_noise" in document:
         from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
 

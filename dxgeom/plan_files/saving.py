@@ -12,6 +12,7 @@ from dxgeom.errors import DataError
 from dxgeom.plan_files.aims import objective_data
 from dxgeom.plan_files.answering import mechanism_data
 from dxgeom.plan_files.asked import queries_data
+from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan, box_plan_text
 from dxgeom.plan_files.loading import LoadedPlan, loaded
 from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
 from dxgeom.plan_files.sources import sealed_text
@@ -20,6 +21,7 @@ from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan, errors_data, task
 from dxgeom.plan_files.text.json_text import document_of_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
@@ -41,15 +43,19 @@ def save_plan(
 ) -> LoadedMarginalPlan: ...
 @overload
 def save_plan(
+    plan: BoxPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
+) -> LoadedBoxPlan: ...
+@overload
+def save_plan(
     plan: TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
 ) -> LoadedTaskPlan: ...
 def save_plan(
-    plan: Plan | QuantilePlan | MarginalPlan | TaskPlan,
+    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan,
     path: str | os.PathLike[str],
     *,
     policy: Policy,
     spend: Amount | None = None,
-) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedTaskPlan:
+) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -58,7 +64,7 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, (Plan, QuantilePlan, MarginalPlan, TaskPlan), "plan", "make one with dx.plan")
+    require(plan, (Plan, QuantilePlan, MarginalPlan, BoxPlan, TaskPlan), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
@@ -75,11 +81,15 @@ def save_plan(
     return again
 
 
-def _text_of(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan, policy: Policy, spend: Amount | None) -> str:
+def _text_of(
+    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan, policy: Policy, spend: Amount | None
+) -> str:
     if isinstance(plan, TaskPlan):
         return task_plan_text(plan, policy, spend)
     if isinstance(plan, MarginalPlan):
         return table_plan_text(plan, policy, spend)
+    if isinstance(plan, BoxPlan):
+        return box_plan_text(plan, policy, spend)
     return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
 
 

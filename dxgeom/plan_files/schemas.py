@@ -7,8 +7,9 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from dxgeom.plan_files.boxes.box_plans import BoxPlanDocument
 from dxgeom.plan_files.document import PlanDocument
-from dxgeom.plan_files.laws import SCALES, laws_schema
+from dxgeom.plan_files.laws import ALONG, BASES_FORM, SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.plan_files.table_plans import TablePlanDocument
 from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
@@ -204,15 +205,18 @@ def plan_schema() -> dict[str, Any]:
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    schema = _schema_of(PlanDocument | QuantilePlanDocument | TablePlanDocument | TaskPlanDocument, "dxgeom plan")
+    kinds = PlanDocument | QuantilePlanDocument | TablePlanDocument | BoxPlanDocument | TaskPlanDocument
+    schema = _schema_of(kinds, "dxgeom plan")
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name == SCALES]
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in (SCALES, ALONG)]
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}
-    schema["$defs"]["TableNoisePart"]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    for part in ("TableNoisePart", "BoxNoisePart"):
+        schema["$defs"][part]["properties"]["scales"] = {"$ref": f"#/$defs/{SCALES}"}
+    schema["$defs"]["TableNoisePart"]["properties"]["bases"] |= {"anyOf": [BASES_FORM, {"type": "null"}]}
     return schema
 
 

@@ -8,12 +8,14 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
-from dxgeom.plan_files.laws import scales_data, scales_of
+from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
@@ -33,8 +35,19 @@ class TableNoisePart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: Literal["marginal-gaussian", "marginal-laplace"]
+    name: Literal["marginal-gaussian", "marginal-laplace", "kronecker-gaussian"]
     scales: dict[str, Any] = Field(description="The scale of the noise in each part at spend 1, in counts; 0 for none.")
+    bases: list[dict[str, Any] | None] | None = Field(
+        default=None,
+        description="Of kronecker-gaussian: for each column a square matrix, what every vector of its basis has at the "
+        "second, third, … value above the first; null where its values are all equally far apart.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without bases where there are none, as files of other noise are."""
+        fields: dict[str, Any] = written(self)
+        return {name: value for name, value in fields.items() if name != "bases" or value is not None}
 
 
 @final
@@ -50,7 +63,8 @@ class TablePlanDocument(BaseModel):
     table_noise: TableNoisePart
     spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
     errors: list[Decimal] = Field(
-        description="Root mean squared error of each table's cells at spend 1; recomputed when the file is loaded."
+        description="Root mean squared error of each table's least exact cell at spend 1; recomputed when the file is "
+        "loaded."
     )
     fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
@@ -79,10 +93,24 @@ def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) ->
     parts = {
         "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
         "objective": plan.objective,
-        "table_noise": {"name": plan.mechanism.name, "scales": scales_data(plan.mechanism.scales)},
+        "table_noise": _noise_data(plan.mechanism),
         "errors": [repr(error) for error in plan.rmse().tolist()],
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)
+
+
+def _noise_data(mechanism: CountsWithNoise) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": mechanism.name, "scales": scales_data(mechanism.scales)}
+    if isinstance(mechanism, KroneckerMechanism):
+        data["bases"] = bases_data(mechanism.bases)
+    return data
+
+
+def _bases_of(part: TableNoisePart) -> Bases:
+    """Raises: Wrong."""
+    if (part.name == KRONECKER) != (part.bases is not None):
+        raise Wrong("DX302", "table_noise.bases", f"{KRONECKER} has bases, and no other noise in tables has")
+    return bases_of(part.bases or [], "table_noise.bases")
 
 
 def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
@@ -95,8 +123,9 @@ def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
     policy = policy_of(part.policy)
     queries = table_queries_of(part.queries, policy)
     scales = scales_of(part.table_noise.scales, "table_noise.scales")
+    bases = _bases_of(part.table_noise)
     with refused_as("DX306", "table_noise"):
-        plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales)
+        plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales, bases)
     require_same_plan(plan, part.fingerprint)
     _check_errors(part.errors, plan)
     return LoadedMarginalPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)

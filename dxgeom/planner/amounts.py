@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from types import NoneType
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
@@ -13,6 +17,8 @@ from dxgeom.numeric.exact_sums import LARGEST as MOST_RECORDS
 from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact, meant
 
 Amount: TypeAlias = int | float | str | Decimal | Fraction
+_SLACK: Final = 1e-9
+_DIGITS: Final = 6
 
 
 def exact_amount(amount: Amount, what: str) -> Fraction:
@@ -30,6 +36,20 @@ def exact_amount(amount: Amount, what: str) -> Fraction:
     if not SMALLEST <= value <= LARGEST:
         raise UnsupportedCombination(f"the {what} is a positive number such as 0.25 or 1/4, found {amount!r}")
     return value
+
+
+def spend_for(variances: NDArray[np.float64], wanted: NDArray[np.float64], rounding_part: float) -> Fraction:
+    """The smallest spend, rounded up to six digits, at which answers with these variances at spend 1, and what rounding
+    adds over them at any, have root mean squared errors of at most ``wanted``.
+
+    Raises: UnsupportedCombination where rounding alone is more.
+    """
+    left = wanted**2 - variances * rounding_part
+    if not np.all(left > 0):
+        raise UnsupportedCombination("such small errors are less than what rounding noise to its lattice makes")
+    spend = float(np.sqrt(np.max(variances / left))) * (1 + _SLACK)
+    unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
+    return math.ceil(Fraction(spend) / unit) * unit
 
 
 def require_records(records: object) -> None:

@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import (
     best_gaussian,
     gaussian_space,
 )
+from dxgeom.mechanisms.linear.kronecker.linear_tables import has_uneven_attributes, kronecker_gaussian
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.marginals.mechanism import (
     MarginalSpace,
@@ -37,7 +38,7 @@ from dxgeom.mechanisms.linear.shapes.strategy_program import QUICK_WORK, WORK
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 
 _Thing = TypeVar("_Thing")
 
@@ -71,7 +72,8 @@ class CandidateBuilder:
             return self._gaussian_bound()
         tables = _if_made(self._marginal_space)
         other = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
-        return other if tables is None else max(tables.bound * CAUTION, other)
+        least = currency_of(self.sensitivity.metric.privacy).least_mean_square
+        return other if tables is None else max(tables.bound * least * CAUTION, other)
 
     def _gaussian_bound(self) -> float:
         try:
@@ -131,6 +133,16 @@ class CandidateBuilder:
     def marginal_laplace(self) -> AdditiveMechanism:
         """Laplace noise in tables of counts and in smaller ones, put together by least squares."""
         return marginal_laplace(_made(self._marginal_space))
+
+    @property
+    def kronecker_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in the same parts, along bases of attributes whose values are not all equally far apart."""
+        return kronecker_gaussian(_made(self._marginal_space))
+
+    @property
+    def asks_uneven_tables(self) -> bool:
+        """Whether they are, with such attributes among them."""
+        return self.asks_tables and has_uneven_attributes(_made(self._marginal_space))
 
     @property
     def is_interrupted(self) -> bool:

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a can
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import floors
-from dxgeom.planner.options import AUTO, NAMED_FAMILIES
+from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -36,6 +36,8 @@ class Kind(Enum):
     for; then as a shape."""
     CONCENTRATED_TABLES = "whole tables of counts, concentrated privacy"
     """Built where both hold."""
+    UNEVEN_TABLES = "whole tables of counts, concentrated privacy, values that are not all equally far apart"
+    """Built where all three hold, or when asked for; then as a shape."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -45,6 +47,10 @@ class Kind(Enum):
     """Built and taken when named: its error is that of the other, and so it is never compared."""
     PUBLISHED = "published baseline"
     """The literature's: built when asked for, taken when named; a shape is no worse."""
+
+
+NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES)
+"""Those of normal noise."""
 
 
 @final
@@ -104,6 +110,12 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.CONCENTRATED_TABLES,
         lambda shared: shared.marginal_gaussian,
     ),
+    Candidate(
+        "kronecker-gaussian",
+        "Gaussian along bases",
+        Kind.UNEVEN_TABLES,
+        lambda shared: shared.kronecker_gaussian,
+    ),
     Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
@@ -137,9 +149,10 @@ def title_of(name: str) -> str:
 def require_known(mechanism: str) -> str:
     """The same name.
 
-    Raises: UnsupportedCombination unless it is "auto", that of a candidate, or of a family of mechanisms.
+    Raises: UnsupportedCombination unless it is "auto", that of a candidate, of noise in boxes, or of a family of
+    mechanisms.
     """
-    known = (AUTO, *names(), *NAMED_FAMILIES)
+    known = (AUTO, *names(), *BOX_NOISE, *NAMED_FAMILIES)
     if mechanism not in known:
         raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
     return mechanism

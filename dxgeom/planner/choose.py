@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
@@ -19,14 +19,15 @@ from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.boxes.box_plan import BoxPlan, plan_boxes
+from dxgeom.planner.boxes.box_plan import BoxPlan
+from dxgeom.planner.boxes.choosing import plan_boxes
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names, require_known
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
-from dxgeom.planner.options import AUTO, NAMED_FAMILIES, PlanOptions, Progress
+from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.planner.tasks.families import FamilyPlan
@@ -37,6 +38,7 @@ from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.spans import boxes_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -83,10 +85,23 @@ def plan(
     mechanism: str = AUTO,
 ) -> MarginalPlan: ...
 @overload
-def plan(metric: VerifiedMetric, queries: BoxQueries, *, mechanism: str = AUTO) -> BoxPlan: ...
+def plan(
+    metric: VerifiedMetric,
+    queries: BoxQueries,
+    *,
+    objective: ObjectiveName = "balanced",
+    importance: Sequence[Amount] | None = None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None = None,
+    mechanism: str = AUTO,
+) -> BoxPlan: ...
 @overload
 def plan(
-    metric: VerifiedMetric, queries: QuantileQueries, *, records: int | None = None, spend: Amount = 1
+    metric: VerifiedMetric,
+    queries: QuantileQueries,
+    *,
+    mechanism: str = AUTO,
+    records: int | None = None,
+    spend: Amount = 1,
 ) -> QuantilePlan: ...
 @overload
 def plan(
@@ -120,11 +135,10 @@ def plan(
     quick: bool = False,
 ) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
-    whichever errs less, where all that may be said is ``records`` and ``spend``; whole tables of counts, as
-    ``MarginalQueries`` have them, in closed form, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may
-    be said, by table; very many boxes, as ``BoxQueries`` have them, along trees and lines of their attributes, where
-    ``mechanism`` may be said; tasks, each by itself, where the options of noise are about those that ask counts and
-    sums.
+    whichever errs less, where all that may be said is ``records``, ``spend`` and ``mechanism``; whole tables of counts,
+    as ``MarginalQueries`` have them, in closed form, and very many boxes, as ``BoxQueries`` have them, along trees and
+    lines of their attributes, where ``objective``, ``importance``, ``errors`` and ``mechanism`` may be said, by table
+    or box; tasks, each by itself, where the options of noise are about those that ask counts and sums.
 
     Args: ``objective``: "mse" minimises the total mean squared error over the queries ("rmse", its root, is smallest at
     the same plan), "max" that of the worst answer. "balanced" takes the total of each unit (all counts together, every
@@ -164,10 +178,14 @@ def plan(
     options = PlanOptions(mechanism, records, published, hull_limits, coarse_facets, progress, body, quick)
     if isinstance(queries, QuantileQueries):
         return _of_quantiles(metric, queries, options, amount, linear=(objective != "balanced", importance, errors))
-    if isinstance(queries, BoxQueries):
-        return _of_boxes(metric, queries, options, objective, importance or errors)
-    if isinstance(queries, MarginalQueries):
-        return _of_tables(metric, queries, options, objective, importance, errors)
+    if mechanism in BOX_NOISE and isinstance(queries, LinearQueries):
+        queries = boxes_of(queries)
+    if isinstance(queries, BoxQueries | MarginalQueries):
+        _require_closed_form(options)
+        own: dict[str, Any] = {"mechanism": mechanism, "importance": importance, "errors": errors}
+        if isinstance(queries, BoxQueries):
+            return plan_boxes(metric, queries, objective=objective, **own)
+        return plan_tables(metric, queries, objective=objective, **own)
     if isinstance(queries, Tasks):
         return tasks_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
@@ -197,36 +215,13 @@ def _of_answers(
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
 
 
-def _of_boxes(
-    metric: VerifiedMetric, queries: BoxQueries, options: PlanOptions, objective: str, wanted: object
-) -> BoxPlan:
-    """Raises: UnsupportedCombination where anything is said that is about other noise."""
-    own = PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick)
-    if options != own or objective not in ("balanced", "mse") or wanted:
-        raise UnsupportedCombination(
-            "very many boxes are planned for their total squared error, each times its own 'importance': of a plan's "
-            "options only mechanism is about them; leave the others out"
-        )
-    return plan_boxes(metric, queries, mechanism=options.mechanism)
-
-
-def _of_tables(
-    metric: VerifiedMetric,
-    queries: MarginalQueries,
-    options: PlanOptions,
-    objective: str,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount] | Mapping[str, Amount] | None,
-) -> MarginalPlan:
+def _require_closed_form(options: PlanOptions) -> None:
     """Raises: UnsupportedCombination where anything is said that is about other noise."""
     if options != PlanOptions(mechanism=options.mechanism, progress=options.progress, quick=options.quick):
         raise UnsupportedCombination(
-            "whole tables of counts are answered in closed form: of a plan's options only objective, mechanism, and "
-            "importance or errors, one for each table, are about them; leave the others out"
+            "whole tables and very many boxes are answered in closed form: of a plan's options only objective, "
+            "mechanism, and importance or errors, one for each table or box, are about them; leave the others out"
         )
-    return plan_tables(
-        metric, queries, objective=objective, mechanism=options.mechanism, importance=importance, errors=errors
-    )
 
 
 def _require_in_order(metric: object, queries: object) -> None:
@@ -242,13 +237,15 @@ def _of_quantiles(
     metric: VerifiedMetric, queries: QuantileQueries, options: PlanOptions, spend: Fraction, linear: tuple[object, ...]
 ) -> QuantilePlan:
     """Raises: UnsupportedCombination where anything is said that is about noise on linear answers."""
-    own = PlanOptions(records=options.records, progress=options.progress, quick=options.quick)
+    own = PlanOptions(
+        mechanism=options.mechanism, records=options.records, progress=options.progress, quick=options.quick
+    )
     if options != own or any(one for one in linear):
         raise UnsupportedCombination(
-            "quantiles are drawn among values, or get noise of one kind: objective, importance, errors, mechanism and "
-            "the options of hulls are about counts and sums; leave them out"
+            "quantiles are drawn among values, or get noise of one kind: objective, importance, errors and the options "
+            "of hulls are about counts and sums; leave them out"
         )
-    return plan_quantiles(metric, queries, records=options.records, spend=spend)
+    return plan_quantiles(metric, queries, records=options.records, spend=spend, mechanism=options.mechanism)
 
 
 def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:
@@ -289,4 +286,6 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
     kinds = {Kind.CONCENTRATED} if concentrated else set()
     if shared.asks_tables:
         kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
+        if concentrated and shared.asks_uneven_tables:
+            kinds |= {Kind.UNEVEN_TABLES}
     return kinds

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, final
 
-from dxgeom.planner.candidates import CandidateResult, Kind, names
+from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, names
 
 DELTA: Final = 1e-6
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 4.0)
@@ -65,7 +65,7 @@ class CurrencyComparison:
 def compared_currencies(candidates: Sequence[CandidateResult]) -> CurrencyComparison | None:
     """The comparison, None unless Gaussian noise and some noise for pure privacy was built, and needed."""
     built = {one.name: one.loss for one in candidates if one.loss}
-    gaussian = [built[name] for name in names(Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES) if name in built]
+    gaussian = [built[name] for name in names(*NORMAL_KINDS) if name in built]
     pure = [name for name in names(Kind.SHAPE, Kind.TABLES, Kind.OWN, Kind.ORDINARY) if name in built]
     if not gaussian or not pure:
         return None

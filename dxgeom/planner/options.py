@@ -22,6 +22,8 @@ MWEM = "mwem"
 DATABASE = "small-database"
 """A database of few records answers."""
 NAMED_FAMILIES = (FAMILIES, MWEM, DATABASE)
+BOX_NOISE = ("boxes-laplace", "boxes-gaussian")
+"""Named, they answer linear queries that are all counts in boxes as ``BoxQueries``."""
 """What may stand for a mechanism and is none that adds noise."""
 
 _QUICK_FACETS = 2_000

@@ -279,6 +279,6 @@ class Plan(Releasable[LinearAnswers], Pictured):
             foot.insert(
                 0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
             )
-        foot[:0] = [*currency_lines(self), *acceptance_lines(self)]
+        foot[:0] = [*currency_lines(self), *(f"drawn {said}" for said in acceptance_lines(self))]
         people = [] if self.metric.people is None else [self.metric.people.sentence]
         return [head, *search_lines(self), *table, *people, *self.biases_in_words, *foot]

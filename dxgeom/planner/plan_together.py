@@ -15,15 +15,20 @@ from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.interruption import uninterrupted
+from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
-Errors: TypeAlias = Sequence[Amount] | Mapping[str, Amount]
+Workload: TypeAlias = LinearQueries | MarginalQueries | BoxQueries
+Errors: TypeAlias = Sequence[Amount | None] | Mapping[str, Amount]
 _DIGITS: Final = 6
 
 
@@ -33,7 +38,7 @@ class PlannedSpend:
     """One workload's plan, and the ``spend`` that its release is to use. ``wanted``: whether that is the least for the
     errors that were asked for, or a share of what the others left."""
 
-    plan: Plan
+    plan: Plan | MarginalPlan | BoxPlan
     spend: Fraction
     wanted: bool
 
@@ -97,7 +102,7 @@ class PlansTogether:
 
 def plan_together(
     metric: VerifiedMetric,
-    workloads: Sequence[LinearQueries],
+    workloads: Sequence[Workload],
     *,
     errors: Sequence[Errors | None] | None = None,
     spend: Amount | None = None,
@@ -108,10 +113,12 @@ def plan_together(
     """Split a spend over workloads that are released one by one, so that stated errors are met at the least cost.
 
     Args: ``errors``: for each workload the root mean squared errors that its answers may have, as :func:`dxgeom.plan`
-    takes them, None for one that may have any; left out, what the queries state. ``spend``: of all releases together,
+    takes them (by table for ``MarginalQueries``; very many boxes take none), None for one that may have any; left out,
+    what the queries state. ``spend``: of all releases together,
     as the account adds it up: Σ s ≤ S, or Σ s² ≤ S² under concentrated privacy. Workloads without wanted errors share
     what the others leave; they need it. ``importance``: how many times each of these workloads' squared errors count,
-    beside what they would be alone; left out, all alike. ``records``, ``progress``: as in :func:`dxgeom.plan`.
+    beside what they would be alone; left out, all alike. ``records``, ``progress``: as in :func:`dxgeom.plan`, of
+    ``LinearQueries``.
 
     Guarantee: reads no data. Costs add up over workloads, so the least cost is that of each one's best plan at its
     least spend (rounded up to six digits); shares of the rest make Σ importance/s² least, rounded down.
@@ -124,11 +131,8 @@ def plan_together(
         require_function(progress, "progress", "pass one of one text, that is told what is being built")
     currency, limit = currency_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
     wanted = [None] * len(workloads) if errors is None else list(errors)
-    plans = [
-        uninterrupted(plan(metric, asked, errors=one, records=records, progress=progress))
-        for asked, one in zip(workloads, wanted, strict=True)
-    ]
-    least = [one.least_spend if one.objective.wanted is not None else None for one in plans]
+    plans = [_planned(metric, asked, one, records, progress) for asked, one in zip(workloads, wanted, strict=True)]
+    least = list(map(_least, plans))
     spent = _counted(currency, (one for one in least if one is not None))
     if limit is not None and spent > currency.counted(limit):
         raise UnsupportedCombination(
@@ -147,13 +151,38 @@ def plan_together(
     )
 
 
+def _planned(
+    metric: VerifiedMetric, asked: Workload, errors: Any, records: int | None, progress: Progress | None
+) -> Plan | MarginalPlan | BoxPlan:
+    if isinstance(asked, LinearQueries):
+        return uninterrupted(plan(metric, asked, errors=errors, records=records, progress=progress))
+    if isinstance(asked, MarginalQueries):
+        return plan(metric, asked, errors=errors)
+    if errors is not None:
+        raise UnsupportedCombination(
+            "very many boxes are planned for their total squared error, and not for certain 'errors': give None for "
+            "them, and they share what the others leave"
+        )
+    return plan(metric, asked)
+
+
+def _least(planned: Plan | MarginalPlan | BoxPlan) -> Fraction | None:
+    """The least spend for the errors that were asked for, None where none were."""
+    if isinstance(planned, MarginalPlan):
+        return planned.least_spend if any(planned.queries.errors) else None
+    if isinstance(planned, Plan):
+        return None if planned.objective.wanted is None else planned.least_spend
+    return None
+
+
 def _require(workloads: object, errors: object, importance: object) -> None:
     require(workloads, (list, tuple), "workloads", "give a list of queries, such as dx.load_queries returns")
     listed: Any = workloads
     if not listed:
         raise UnsupportedCombination("'workloads' is an empty list: give at least one")
     for one in listed:
-        require(one, LinearQueries, "workloads", "each is queries of counts and sums, such as dx.load_queries returns")
+        kinds = (LinearQueries, MarginalQueries, BoxQueries)
+        require(one, kinds, "workloads", "each is queries of counts and sums, such as dx.load_queries returns")
     for own in errors if isinstance(errors, (list, tuple)) else ():
         require(own, (Sequence, Mapping, np.ndarray, NoneType), "errors", "give a list of them, or by name, or None")
     for given, what in ((errors, "errors"), (importance, "importance")):

@@ -14,10 +14,13 @@ import numpy as np
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
+from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.separate import Parallel
 from dxgeom.mechanisms.quantiles.choice import (
     MOST_RECORDS,
+    QUANTILE_FORMS,
+    QuantileCandidate,
     QuantileMechanism,
     choice_between,
     mechanism_of_form,
@@ -30,6 +33,7 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
+from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
@@ -42,16 +46,22 @@ _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
 class PlannedQuantiles:
     """How one query is answered: ``forms``, "transport" or "laplace", for it or for each of its ``groups``.
 
-    ``errors``: what each form would err on average, in the attribute's own unit, if the records were spread evenly over
-    its values: a model, see :func:`dxgeom.quantiles.expected_errors`; of the first group, and empty where nothing was
-    compared.
+    ``candidates``: each form, of the first group; none where nothing was compared. What it would err on average, in the
+    attribute's own unit, if the records were spread evenly over its values, is a model, see
+    :func:`dxgeom.quantiles.expected_errors`, and forms are chosen by it; what is proved at 95 % whatever the data is of
+    the same kind for both, told beside it, and never compared with the model.
     """
 
     asked: AskedQuantiles
     mechanism: QuantileMechanism | Parallel = field(repr=False)
     forms: tuple[str, ...]
     groups: tuple[int, ...] = field(default=(), repr=False)
-    errors: dict[str, float | None] = field(default_factory=dict, repr=False)
+    candidates: tuple[QuantileCandidate, ...] = field(default=(), repr=False)
+
+    @property
+    def errors(self) -> dict[str, float | None]:
+        """The expected error of each form, None where it cannot be built."""
+        return {one.name: one.expected_error for one in self.candidates}
 
     def as_dict(self) -> dict[str, Any]:
         """The query's part of a plan, ready for JSON."""
@@ -62,6 +72,7 @@ class PlannedQuantiles:
             "forms": list(dict.fromkeys(self.forms)),
             "groups": len(self.groups) or None,
             "expected_errors_if_evenly_spread": self.errors,
+            "candidates": [one.as_dict() for one in self.candidates],
         }
 
 
@@ -70,7 +81,8 @@ class PlannedQuantiles:
 class QuantilePlan(Releasable[QuantileAnswers]):
     """How queries for quantiles are answered; reusable for many releases, each charged on its own.
 
-    ``records``: their public number, None where it was not stated; ``spend``: at which forms were compared. Each of
+    ``records``: their public number, None where it was not stated; ``spend``: at which forms were compared; ``named``:
+    the form that was asked for, None where they were chosen. Each of
     several queries has an equal share of a release's spend, that is one charge for all; groups have it whole, and so do
     the levels of a query on a line.
     """
@@ -80,6 +92,7 @@ class QuantilePlan(Releasable[QuantileAnswers]):
     parts: tuple[PlannedQuantiles, ...]
     records: int | None
     spend: Fraction
+    named: str | None = None
 
     @cached_property
     def mechanism(self) -> Mechanism[Any, Any]:
@@ -133,6 +146,7 @@ class QuantilePlan(Releasable[QuantileAnswers]):
             "statements": list(self.statements(self.spend)),
             "records": self.records,
             "compared_at_spend": str(self.spend),
+            "chosen_by": "name" if self.named else "expected error if evenly spread, a model",
             "fingerprint": self.fingerprint,
         }
 
@@ -148,12 +162,14 @@ def plan_quantiles(
     records: int | None = None,
     spend: Amount = 1,
     forms: Sequence[Sequence[str]] | None = None,
+    mechanism: str = AUTO,
 ) -> QuantilePlan:
     """Choose how to answer quantiles: for each query, or each of its groups, the form that is expected to err less.
 
     Args: ``records``: their public number, where the queries do not state it; forms are compared as if so many records,
     or else 1,000, were spread evenly over the values. ``spend``: what a release will use up; forms are compared at it.
-    ``forms``: those of each query, or of each of its groups; left out, they are chosen.
+    ``forms``: those of each query, or of each of its groups; left out, they are chosen. ``mechanism``: "transport" or
+    "laplace" for all of them; "auto" chooses.
     Guarantee: reads no data; whatever is chosen honours the metric.
     Raises: UnsupportedCombination, naming the query, where its condition or its groups are hidden by the policy, or no
     form can answer it; TooLarge, UnboundedLoss.
@@ -164,16 +180,23 @@ def plan_quantiles(
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
     _require_forms(forms, len(queries.asked))
+    if mechanism not in (AUTO, *QUANTILE_FORMS):
+        raise UnsupportedCombination(
+            f"quantiles are answered by {', '.join(QUANTILE_FORMS)}, or by what is chosen of these with 'auto'; found "
+            f"'{mechanism}'"
+        )
+    named = None if mechanism == AUTO else mechanism
     number = _public(metric, queries, records)
     amount = exact_amount(spend, "spend")
     share = amount / len(queries.asked)
     parts = []
     for place, asked in enumerate(queries.asked):
         try:
-            parts.append(_planned(metric, asked, number or RECORDS, share, None if forms is None else forms[place]))
+            chosen = _Chooser(number or RECORDS, share, metric.size, None if forms is None else forms[place], named)
+            parts.append(_planned(metric, asked, chosen))
         except _REFUSED as error:
             raise type(error)(f"'{asked.name}': {error}") from error
-    return QuantilePlan(metric, queries, tuple(parts), number, amount)
+    return QuantilePlan(metric, queries, tuple(parts), number, amount, named)
 
 
 def _require_forms(forms: Any, queries: int) -> None:
@@ -199,10 +222,8 @@ def _public(metric: VerifiedMetric, queries: QuantileQueries, given: int | None)
     return queries.records if given is None else given
 
 
-def _planned(
-    metric: VerifiedMetric, asked: AskedQuantiles, records: int, share: Fraction, forms: Sequence[str] | None
-) -> PlannedQuantiles:
-    chosen, at = _Chooser(records, share, metric.size, forms), list(asked.at)
+def _planned(metric: VerifiedMetric, asked: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:
+    at = list(asked.at)
     groups: tuple[int, ...] = ()
     if asked.by and metric.universe is not None:
         labels = asked.labels(metric.universe)
@@ -214,17 +235,19 @@ def _planned(
         question = quantile_question(metric, asked.attribute, at, where=asked.where)
         mechanism = mechanism_of_form(chosen(question), question)
     chosen.require_all_used()
-    return PlannedQuantiles(asked, mechanism, tuple(chosen.taken), groups, chosen.errors)
+    return PlannedQuantiles(asked, mechanism, tuple(chosen.taken), groups, chosen.candidates)
 
 
 @final
 class _Chooser:
-    """Says the form of one question after the other: what is given, else the one that errs less."""
+    """Says the form of one question after the other: what is given or named, else the one that errs less."""
 
-    def __init__(self, records: int, spend: Fraction, types: int, given: Sequence[str] | None) -> None:
-        self.records, self.spend, self.types, self.given = records, spend, types, given
+    def __init__(
+        self, records: int, spend: Fraction, types: int, given: Sequence[str] | None, named: str | None
+    ) -> None:
+        self.records, self.spend, self.types, self.given, self.named = records, spend, types, given, named
         self.taken: list[str] = []
-        self.errors: dict[str, float | None] = {}
+        self.candidates: tuple[QuantileCandidate, ...] = ()
 
     def __call__(self, question: QuantileQuestion) -> str:
         """The form of the next question."""
@@ -237,8 +260,8 @@ class _Chooser:
         # As many of the records as of the record types, one at least: they are taken to be spread evenly.
         number = min(max(1, self.records * asked // self.types), MOST_RECORDS)
         choice = choice_between(question, number, self.spend)
-        self.errors = self.errors or {one.name: one.expected_error for one in choice.candidates}
-        self.taken.append(choice.form)
+        self.candidates = self.candidates or choice.candidates
+        self.taken.append(self.named or choice.form)
         return self.taken[-1]
 
     def require_all_used(self) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
@@ -203,8 +203,8 @@ class Release(Pictured, Generic[Answer]):
     @property
     def people(self) -> People | None:
         """How people with many rows were counted; None where every row was taken to be another person's, or no
-        histogram was read."""
-        return next((reader.metric.people for reader in histogram_readers(self.mechanism)), None)
+        rows were read."""
+        return next((metric.people for metric in metrics_of_rows(self.mechanism)), None)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -251,7 +251,7 @@ class Release(Pictured, Generic[Answer]):
         """What was dropped, and what is assumed or stated of people."""
         people = self.people
         if people is None:
-            assumed = {"assumed": ONE_ROW} if histogram_readers(self.mechanism) else {}
+            assumed = {"assumed": ONE_ROW} if metrics_of_rows(self.mechanism) else {}
             return {"dropped_rows": self.dropped, **assumed}
         # How many rows people have who count once is told nowhere.
         once = people.count == "once"

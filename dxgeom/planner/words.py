@@ -104,9 +104,9 @@ def acceptance_of(plan: Plan) -> dict[str, float]:
 
 
 def acceptance_lines(plan: Plan) -> list[str]:
-    """The same for a reader."""
+    """How noise is drawn, for a reader; nothing where it is drawn at the first try."""
     return [
-        f"drawn by rejection: {kept:.3g} of all tries are kept, {1 / kept:.3g} tries an answer"
+        f"by rejection: {kept:.3g} of all tries are kept, {1 / kept:.3g} tries an answer"
         for kept in acceptance_of(plan).values()
     ]
 

@@ -2,28 +2,30 @@
 
 Each release is dominated by a pair of laws: Gaussian noise at μ by N(0, 1) and N(μ, 1), pure noise at ε by randomised
 response, whose log-odds are ±ε. Log-odds of a sequence are sums, adaptive sequences included; Gaussians together are
-one Gaussian, so that only sums of ±ε are laid out, as a finite law whose log-odds and chances are rounded up.
+one Gaussian, so that only sums of ±ε are laid out, on a grid, with chances that are rounded up.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, final
 
-from flint import arb, ctx, fmpq
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.privacy.concentrated_curves import concentrated_delta
 from dxgeom.privacy.gaussian_curves import gaussian_delta, least, normal_below, require_curve, rounded_up
+from dxgeom.privacy.loss_laws import UNITS, LossLaw, law_of_sum
 
-_ATOMS: Final = 1000
-"""Points of a law; of more each goes to the two next to it on a grid of so many."""
-_LOST: Final = 2.0**-80
-"""Chance that may be counted as odds without limit."""
+_BESIDE_GAUSSIANS: Final = 4096
+"""Points of a law, each of which has its Gaussian curve evaluated in balls."""
 _PRECISION: Final = 128
 _CLOSE: Final = 1e-9
 _MOST: Final = 10_000
@@ -107,122 +109,69 @@ class Composition:
         return min(1.0, rounded_up(lambda: (1 + arb(self.delta(0.0))) / 2))
 
     @cached_property
-    def _atoms(self) -> tuple[tuple[float, float], ...]:
-        """Log-odds of the pure releases with their chances where the first record is true, both rounded up; ∞ last."""
-        law = {0.0: 1.0}
+    def _law(self) -> LossLaw:
+        """Log-odds of the pure releases where the first record is true."""
+        law = law_of_sum(self.pure)
+        return law.coarser(_BESIDE_GAUSSIANS) if self.gaussian else law
+
+    @cached_property
+    def _beyond_each(self) -> tuple[list[arb], list[arb]]:
+        """For each point of the law the chance of it and all above, under the first record and under the second."""
+        law = self._law
         with ctx.workprec(_PRECISION):
-            for epsilon, times in self.pure:
-                law = _merged(_sums(law, _repeated(epsilon, times)))
-        return tuple(sorted(law.items()))
+            chances = [arb(chance) for chance in law.chances.coeffs()]
+            other = [chance * (-arb(loss)).exp() for chance, loss in zip(chances, law.losses, strict=True)]
+            first, second = (list(accumulate(reversed(one)))[::-1] for one in (chances, other))
+        return first, second
 
     def _composed(self, epsilon: float) -> float:
-        def exact() -> arb:
-            total = arb(0)
-            for loss, chance in self._atoms:
-                if loss == math.inf:
-                    total += arb(chance)
-                    continue
-                total += arb(chance) * self._beyond(arb(epsilon) - arb(loss))
-            return total
+        law, sure = self._law, arb(2) ** -UNITS
 
-        return min(1.0, rounded_up(exact))
+        def among_pure() -> arb:
+            first, second = self._beyond_each
+            place = math.floor(math.ldexp(epsilon, -law.exponent)) + 1 - law.lowest
+            if place >= len(first):
+                return arb(law.beyond) * sure
+            above = max(0, place)
+            return (first[above] - arb(epsilon).exp() * second[above] + law.beyond) * sure
+
+        def beside_gaussians() -> arb:
+            total = arb(law.beyond)
+            for loss, chance in zip(law.losses, law.chances.coeffs(), strict=True):
+                if chance:
+                    total += arb(chance) * self._beyond(arb(epsilon) - arb(loss))
+            return total * sure
+
+        return min(1.0, rounded_up(beside_gaussians if self.gaussian else among_pure))
 
     def _beyond(self, left: arb) -> arb:
-        """δ of the Gaussian releases at a log-odds of any sign; of none, 1 − e^x below 0."""
-        if self.gaussian:
-            mu = arb(self.gaussian)
-            return normal_below(mu / 2 - left / mu) - left.exp() * normal_below(-mu / 2 - left / mu)
-        gain = 1 - left.exp()
-        return arb(0) if bool(gain <= 0) else arb(max(gain.upper(), arb(0)))
+        """δ of the Gaussian releases at a log-odds of any sign."""
+        mu = arb(self.gaussian)
+        return normal_below(mu / 2 - left / mu) - left.exp() * normal_below(-mu / 2 - left / mu)
 
     def _nearly(self, epsilon: float) -> float:
         """δ(ε) in float64, to look for a crossing with."""
         if not self.pure:
             return gaussian_delta(epsilon, self.gaussian)
-        return math.fsum(chance * self._nearly_beyond(epsilon - loss) for loss, chance in self._atoms)
-
-    def _nearly_beyond(self, left: float) -> float:
-        if left == -math.inf:
-            return 1.0
+        losses, chances = self._floats
+        left = epsilon - losses
         if not self.gaussian:
-            return max(0.0, -math.expm1(left))
+            return float(chances @ np.maximum(0.0, -np.expm1(np.minimum(left, 0.0))))
         mu = self.gaussian
-        below = 0.5 * math.erfc((left / mu - mu / 2) / math.sqrt(2))
-        beside = 0.5 * math.erfc((left / mu + mu / 2) / math.sqrt(2))
-        return below - math.exp(min(left, 700.0)) * beside
+        below, beside = (
+            np.array([0.5 * math.erfc(number) for number in (left / mu + sign * mu / 2) / math.sqrt(2)])
+            for sign in (-1, 1)
+        )
+        return float(chances @ (below - np.exp(np.minimum(left, 700.0)) * beside))
+
+    @cached_property
+    def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        chances = [math.ldexp(float(chance), -UNITS) for chance in self._law.chances.coeffs()]
+        return np.array(self._law.losses), np.array(chances)
 
 
 def _root(distances: Iterable[float]) -> float:
     return rounded_up(lambda: sum((arb(one) ** 2 for one in distances), arb(0)).sqrt())
-
-
-def _repeated(epsilon: float, times: int) -> dict[float, float]:
-    """The law of a sum of ±ε, each + with chance e^ε/(1 + e^ε); chances and log-odds rounded up."""
-    ahead = arb(epsilon).exp() / (1 + arb(epsilon).exp())
-    law: dict[float, float] = defaultdict(float)
-    for plus in range(times + 1):
-        chance = _binomial(times, plus) * ahead**plus * (1 - ahead) ** (times - plus)
-        loss = _above(arb(epsilon) * (2 * plus - times))
-        law[loss] = _up(law[loss] + _above(chance))
-    return _merged(law)
-
-
-def _binomial(times: int, plus: int) -> arb:
-    return arb(fmpq(math.comb(times, plus)))
-
-
-def _sums(law: dict[float, float], other: dict[float, float]) -> dict[float, float]:
-    found: dict[float, float] = defaultdict(float)
-    for loss, chance in law.items():
-        for more, times in other.items():
-            total = math.nextafter(loss + more, math.inf) if more and loss else loss + more
-            found[total] = _up(found[total] + _up(chance * times))
-    return dict(found)
-
-
-def _merged(law: dict[float, float]) -> dict[float, float]:
-    """At most about so many points: what is rarest above is odds without limit, what is rarest below goes up to the
-    lowest, and every other point to its two neighbours on a grid."""
-    rising = sorted(law.items())
-    gone, top = 0.0, len(rising)
-    while top > 1 and (rising[top - 1][0] == math.inf or gone + rising[top - 1][1] <= _LOST):
-        top -= 1
-        gone = _up(gone + rising[top][1])
-    kept = rising[:top]
-    found: dict[float, float] = defaultdict(float, {math.inf: gone} if gone else {})
-    low = next((loss for loss, chance in kept if chance > _LOST / _ATOMS), kept[-1][0])
-    step = (kept[-1][0] - low) / _ATOMS
-    for loss, chance in kept:
-        if len(kept) <= _ATOMS or step <= 0:
-            found[loss] = _up(found[loss] + chance)
-            continue
-        below = low + math.floor((loss - low) / step) * step
-        for place, part in _apart(max(low, loss), chance, below, below + step):
-            found[place] = _up(found[place] + part)
-    return dict(found)
-
-
-def _apart(loss: float, chance: float, below: float, above: float) -> list[tuple[float, float]]:
-    """The point as two with the same chances under both records, where it lies between them: likelihood ratios are
-    spread about their mean, which raises every δ, and δ(ε) is convex in them. Rounded towards the one above.
-
-    Source: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022.
-    """
-    if not below <= loss <= above:
-        return [(max(loss, above), chance)]
-    part = chance * math.expm1(below - loss) / math.expm1(below - above) if loss > below else 0.0
-    part = min(chance, part * (1 + _CLOSE))
-    return [(below, _up(chance - part)), (above, part)]
-
-
-def _up(number: float) -> float:
-    return math.nextafter(number, math.inf) if number else number
-
-
-def _above(ball: arb) -> float:
-    number = ball.upper()
-    nearest = float(number)
-    return nearest if bool(arb(nearest) >= number) else math.nextafter(nearest, math.inf)
 
 
 def _crossing(curve: Callable[[float], float], level: float, high: float) -> float:

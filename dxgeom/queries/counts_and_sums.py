@@ -14,6 +14,7 @@ from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, TableKind, Whe
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import products
 from dxgeom.universe.workloads.groups import Groups
+from dxgeom.universe.workloads.spans import Spans, spans_of
 
 
 @final
@@ -51,6 +52,10 @@ class Count(TableKind):
         message = "without a count of every record type only whole tables are counted, not those with a condition"
         columns.note("DX221", value.span, message, "ask for the marginal of the columns in it, or 'count: true'")
         return None
+
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        chosen = columns.condition(value)
+        return None if chosen is None else [spans_of(chosen)]
 
 
 @final

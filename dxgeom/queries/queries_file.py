@@ -22,6 +22,7 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.tasks.grammar import tasks_listed
 from dxgeom.queries.tasks.task_kind import TaskReader
+from dxgeom.queries.without_histogram.boxes import BoxesReader, asks_for_boxes
 from dxgeom.queries.without_histogram.whole_tables import TablesReader
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.quantile_queries import QuantileQueries
@@ -29,20 +30,22 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
-Asked: TypeAlias = LinearQueries | QuantileQueries | MarginalQueries | Tasks
-"""What a queries file asks for: linear queries, quantiles, whole tables of counts, or several tasks."""
+Asked: TypeAlias = LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks
+"""What a queries file asks for: linear queries, quantiles, whole tables of counts, very many boxes, or several tasks.
+"""
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
-    Where there are too many record types to count each, or tables of too many cells to list each, it may ask for whole
-    tables of counts, and nothing else.
+    Where there are too many record types to count each, or too many weights to list each, it may ask for whole tables
+    of counts, or for counts in boxes: prefixes, ranges, cells and conditions that are boxes; and for nothing else.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -113,10 +116,11 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     mistakes = Mistakes(text)
     key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
-        tables = TablesReader(universe, mistakes, records).workload(entries)
-        if tables is None:
+        counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
+        found = counts.workload(entries)
+        if found is None:
             raise QueryError(mistakes.found)
-        return tables
+        return found
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     of_tasks = key == "tasks"
     asked = tasks_listed(entries, TaskReader(reader), text) if of_tasks else queries_listed(entries, reader, text)
@@ -130,13 +134,16 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
 
 def _without_cells(
     entries: tuple[Node, ...], universe: Universe, records: int | None, mistakes: Mistakes
-) -> MarginalQueries | None:
-    """The same as whole tables, where all that is wrong is that these have too many cells to list each; a count for
-    every value of one attribute alone is none, its noise is not found in closed form."""
+) -> MarginalQueries | BoxQueries | None:
+    """The same as whole tables or as boxes, where all that is wrong is that there are too many weights to list each; a
+    count for every value of one attribute alone is no table here, its noise is not found in closed form."""
     if {one.code for one in mistakes.found} != {"DX207"}:
         return None
-    found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
-    return found if found is not None and any(len(one) > 1 for one in found.asked) else None
+    if not asks_for_boxes(entries):
+        found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
+        if found is not None and any(len(one) > 1 for one in found.asked):
+            return found
+    return BoxesReader(universe, Mistakes(mistakes.text), records).workload(entries)
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:

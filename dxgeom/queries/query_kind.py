@@ -17,6 +17,7 @@ from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.quantile_queries import AskedQuantiles
 from dxgeom.universe.workloads.groups import Groups
+from dxgeom.universe.workloads.spans import Spans
 
 WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
 """A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
@@ -142,7 +143,19 @@ class QueryKind(ABC):
         """
 
 
-class TableKind(QueryKind, ABC):
+class BoxKind(QueryKind, ABC):
+    """A kind of query that can ask for counts in boxes."""
+
+    @abstractmethod
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        """The boxes that a well-formed query asks for, its own ``where`` left out, with no weight laid out. Notes
+        mistakes, and gives None then.
+
+        Raises: UnsupportedCombination for what is no box; TooLarge.
+        """
+
+
+class TableKind(BoxKind, ABC):
     """A kind of query that can ask for whole tables of counts."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Final, final
@@ -19,7 +19,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.query_kind import (
     SEVERAL_WORDS,
     Bounds,
-    QueryKind,
+    BoxKind,
     QuerySyntax,
     TableKind,
     Where,
@@ -33,6 +33,7 @@ from dxgeom.universe.weight_table import products
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.counts import NamedTable, marginal, prefix_counts, range_counts
 from dxgeom.universe.workloads.groups import Groups, groups_of_column, ordered_groups
+from dxgeom.universe.workloads.spans import Spans, cells, prefixes, ranges
 from dxgeom.universe.workloads.whole_tables import MOST_TABLES
 
 _ALL_WAYS: Final[dict[str, Any]] = {
@@ -103,6 +104,9 @@ class Marginal(TableKind):
         groups = _columns(value.span, entries, columns)
         return None if groups is None else [groups]
 
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        return _cells(self.tables(value, columns))
+
 
 @final
 class Marginals(TableKind):
@@ -128,9 +132,12 @@ class Marginals(TableKind):
         known = [one for one in found if one is not None]
         return known if len(known) == len(found) else None
 
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        return _cells(self.tables(value, columns))
+
 
 @final
-class Prefixes(QueryKind):
+class Prefixes(BoxKind):
     """How many records have each value or a lower one."""
 
     word = "prefixes"
@@ -138,11 +145,16 @@ class Prefixes(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        return _counts(node, columns, _along(self.word, node, value, columns, prefix_counts))
+        groups = _along(self.word, node, value, columns)
+        return _counts(node, columns, None if groups is None else [prefix_counts(groups)])
+
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        groups = _along(self.word, node, value, columns)
+        return None if groups is None else [prefixes(groups)]
 
 
 @final
-class Ranges(QueryKind):
+class Ranges(BoxKind):
     """How many records lie between each two values."""
 
     word = "ranges"
@@ -150,11 +162,20 @@ class Ranges(QueryKind):
     several = True
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        return _counts(node, columns, _along(self.word, node, value, columns, range_counts))
+        groups = _along(self.word, node, value, columns)
+        return _counts(node, columns, None if groups is None else [range_counts(groups)])
+
+    def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
+        groups = _along(self.word, node, value, columns)
+        return None if groups is None else [ranges(groups)]
 
 
 def _marginals(asked: Sequence[tuple[Groups, ...]] | None) -> list[NamedTable] | None:
     return None if asked is None else [marginal(groups) for groups in asked]
+
+
+def _cells(asked: Sequence[tuple[Groups, ...]] | None) -> list[Spans] | None:
+    return None if asked is None else [cells(groups) for groups in asked]
 
 
 def _counts(node: Mapping, columns: ColumnReader, tables: list[NamedTable] | None) -> AskedQueries | None:
@@ -221,9 +242,8 @@ def _ways(value: Mapping, most: int, columns: ColumnReader) -> int | None:
     return None
 
 
-def _along(
-    word: str, node: Mapping, value: Node, columns: ColumnReader, counts: Callable[[Groups], NamedTable]
-) -> list[NamedTable] | None:
+def _along(word: str, node: Mapping, value: Node, columns: ColumnReader) -> Groups | None:
+    """The values of an ordered column, or what lies between bounds."""
     found, bounds = columns.column(value), node.entry("at")
     if found is None:
         return None
@@ -236,4 +256,4 @@ def _along(
         groups = columns.intervals(value, bounds[1])
     else:
         columns.by_value(*found)
-    return None if groups is None else [counts(groups)]
+    return groups

@@ -49,6 +49,11 @@ def exact(text: str) -> Fraction:
     return Fraction(-above if sign == "-" else above, below)
 
 
+def acceptable(number: Fraction | int) -> bool:
+    """Whether an amount is positive, and within what numbers are accepted: 1e-30 … 1e30."""
+    return SMALLEST <= number <= LARGEST
+
+
 def meant(text: str) -> str:
     """Which number a text means that writes it in another way; empty for a text that means none.
 

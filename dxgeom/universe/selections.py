@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -33,6 +34,7 @@ from dxgeom.universe.predicates import (
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
+_MOST_COMBINED: Final = 1 << 28
 _MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -152,6 +154,10 @@ def _where_missing(attribute: Attribute, name: Name) -> NDArray[np.bool_]:
 def _combined(universe: Universe, parts: Iterable[RecordSet], join: Callable[..., Any]) -> RecordSet:
     each = list(parts)
     axes = tuple(sorted({axis for part in each for axis in part.axes}))
+    laid_out = math.prod(universe.layout[axis] for axis in axes)
+    if laid_out > _MOST_COMBINED:
+        message = f"a condition is true or false of at most {_MOST_COMBINED:,} combinations of values, not {laid_out:,}"
+        raise PredicateError(message, 0, "look at fewer attributes at once")
     mask = reduce(join, (_spread(part, axes) for part in each))
     return RecordSet(universe, axes, np.asarray(mask, dtype=np.bool_))
 

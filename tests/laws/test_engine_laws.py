@@ -9,6 +9,7 @@ import datetime
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,17 @@ from services.tables import PostgresTables, as_parquet, as_relation, as_spark, a
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.likenesses import repeated_identifiers
+from dxgeom.engines.marginals import grouped_tables
+from dxgeom.engines.marginals.grouped_tables import tallied_in_groups
+from dxgeom.engines.marginals.table_counts import table_counts
+from dxgeom.engines.marginals.tables_of_rows import tallied_by_row
 from dxgeom.engines.people import columns_of, people_in
 from dxgeom.engines.reading import plan_reading
 from dxgeom.engines.tables.sources import ENGINES, engine_of, opened
 from dxgeom.errors import DataError
+from dxgeom.universe.people.people import People as StatedPeople
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 Keep = Callable[[pa.Table, Path], Any]
 HERE = ("parquet", "relation", "SQLite")
@@ -174,10 +181,12 @@ def test_the_histogram_is_the_same_to_the_last_record(keep: Callable[[pa.Table],
     assert (digest(found.counts), found.total, found.dropped) == (digest(wanted.counts), wanted.total, wanted.dropped)
 
 
-def refusal(table: Any, universe: Universe, **options: Any) -> tuple[str, frozenset[str]]:
+def refusal(
+    table: Any, universe: Universe, read: Callable[[Any], Any] | None = None, **options: Any
+) -> tuple[str, frozenset[str]]:
     """What is said, and the examples of rows, whatever the table and its rows are called."""
     with pytest.raises(DataError) as caught:
-        histogram_of_table(table, universe, **options)
+        histogram_of_table(table, universe, **options) if read is None else read(table)
     text = re.sub(r"the table '[^']*'|'/[^']*\.parquet'", "the table", str(caught.value))
     lines = [re.sub(r"  (data row \d+|a row): ", "  ", line) for line in text.splitlines()]
     return "\n".join(line for line in lines if line[:2] != "  "), frozenset(line for line in lines if line[:2] == "  ")
@@ -221,6 +230,58 @@ BAD: dict[str, tuple[Universe, pa.Table, dict[str, Any]]] = {
         {"people": People("who", "rows", 2, "at")},
     ),
 }  # fmt: skip
+
+
+def tables_of(universe: Universe) -> MarginalQueries:
+    """Every attribute's own table, and that of all."""
+    names = [name for name, attribute in zip(universe.names, universe.attributes, strict=True) if attribute.size > 1]
+    return MarginalQueries.of(universe, [*([name] for name in names), *([names] if len(names) > 1 else []), []])
+
+
+@pytest.mark.parametrize("most", [0, grouped_tables.MOST_GROUPINGS], ids=["row by row", "grouped"])
+@pytest.mark.parametrize("name", TABLES)
+def test_whole_tables_are_what_the_histogram_adds_up_to(
+    keep: Callable[[pa.Table], Any], name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouped_tables, "MOST_GROUPINGS", most)
+    universe, table = TABLES[name]
+    histogram = histogram_of_table(table, universe, outside="drop")
+    counts = histogram.counts.reshape(universe.shape)
+    kept, queries = keep(table), tables_of(universe)
+    found = table_counts(kept, queries, outside="drop")
+    for one, cells in zip(queries.asked, found.cells, strict=True):
+        axes = [queries.columns[place].axis for place in one]
+        whole = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in axes))
+        assert np.array_equal(cells, whole.ravel())
+    assert (found.total, found.dropped) == (histogram.total, histogram.dropped)
+
+
+def test_whole_tables_of_sound_rows_are_grouped_where_rows_are(keep: Callable[[pa.Table], Any]) -> None:
+    universe = universe_of("w: [x, y]", "n: {range: [0, 3], step: 0.1}", "u: [a, b]")
+    random = np.random.default_rng(8)
+    columns = {"w": random.choice(["x", "y"], 3000), "n": random.random(3000) * 3, "u": random.choice(["a", "b"], 3000)}
+    kept = keep(pa.table(columns))
+    queries = MarginalQueries.of(universe, [["w", "n"], ["n"], []])
+    with opened(kept, universe.reading.columns) as source:
+        reader = plan_reading(source, universe, None)
+        found, by_row = tallied_in_groups(reader, queries), tallied_by_row(reader, queries, None)
+        flows_by = source.anew is not None and source.there is None
+    assert (found is None) == flows_by
+    if found is not None:
+        assert np.array_equal(found.counts, by_row.counts)
+        assert (found.total, found.rows, found.outside_rows) == (by_row.total, by_row.rows, 0)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_whole_tables_refuse_in_the_words_of_histograms(keep: Callable[[pa.Table], Any], name: str) -> None:
+    universe, table, options = BAD[name]
+    stated = options.get("people")
+    if stated is not None:
+        people = StatedPeople(stated.column, stated.count, stated.at_most, stated.order)
+        universe = replace(universe, stated_reading=replace(universe.reading, people=people))
+    more = {key: value for key, value in options.items() if key != "people"}
+    said = refusal(keep(table), universe, lambda one: table_counts(one, tables_of(universe), **more))
+    assert said == refusal(table, universe, **options)
 
 
 @pytest.mark.parametrize("name", BAD)

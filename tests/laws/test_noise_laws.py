@@ -28,6 +28,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
@@ -60,6 +61,14 @@ LAWS = {
     "Gaussian": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "one Gaussian number": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
     "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 2.0])),
+    "normal numbers along bases": KroneckerNormals(
+        np.array([[[30.0], [9.0]], [[5.0], [60.0]]]),
+        (
+            np.array([[1.0, 0.5], [-0.2, 1.0]]),
+            np.array([[0.9, 0.1], [0.3, -0.8]]),
+            np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]),
+        ),
+    ),
     "Gaussian beside Laplace, turned": LinearImageNoise(
         ProductNoise((LaplaceNoise(np.array([9.0])), GaussianNoise(Ellipsoid(np.array([[30.0]]))))),
         np.array([[0.8, -0.6], [0.6, 0.8]]),
@@ -151,10 +160,10 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
         if not law.concentrated:
             assert np.allclose(law.body.noise_second_moment, law.second_moment, rtol=1e-9)
     else:
-        assert name in ("Laplace through a wide map", "differences in a table")
+        assert name in ("Laplace through a wide map", "differences in a table", "normal numbers along bases")
         preimages = shifts @ np.linalg.pinv(law.map).T
         if law.concentrated:
-            lengths = np.linalg.norm(preimages, axis=1) / law.scale
+            lengths = np.linalg.norm(preimages, axis=1) / getattr(law, "scale", 1.0)
         else:
             lengths = np.sum(np.abs(preimages) / law.inner.scales, axis=1)
         assert bounds == pytest.approx(lengths, rel=1e-9)

@@ -23,8 +23,9 @@ from dxgeom.learning.totals.label_totals import LabelTotals
 from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.learning.under_policy.logistic_plan import plan_logistic
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
+from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.separate import in_parallel
 from dxgeom.mechanisms.finite.banded_tables import banded_geometric, banded_laplace
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
@@ -97,7 +98,8 @@ def moved(counts, i, j, times=1):
 class Case:
     """``others``: other data, each so far from ``data`` in nats at spend 1. ``view(mechanism, answers, here, there)``:
     each answer as one number, mostly its log-likelihood under ``here`` less that under ``there``. ``stated``: the mean
-    of ``loss(answer)`` at ``spend``, or a bound on it where that is not ``exact``. ``wrong``: what is no data."""
+    of ``loss(answer)`` at ``spend``, or a bound on it where that is not ``exact``. ``wrong``: what is no data.
+    ``affordable``: so many releases of half a nat fit a budget of one: two, or four of concentrated privacy."""
 
     make: Callable[[], Mechanism[Any, Any]]
     data: Any
@@ -109,6 +111,7 @@ class Case:
     exact: bool = True
     spend: Fraction = Fraction(1, 2)
     draws: int = 3000
+    affordable: int = 2
 
 
 WRONG_COUNTS = (
@@ -569,6 +572,36 @@ CASES["marginal-laplace"] = Case(
     wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
     loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
     stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
+
+
+LINE_POLICY = Policy.from_dict(
+    {
+        "policy": "three values on a line",
+        "privacy": "concentrated",
+        "universe": {"attributes": {"a": {"range": [0, 2], "step": 1}, "b": {"values": ["x", "y"]}}},
+        "rules": [{"change": "a", "per": 1, "epsilon": "0.75"}, {"change": "b", "epsilon": "0.75"}],
+    }
+)
+
+
+CASES["kronecker-gaussian"] = Case(
+    make=lambda: (
+        plan(
+            LINE_POLICY.compile(),
+            MarginalQueries.of(LINE_POLICY.universe, [["a", "b"]]),
+            mechanism="kronecker-gaussian",
+        ).mechanism
+    ),
+    data=whole_tables([5, 1, 2, 0, 1, 1]),
+    others=((whole_tables([4, 1, 3, 0, 1, 1]), RATE), (whole_tables([4, 1, 2, 0, 1, 2]), 3 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array(
+        [float((one.numerators[0] / one.divisors[0]) @ (here.cells[0] - there.cells[0])) for one in answers]
+    ),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3])),
+    loss=lambda answer: float(np.mean((answer.numerators[0] / answer.divisors[0] - [5, 1, 2, 0, 1, 1]) ** 2)),
+    stated=lambda mechanism, spend: float(mechanism.cell_errors.mean[0]) / float(spend) ** 2,
+    affordable=4,
 )
 
 

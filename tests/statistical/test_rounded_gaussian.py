@@ -5,6 +5,7 @@ False alarm: 1e-9 for each test.
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,8 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 AXES = np.array([[1.3, 0.0], [-0.9, 0.7]])
 REACH = 9
 ERROR = 1e-9
+MILLIONS = int(os.environ.get("DXGEOM_MILLION_DRAWS", "1"))
+"""Ten in ``make soak``."""
 
 
 def cell_chances(axes):
@@ -65,10 +68,11 @@ def test_a_factor_stretches_the_cells():
 
 
 @pytest.mark.long
-def test_cells_have_their_chances_at_ten_million_draws():
+def test_cells_have_their_chances_in_millions_of_draws():
     law = GaussianNoise(Ellipsoid(AXES))
-    draws = np.concatenate([law.draw(1_000_000, InsecureSeededRandomness(10 + part)) for part in range(10)])
-    check(draws, cell_chances(AXES))
+    draws = np.concatenate([law.draw(1_000_000, InsecureSeededRandomness(10 + part)) for part in range(MILLIONS)])
+    statistic, freedom = check(draws, cell_chances(AXES))
+    print(f"{len(draws):,} draws, seeds from 10: χ² = {statistic:.1f} on {freedom} degrees of freedom")
 
 
 def test_float_draws_are_what_balls_make_of_the_same_bits():

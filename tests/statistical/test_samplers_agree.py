@@ -27,6 +27,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
@@ -185,7 +186,7 @@ def test_released_draws_are_of_the_same_law(name):
 
 def test_no_law_is_forgotten():
     """Normal noise has no K-norm, and a Cartesian product no sampler of its own: they have tests elsewhere."""
-    others = {GaussianNoise, DifferencedNormals, CartesianProductNoise}
+    others = {GaussianNoise, DifferencedNormals, KroneckerNormals, CartesianProductNoise}
     assert {type(law) for laws in SAMPLERS.values() for law in laws} == members(NoiseLaw) - others
 
 

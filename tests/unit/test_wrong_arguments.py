@@ -239,6 +239,7 @@ DOORS: dict[str, Door] = {
             "universe": (None, 3, policy, metric),
             "boxes": (3, [3], [{"grade": 3}], [{"grade": (0, 0.5)}]),
             "importance": (3, "1", [0.5], ["much"], [1, 2]),
+            "errors": (3, "1", [0.5], ["small"], [1, 2]),
             "records": NOT_A_COUNT,
         },
     ),

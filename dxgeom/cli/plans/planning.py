@@ -15,6 +15,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.quantile_plan import QuantilePlan
@@ -41,7 +42,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Policy]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -55,6 +56,7 @@ def planned(
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
     from dxgeom.universe.tasks.tasks import Tasks
+    from dxgeom.universe.workloads.box_queries import BoxQueries
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
@@ -63,11 +65,12 @@ def planned(
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if isinstance(asked, QuantileQueries):
         _refuse_options(stated)
-        return plan_quantiles(metric, asked, spend=1 if spend is None else spend), policy_read
+        form = stated.get("mechanism", "auto")
+        return plan_quantiles(metric, asked, spend=1 if spend is None else spend, mechanism=form), policy_read
     if isinstance(asked, Tasks):
         stated = _of_tasks(stated)
         stated["spend"] = 1 if spend is None else spend
-    if isinstance(asked, MarginalQueries):
+    if isinstance(asked, (MarginalQueries, BoxQueries)):
         said = {name: option for name, option in stated.items() if option is not False}
         return plan(metric, asked, **said), policy_read
     if stated.get("mechanism") in NAMED_FAMILIES:
@@ -84,7 +87,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan, Fraction]:
+) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -127,15 +130,16 @@ def seek_bound(chosen: Plan) -> None:
             chosen.comparison.seek_bound()
 
 
-def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan) -> Fraction | None:
+def least_spend(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
+    from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(plan, TaskPlan):
         return plan.least_spend
-    if isinstance(plan, MarginalPlan):
+    if isinstance(plan, (MarginalPlan, BoxPlan)):
         return plan.least_spend if any(plan.queries.errors) else None
 
     return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
@@ -143,7 +147,7 @@ def least_spend(plan: Plan | QuantilePlan | MarginalPlan | TaskPlan | FamilyPlan
 
 def _refuse_options(stated: dict[str, Any]) -> None:
     """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
-    about = {name: option for name, option in stated.items() if name != "quick"}
+    about = {name: option for name, option in stated.items() if name not in ("quick", "mechanism")}
     given = [name for name, option in about.items() if option not in (_DECIDED.get(name), False)]
     if given:
         raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")

@@ -29,16 +29,14 @@ def show_several(
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
     from dxgeom.universe.queries import LinearQueries
-    from dxgeom.universe.tasks.tasks import Tasks
+    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
     workloads = []
     for file in files:
         asked = load_queries(file, policy_read, records)
-        if not isinstance(asked, LinearQueries):
-            what = "asks for whole tables of counts"
-            if isinstance(asked, QuantileQueries | Tasks):
-                what = "asks for quantiles" if isinstance(asked, QuantileQueries) else "lists tasks"
+        if not isinstance(asked, LinearQueries | MarginalQueries):
+            what = "asks for quantiles" if isinstance(asked, QuantileQueries) else "lists tasks"
             raise UnsupportedCombination(f"{file} {what}: plan it on its own")
         workloads.append(asked)
     together = plan_together(

@@ -85,10 +85,11 @@ def mechanism_of(text: str) -> str:
 
     Raises: typer.BadParameter.
     """
+    from dxgeom.mechanisms.quantiles.choice import QUANTILE_FORMS
     from dxgeom.planner.candidates import require_known
 
     with _understood():
-        return require_known(text)
+        return text if text in QUANTILE_FORMS else require_known(text)
 
 
 @contextmanager
@@ -137,7 +138,8 @@ MechanismOption: TypeAlias = Annotated[
         "--mechanism",
         parser=mechanism_of,
         metavar="NAME",
-        help="'auto' takes the one with the smallest predicted error; an unknown name is answered with all there are.",
+        help="'auto' takes the one with the smallest predicted error; an unknown name is answered with all there are. "
+        "Quantiles: 'transport' or 'laplace'.",
     ),
 ]
 CoarseFacetsOption: TypeAlias = Annotated[

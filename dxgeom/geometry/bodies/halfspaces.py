@@ -17,7 +17,8 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.exact_polytope import ExactPolytope, one_of_each_pair, polytope_of_halfspaces
 from dxgeom.geometry.bodies.exact_rows import Rows, dot, highest, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points, rounded_planes
+from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_points
+from dxgeom.geometry.facets.fan_gauges import rounded_planes
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF

@@ -18,6 +18,7 @@ from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.exact_rows import Rows
 from dxgeom.geometry.bodies.gauge import RowNorm
 from dxgeom.geometry.facets.fan import Fan, certify_fan
+from dxgeom.geometry.facets.fan_gauges import largest_gauge, rounded_planes
 from dxgeom.geometry.facets.hull_growth import extreme_points
 from dxgeom.geometry.facets.triangulation import pulled_triangulation
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
@@ -173,14 +174,18 @@ class SymmetricPolytope(ConvexBody):
 
 
 def hull_of_differences(
-    differences: NDArray[np.int64], bounds: NDArray[np.float64], limits: HullLimits | None = None
+    differences: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+    limits: HullLimits | None = None,
+    among: NDArray[np.int64] | None = None,
 ) -> SymmetricPolytope:
     """A polytope that contains every ``±differences[e] / bounds[e]`` and is barely larger than their hull.
 
     Vertices are rounded to integers, the boundary is proved in exact integers, and the body is then inflated by the
     largest gauge of any difference, computed with its rounding error added: so *every difference is inside*.
 
-    Args: ``differences`` (E, m), magnitudes below 2⁵³; ``bounds`` (E,), positive and finite.
+    Args: ``differences`` (E, m), magnitudes below 2⁵³; ``bounds`` (E,), positive and finite. ``among``: the places of
+    some that the corners are looked for among; all where left out. The body holds every difference either way.
     Raises: TooLarge beyond ``limits``; NotANormBall when the differences span no full-dimensional body;
     CertificateRefused when no grid gives a provable boundary.
     """
@@ -188,10 +193,12 @@ def hull_of_differences(
         raise NotANormBall("a sensitivity body needs positive finite bounds")
     with np.errstate(over="ignore"):
         points = differences / bounds[:, None]
-    return hull_of_points(points, limits)
+    return hull_of_points(points, limits, among)
 
 
-def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None) -> SymmetricPolytope:
+def hull_of_points(
+    points: NDArray[np.float64], limits: HullLimits | None = None, among: NDArray[np.int64] | None = None
+) -> SymmetricPolytope:
     """The same for points (E, m) in float64: *every real point is inside* that one of ``±points`` is the rounding of.
 
     A coordinate may be off by one correct rounding, 2⁻⁵³ of itself.
@@ -199,8 +206,9 @@ def hull_of_points(points: NDArray[np.float64], limits: HullLimits | None = None
     """
     limits = limits or HullLimits()
     points, units = _scaled_points(points)
+    tried = points if among is None else points[among]
     try:
-        corners = points[extreme_points(points, limits)]
+        corners = tried[extreme_points(tried, limits)]
     except TooLarge as error:
         if np.linalg.matrix_rank(points) < points.shape[1]:
             raise NotANormBall("the differences lie in a subspace: reduce to their span first") from error
@@ -228,7 +236,7 @@ def _proved(
         except (CertificateRefused, TooLarge) as error:
             refusal = error
             continue
-        inflation = _largest_gauge(fan, points * 2.0**GRID_BITS)
+        inflation = largest_gauge(fan, points * 2.0**GRID_BITS)
         stated = points * units if len(points) <= _MOST_STATED else None
         return SymmetricPolytope(fan, units * 2.0**-GRID_BITS, inflation, 0.5 + (2**shift if shift else 0), stated)
     raise CertificateRefused(f"no placement of the vertices gave a provable hull: {refusal}")
@@ -275,26 +283,3 @@ def _in_general_position(half: NDArray[np.int64], shift_bits: int) -> NDArray[np
         reach = 2**shift_bits
         half = half + np.random.default_rng(1).integers(-reach, reach + 1, half.shape)
     return np.vstack([half, -half])
-
-
-def rounded_planes(fan: Fan) -> NDArray[np.float64]:
-    """(F, m): normals over volumes, ``planes @ v ≤ 1`` on the fan's body, each entry correctly rounded."""
-    return np.array(fan.normals / fan.volumes[:, None], dtype=np.float64)
-
-
-def _largest_gauge(fan: Fan, points: NDArray[np.float64]) -> float:
-    """The largest gauge of ±points, *rounded up*.
-
-    Errors relative to Σ|n||p|: 2⁻⁵³ for each normal, 2⁻⁵³ for each point (a rounded quotient), and m·2⁻⁵³ for the dot
-    product; doubled for safety. By symmetry of the fan the sign of a point does not matter.
-    """
-    normals = rounded_planes(fan)
-    dimension = normals.shape[1]
-    steepest = np.max(np.abs(normals), axis=0)
-    largest = 0.0
-    size = max(1, _GAUGES_PER_BLOCK // len(normals))
-    for start in range(0, len(points), size):
-        here = points[start : start + size]
-        slack = (np.abs(here) @ steepest) * (2 * (dimension + 3) * UNIT_ROUNDOFF)
-        largest = max(largest, float(np.max(np.max(here @ normals.T, axis=1) + slack)))
-    return math.nextafter(largest * (1 + 4 * UNIT_ROUNDOFF), math.inf)

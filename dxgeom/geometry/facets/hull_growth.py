@@ -20,6 +20,8 @@ SURELY = 2.0
 _ENOUGH_FACETS = 8_000
 """A hull of a few corners with this many facets is not enlarged further."""
 _GROWTH = 1.5
+_DIRECTIONS = 64
+_FEW_DIRECTIONS = 4
 _QHULL = 2e-6
 """Seconds per facet and squared dimension, for all the hulls on the way to the last."""
 _SCAN = 5e-10
@@ -45,8 +47,22 @@ def extreme_points(half: NDArray[np.float64], limits: HullLimits) -> NDArray[np.
     """
     deadline = _Deadline(limits)
     half, _ = made_round(half)
-    chosen, vertices = _far_out(half)
+    chosen, vertices = _far_out(half, _DIRECTIONS)
     deadline.expect(estimate_hull(half[chosen], vertices, len(half)))
+    return _grown(half, chosen, deadline)
+
+
+def few_extreme_points(half: NDArray[np.float64], limits: HullLimits) -> NDArray[np.int64]:
+    """The same where they are likely to be few: hulls grow from the furthest points along a handful of directions, and
+    how large the whole will be is not estimated first.
+
+    Raises: TooLarge as :func:`extreme_points`.
+    """
+    half, _ = made_round(half)
+    return _grown(half, _far_out(half, _FEW_DIRECTIONS)[0], _Deadline(limits))
+
+
+def _grown(half: NDArray[np.float64], chosen: NDArray[np.int64], deadline: _Deadline) -> NDArray[np.int64]:
     points = np.vstack([half, -half])
     chosen = np.concatenate([chosen, chosen + len(half)])
     left = np.arange(len(points))
@@ -68,7 +84,7 @@ def estimate_of(half: NDArray[np.float64]) -> HullEstimate:
     Raises: TooLarge when the points lie in a subspace.
     """
     half, _ = made_round(half)
-    chosen, vertices = _far_out(half)
+    chosen, vertices = _far_out(half, _DIRECTIONS)
     return estimate_hull(half[chosen], vertices, len(half))
 
 
@@ -108,14 +124,14 @@ def rounded(number: float) -> str:
     return f"{float(f'{number:.1e}'):,.0f}"
 
 
-def _far_out(half: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
-    """The furthest points along the axes and a fixed spread of directions; and about how many corners there are.
+def _far_out(half: NDArray[np.float64], spread: int) -> tuple[NDArray[np.int64], float]:
+    """The furthest points along the axes and ``spread`` fixed directions for each; and about how many corners all have.
 
     Corners that one direction found and corners that two found tell how many none found (Chao's estimate, from below).
     """
     dimension = half.shape[1]
-    spread = np.random.default_rng(0).standard_normal((64 * dimension, dimension))
-    directions = np.vstack([np.eye(dimension), spread])
+    directions = np.random.default_rng(0).standard_normal((spread * dimension, dimension))
+    directions = np.vstack([np.eye(dimension), directions])
     size = max(1, _HEIGHTS_PER_BLOCK // len(half))
     found = np.concatenate(
         [np.abs(directions[start : start + size] @ half.T).argmax(axis=1) for start in range(0, len(directions), size)]

@@ -11,13 +11,12 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.contract.composition import (
-        Parallel as Parallel,
         PostProcessed as PostProcessed,
         Sequential as Sequential,
         followed_by as followed_by,
         histogram_readers as histogram_readers,
-        in_parallel as in_parallel,
         in_sequence as in_sequence,
+        metrics_of_rows as metrics_of_rows,
     )
     from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
     from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism as HistogramMechanism
@@ -31,9 +30,14 @@ if TYPE_CHECKING:
         SecretMechanism as SecretMechanism,
         require_one_record as require_one_record,
     )
+    from dxgeom.mechanisms.contract.separate import Parallel as Parallel, in_parallel as in_parallel
     from dxgeom.mechanisms.contract.shares import (
         default_shares as default_shares,
         least_error_shares as least_error_shares,
+    )
+    from dxgeom.mechanisms.contract.table_reader import (
+        CountedTables as CountedTables,
+        TableReader as TableReader,
     )
     from dxgeom.mechanisms.contract.kept_answers import (
         fraction_bytes as fraction_bytes,

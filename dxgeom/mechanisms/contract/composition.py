@@ -1,4 +1,4 @@
-"""Several mechanisms as one: on the same data they share a spend, on separate blocks of records each has it whole."""
+"""Several mechanisms on the same data as one, which share a spend; a mechanism with a function behind it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from functools import cached_property
 from types import NoneType
 from typing import Any, Generic, TypeVar, final
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
@@ -19,8 +16,8 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike, require_fixed
 from dxgeom.mechanisms.contract.shares import default_shares
+from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.decimals import SMALLEST
@@ -82,11 +79,10 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     @property
     def _wholes(self) -> set[Fraction]:
         """The whole spends at which a part gets the one that it was made for."""
-        shared = zip(self.parts, self.shares, strict=True)
-        return {part.only_spend / share for part, share in shared if part.only_spend is not None}
+        return {part.only_spend / share for part, share, _ in self._alike if part.only_spend is not None}
 
     def check(self, data: Data, spend: Fraction) -> None:
-        for part, share in zip(self.parts, self.shares, strict=True):
+        for part, share, _ in self._alike:
             part.check(data, share * spend)
 
     def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
@@ -94,8 +90,20 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return self.draws(data, spend, 1, randomness)[0]
 
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Any, ...]]:
-        shared = zip(self.parts, self.shares, strict=True)
-        return list(zip(*(part.draws(data, share * spend, count, randomness) for part, share in shared), strict=True))
+        answers: list[Any] = [()] * len(self.parts)
+        for part, share, places in self._alike:
+            drawn = part.draws(data, share * spend, count * len(places), randomness)
+            for turn, place in enumerate(places):
+                answers[place] = drawn[turn * count : (turn + 1) * count]
+        return list(zip(*answers, strict=True))
+
+    @cached_property
+    def _alike(self) -> list[tuple[Mechanism[Data, Any], Fraction, list[int]]]:
+        """Each part, its share, and its places: one that is there many times is drawn all at once."""
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for place, (part, share) in enumerate(zip(self.parts, self.shares, strict=True)):
+            found.setdefault((id(part), *share.as_integer_ratio()), []).append(place)
+        return [(self.parts[places[0]], self.shares[places[0]], places) for places in found.values()]
 
     @cached_property
     def without_functions(self) -> Sequential[Data]:
@@ -112,74 +120,6 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
 
     def answer_bytes(self, spend: Fraction) -> int:
         return sum(part.answer_bytes(share * spend) for part, share in zip(self.parts, self.shares, strict=True))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Parallel(HistogramMechanism[tuple[Any, ...]]):
-    """Part b answers about the records of block b alone, at the whole spend, see :func:`in_parallel`.
-
-    Guarantee: replacing record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Records of
-    two blocks are infinitely far apart under d, so a replacement that counts stays within one block, where only one
-    part sees it. How many records each block holds is public.
-    Raises: UnsupportedCombination when a part was made for other records than its block's, or is a sequence: make a
-    sequence of parallels instead, which says the same.
-    """
-
-    name: str
-    blocks: SeparateBlocks = field(repr=False)
-    parts: tuple[HistogramMechanism[Any], ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        require_fixed(
-            self.parts,
-            HistogramMechanism,
-            "the part of a block is a mechanism on its histogram: of sequences, make a sequence of parallels; apply "
-            "functions to the answer of all blocks",
-        )
-        if len(self.parts) != len(self.blocks.members):
-            raise UnsupportedCombination(f"{len(self.blocks.members)} blocks have a part each, found {len(self.parts)}")
-        for part, metric in zip(self.parts, self.blocks.metrics, strict=True):
-            if part.metric is not metric:
-                raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
-            if part.absent is not None:
-                raise UnsupportedCombination(
-                    "the numbers of records of parallel blocks are public, this part hides its own"
-                )
-
-    @property
-    def metric(self) -> VerifiedMetric:
-        """The metric on all records."""
-        return self.blocks.whole
-
-    @cached_property
-    def fingerprint(self) -> str:
-        parts = [part.fingerprint for part in self.parts]
-        return canonical_digest("parallel", self.metric.fingerprint, list(self.blocks.members), parts)
-
-    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
-        super().check(data, spend)
-        for part, counts in zip(self.parts, self.blocks.cut(data), strict=True):
-            part.check(counts, spend)
-
-    def check_size(self, records: int, spend: Fraction) -> None:
-        """Nothing of its own: each part is asked about the records of its block."""
-
-    def drawn(
-        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
-    ) -> list[tuple[Any, ...]]:
-        """The answers of all parts, in the blocks' order."""
-        cut = zip(self.parts, self.blocks.cut(counts), strict=True)
-        return list(zip(*(part.drawn(inside, spend, count, randomness) for part, inside in cut), strict=True))
-
-    def kept(self, answer: Any) -> Any:
-        return kept_by(self.parts, answer)
-
-    def recalled(self, kept: Any) -> tuple[Any, ...]:
-        return recalled_by(self.parts, kept)
-
-    def answer_bytes(self, spend: Fraction) -> int:
-        return sum(part.answer_bytes(spend) for part in self.parts)
 
 
 @final
@@ -251,32 +191,19 @@ def in_sequence(
     return Sequential(name, tuple(parts), taken)
 
 
-def in_parallel(
-    metric: VerifiedMetric,
-    labels: ArrayLike,
-    make: Callable[[VerifiedMetric, NDArray[np.int64]], HistogramMechanism[Any]],
-    name: str = "parallel",
-) -> Parallel:
-    """One mechanism for each block of records that the policy keeps apart, all at the price of one.
-
-    Args: ``labels`` (N,): the block of each record type, as a policy with ``partition`` or an attribute that no rule
-    speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
-    indices.
-    Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two; else as
-    :class:`Parallel`.
-    """
-    require(name, str, "name", _NAME)
-    require_function(make, "make", "pass one that makes a mechanism of a block's metric and its records' indices")
-    blocks = separate_blocks(metric, labels)
-    return Parallel(name, blocks, tuple(map(make, blocks.metrics, blocks.members)))
-
-
 def followed_by(
     mechanism: Mechanism[Data, Answer], function: Callable[[Answer], New], name: str
 ) -> PostProcessed[Data, Answer, New]:
     """The mechanism, with its answer handed to a function that looks at nothing private. ``name``: for the ledger."""
     require(name, str, "name", _NAME)
     return PostProcessed(name, mechanism, function)
+
+
+def metrics_of_rows(mechanism: Mechanism[Any, Any]) -> list[VerifiedMetric]:
+    """The metrics of the mechanisms that read a table's rows, as a histogram or as whole tables of counts."""
+    if isinstance(mechanism, TableReader):
+        return [mechanism.metric]
+    return [reader.metric for reader in histogram_readers(mechanism)]
 
 
 def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:

@@ -11,12 +11,19 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
-    from dxgeom.mechanisms.linear import boxes as boxes, marginals as marginals, shapes as shapes
+    from dxgeom.mechanisms.linear import (
+        boxes as boxes,
+        kronecker as kronecker,
+        marginals as marginals,
+        shapes as shapes,
+    )
     from dxgeom.mechanisms.linear.working_sets import (
         active_differences as active_differences,
+        corner_places as corner_places,
     )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
     from dxgeom.mechanisms.linear.containment import (
+        heaviest_pairs as heaviest_pairs,
         hiding as hiding,
         largest_load as largest_load,
         load_of_changes as load_of_changes,

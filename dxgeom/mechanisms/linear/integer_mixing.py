@@ -22,12 +22,13 @@ class IntegerMixing:
     ``numerators`` (K, m) int64; ``divisors`` (K,) positive.
     The same as a matrix of rationals, for answers by the hundred that follow from noise by the hundred. ``scales``: of
     the noise in each part of the tables of counts that it puts together, in counts, from which all of it can be made
-    again.
+    again; ``bases``: of each attribute, where noise is along such.
     """
 
     numerators: NDArray[np.int64] = field(repr=False)
     divisors: tuple[Fraction, ...] = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
+    bases: tuple[NDArray[np.float64] | None, ...] = field(default=(), repr=False)
 
     @cached_property
     def digest(self) -> str:

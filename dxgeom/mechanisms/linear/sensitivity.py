@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
-from dxgeom.mechanisms.linear.working_sets import active_differences
+from dxgeom.mechanisms.linear.working_sets import active_differences, corner_places
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
@@ -69,7 +69,16 @@ class Sensitivity:
     def shaping(self) -> ListedChanges:
         """The differences that shapes are fitted to: all, or those of them that seem to matter. Whatever is found is
         checked on all. Raises: TooLarge where they are kept in factors."""
-        return active_differences(self.changes) if isinstance(self.changes, PairedChanges) else self._listed
+        if isinstance(self.changes, PairedChanges):
+            return active_differences(self.changes)
+        corners = self.corners
+        return self._listed if corners is None else ListedChanges(self.differences[corners], self.bounds[corners])
+
+    @cached_property
+    def corners(self) -> NDArray[np.int64] | None:
+        """Where among all differences are those that the others lie between, up to rounding; None where that is not
+        known. Raises: TooLarge where they are kept in factors or as pairs."""
+        return corner_places(self._listed)
 
     @property
     def proved(self) -> ListedChanges | PairedChanges:

@@ -7,14 +7,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
+from dxgeom.geometry.facets.hull_growth import few_extreme_points
 from dxgeom.metrics.operations.changes import ListedChanges, largest_first
 from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.numeric.qhull import HullLimits
 
 _ENTRIES: Final = 1_200_000
 """Of the differences that are kept, at most."""
 _LEAST: Final = 2_000
 _FLAT: Final = 1e-9
 _PER_QUERY: Final = 2
+_MANY: Final = 2_000
+"""Fewer differences are looked at as soon as their corners are told from the others."""
+_MOST_QUERIES: Final = 8
+_FEW_FACETS: Final = HullLimits(facets=3_000, seconds=np.inf)
+"""A hull of more is not grown for its corners alone. No clock decides: the same differences are kept every time."""
+
+
+def corner_places(changes: ListedChanges) -> NDArray[np.int64] | None:
+    """Of very many differences of few queries the corners of their hull, where these are few: a norm ball that holds
+    the corners over their bounds holds all. None where that is no help."""
+    noisy = changes.of_each_query > 0
+    if changes.count < _MANY or not 1 < np.sum(noisy) <= _MOST_QUERIES:
+        return None
+    points = changes.differences[:, noisy] / changes.bounds[:, None] / changes.of_each_query[noisy]
+    _, reach, turned = np.linalg.svd(np.asarray(np.linalg.qr(points, mode="r")))
+    spanning = reach > _FLAT * reach[0]
+    try:
+        return few_extreme_points(points @ (turned[spanning] / reach[spanning, None]).T, _FEW_FACETS)
+    except TooLarge:
+        return None
 
 
 def active_differences(changes: PairedChanges) -> ListedChanges:

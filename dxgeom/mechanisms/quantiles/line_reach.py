@@ -66,6 +66,14 @@ class LineReach(Reach):
         downwards = _sums(mirrored, lowest, lowered[::-1])[::-1]
         return np.asarray(_sums(self.heights, lowest, raised) + downwards)
 
+    def furthest(self, numbers: NDArray[np.float64], units: int) -> float:
+        last = np.full(self.count, self.count - 1)
+        if self.ceiling is None or self.ceiling > units:
+            heights = np.zeros(self.count, dtype=np.int64) if self.heights is None else self.heights
+            within = np.searchsorted(heights, heights + min(units, self.largest), side="right") - 1
+            last = np.arange(self.count) if self.heights is None else within
+        return float(np.max(numbers[last] - numbers))
+
 
 def _between(upto: NDArray[Any], first: int, last: int) -> NDArray[Any]:
     """(T,): how many records of ranks first..last have each value, from how many have it or a lower one."""

@@ -64,6 +64,12 @@ class ListedReach(Reach):
         lowered = _one_way(down[:, ::-1], counts, self.count - 1 - places, int(tally.sum()) + 1 - ranks[0])[::-1]
         return np.where((raised < 0) | (lowered < 0), UNREACHED, raised + lowered)
 
+    def furthest(self, numbers: NDArray[np.float64], units: int) -> float:
+        most, own = min(units, _APART - 1), numbers[self.places][:, None]
+        up = np.where(self._upwards <= most, numbers - own, 0.0)
+        down = np.where(self._downwards <= most, own - numbers, 0.0)
+        return float(max(up.max(), down.max()))
+
     @cached_property
     def _upwards(self) -> NDArray[np.int64]:
         """(M, T): how far each kind is from records whose value is at least the candidate."""

@@ -75,6 +75,14 @@ class Reach(ABC):
         costs more units.
         """
 
+    @abstractmethod
+    def furthest(self, numbers: NDArray[np.float64], units: int) -> float:
+        """How far a record's value can be from one that it is brought up or down to, or beyond, for ``units`` at most.
+
+        So far a candidate of such a length can be from the quantile at most, for of the records that would have to move
+        past it one has the quantile's rank, or is on the other side of it. ``numbers`` (T,): the values.
+        """
+
     @property
     @abstractmethod
     def places_of_tally(self) -> NDArray[np.int64]:

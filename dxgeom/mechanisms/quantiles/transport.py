@@ -123,6 +123,19 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
             return 2 / float(spend) * (math.log(levels * values) - math.log1p(-level))
         return 2 / float(spend) * (levels * math.log(values) - math.log1p(-level))
 
+    def value_bound(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float | None:
+        """With probability at least ``level`` no answer is further from its quantile than this, whatever the data.
+
+        Definition: how far a record can be brought for ``transport_bound``; in the attribute's own unit, up to the
+        rounding of float64. None where records may be absent: the price of those that come or go bounds ranks alone.
+        """
+        if self.question.absence is not None:
+            return None
+        values = self.question.values.numbers
+        numbers = np.array([float(number - values[0]) for number in values])
+        nats = self.transport_bound(level, spend) * self.shares * (1 + 1e-12)
+        return self.reach.furthest(numbers, math.floor(nats / self.reach.unit))
+
     def rank_bound(self, records: int, level: float = 0.95, spend: Fraction = Fraction(1)) -> int | None:
         """With probability at least ``level`` no answer's rank is off by more than this; None where that is unknown.
 

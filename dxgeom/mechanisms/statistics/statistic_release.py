@@ -151,7 +151,10 @@ def statistic_mechanism(
 
 def _by_hull(statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> StatisticMechanism:
     if statistic.dimension > LARGEST_DIMENSION:
-        raise TooLarge(f"hulls of statistics have at most {LARGEST_DIMENSION} entries, found {statistic.dimension}")
+        raise TooLarge(
+            f"hulls of statistics have at most {LARGEST_DIMENSION} entries, found {statistic.dimension}: take 'auto', "
+            "or 'cylinders'"
+        )
     enclosing = enclosing_polytope(PolynomialOutputs(statistic), limits)
     return StatisticMechanism("statistic, hull", statistic, FacetConeNoise(enclosing.body), enclosing.excess)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.synthetic.clique_model import CliqueModel as CliqueModel
+    from dxgeom.mechanisms.synthetic.clique_tree import CliqueTree as CliqueTree, tree_of_cliques as tree_of_cliques
     from dxgeom.mechanisms.synthetic.common_unit import (
         IntegerQueries as IntegerQueries,
         integer_queries as integer_queries,
@@ -24,7 +26,11 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel as HistogramModel
     from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once as measured_at_once
     from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
-    from dxgeom.mechanisms.synthetic.round_shares import best_rounds as best_rounds, share_of_round as share_of_round
+    from dxgeom.mechanisms.synthetic.round_shares import (
+        best_rounds as best_rounds,
+        share_of_round as share_of_round,
+        worth_it as worth_it,
+    )
     from dxgeom.mechanisms.synthetic.synthetic import (
         LastLook as LastLook,
         Measurement as Measurement,
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
         known_blocks as known_blocks,
         whole_counts as whole_counts,
     )
+    from dxgeom.mechanisms.synthetic.table_answers import TableAnswers as TableAnswers
     from dxgeom.mechanisms.synthetic.table_sums import Boxes as Boxes, TableSums as TableSums
     from dxgeom.mechanisms.synthetic.kept_histograms import (
         histogram_bytes as histogram_bytes,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.score_sensitivities import common_unit, query_sensitivities
+from dxgeom.mechanisms.synthetic.clique_model import CliqueModel
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.restriction import on_axes
@@ -59,6 +60,11 @@ class IntegerQueries:
                 blocks[table.queries] = table.queries[0], table.queries[-1] + 1
         return blocks
 
+    @cached_property
+    def whole_marginals(self) -> bool:
+        """Whether every query is one of the cells of a marginal, which are measured together."""
+        return bool(np.all(self.blocks[:, 1] - self.blocks[:, 0] > 1))
+
     def block_of(self, query: int) -> range:
         """The queries that are measured together with this one."""
         return range(*self.blocks[query].tolist())
@@ -78,8 +84,10 @@ class IntegerQueries:
                 steepest[table.queries] = self._steepness_of(table, metric)
         return steepest
 
-    def model(self, start: NDArray[np.float64]) -> HistogramModel:
-        """The model that begins with this distribution (N,)."""
+    def model(self, start: NDArray[np.float64]) -> HistogramModel | CliqueModel:
+        """The model that begins with this distribution (N,); in cliques where steps are along whole marginals."""
+        if start.min() == start.max() and self.whole_marginals and not self.queries.tables.is_matrix:
+            return CliqueModel(self.queries.tables, self.factors)
         return HistogramModel(self.queries.tables, self.factors, start)
 
     def _steepness_of(self, table: WeightTable, metric: Metric) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.synthetic.clique_model import CliqueModel
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 
 PASSES_BETWEEN = 10
@@ -37,7 +38,7 @@ class Known(NamedTuple):
     softening: NDArray[np.float64]
 
 
-def fit(model: HistogramModel, known: Sequence[Known], passes: int) -> None:
+def fit(model: HistogramModel | CliqueModel, known: Sequence[Known], passes: int) -> None:
     """Pass over the blocks, stepping along each that does not fit, until all do or so often; it reads nothing private.
 
     Definition: a block fits when the mean of ((value − answer)/deviation)² over its queries is at most 0.8. A step
@@ -66,7 +67,7 @@ def last_passes(blocks: int, cells: int) -> int:
     return min(max(CELLS_TOUCHED // (blocks * cells), FEWEST_PASSES), MOST_PASSES)
 
 
-def _step(model: HistogramModel, known: Known) -> None:
+def _step(model: HistogramModel | CliqueModel, known: Known) -> None:
     """No true answer lies beyond what is possible, so a noisy one that does is moved there."""
     wanted = np.clip(known.values - known.lowest, 0.0, known.widths)
     found = np.clip(model.answers(known.queries) - known.lowest, 0.0, known.widths)

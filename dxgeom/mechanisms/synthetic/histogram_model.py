@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.synthetic.table_sums import TableSums
+from dxgeom.mechanisms.synthetic.table_answers import TableAnswers
 from dxgeom.universe.weight_tables import WeightTables
 
 _FURTHEST = 8.0
@@ -31,12 +31,7 @@ class HistogramModel:
 
         Args: ``factors`` (K,): the weights of each query are so many times those in its table.
         """
-        self._factors = factors.astype(np.float64)
-        self._tables = tables.tables
-        self._sums = [TableSums(one, tuple(tables.shape[axis] for axis in one.axes)) for one in tables.tables]
-        self._table_of, self._row_of = tables.table_of_each.tolist(), np.empty(tables.count, dtype=np.int64)
-        for table in tables.tables:
-            self._row_of[table.queries] = np.arange(len(table.queries))
+        self._queries = TableAnswers(tables, factors)
         self._cube = (start / start.sum()).reshape(tables.shape)
         self._marginals: list[NDArray[np.float64] | None] = [None] * len(tables.tables)
         self._total, self._drift = 1.0, 0.0
@@ -44,32 +39,25 @@ class HistogramModel:
 
     def answers(self, queries: range | None = None) -> NDArray[np.float64]:
         """(K,): each query's answer per record, in units; or only those of one block, or of one query."""
-        if queries is None:
-            if self._answers is None:
-                self._answers = np.empty(len(self._row_of))
-                for place, (table, sums) in enumerate(zip(self._tables, self._sums, strict=True)):
-                    self._answers[table.queries] = sums.sums(self._marginal(place)) / self._total
-            return self._answers * self._factors
-        place = self._table_of[queries.start]
-        sums, marginal = self._sums[place], self._marginal(place)
-        if len(queries) == 1:
-            found = np.array([sums.sum_of(int(self._row_of[queries.start]), marginal)])
-        else:
-            found = sums.sums(marginal)
-        return np.asarray(found / self._total * self._factors[queries.start : queries.stop])
+        if queries is not None:
+            return self._queries.of(queries, self._marginal) / self._total
+        if self._answers is None:
+            self._answers = self._queries.all(self._marginal) / self._total
+        return self._answers
 
     def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
         """One step: multiply each record type i by e^(Σ exponent·weight of i in its query), then scale the sum to 1.
 
         Args: ``queries``: one, or a block; ``exponents``: one for each.
         """
-        self._answers, exponents = None, exponents * self._factors[queries.start : queries.stop]
-        place, row = self._table_of[queries.start], int(self._row_of[queries.start])
-        box = self._sums[place].box(row) if len(queries) == 1 else None
+        self._answers, exponents = None, exponents * self._queries.factors[queries.start : queries.stop]
+        place, rows = self._queries.rows_of(queries)
+        sums, axes = self._queries.sums[place], self._queries.tables[place].axes
+        box = sums.box(rows.start) if len(queries) == 1 else None
         if box is None:
-            self._multiply(place, self._sums[place].nats(slice(row, row + len(queries)), exponents))
+            self._multiply(place, sums.nats(rows, exponents))
             return
-        ranges = dict(zip(self._tables[place].axes, box, strict=True))
+        ranges = dict(zip(axes, box, strict=True))
         slices = tuple(ranges.get(axis, slice(None)) for axis in range(self._cube.ndim))
         self._drift += abs(float(exponents[0]))
         if self._drift <= _FURTHEST:
@@ -87,7 +75,7 @@ class HistogramModel:
     def _marginal(self, place: int) -> NDArray[np.float64]:
         found = self._marginals[place]
         if found is None:
-            axes = self._tables[place].axes
+            axes = self._queries.tables[place].axes
             others = tuple(axis for axis in range(self._cube.ndim) if axis not in axes)
             found = self._marginals[place] = np.array(self._cube.sum(axis=others))
         return found
@@ -96,14 +84,14 @@ class HistogramModel:
         change = self._cube[box] * (exp(exponent) - 1)
         self._cube[box] += change
         self._total += float(change.sum())
-        for table, marginal in zip(self._tables, self._marginals, strict=True):
+        for table, marginal in zip(self._queries.tables, self._marginals, strict=True):
             if marginal is not None:
                 others = tuple(axis for axis in range(change.ndim) if axis not in table.axes)
                 marginal[tuple(box[axis] for axis in table.axes)] += change.sum(axis=others)
 
     def _multiply(self, place: int, nats: NDArray[np.float64]) -> None:
         """Every cell of a table's marginal by its own factor; only how these compare matters, so none is above 1."""
-        table, marginal, factors = self._tables[place], self._marginals[place], np.exp(nats - nats.max())
+        table, marginal, factors = self._queries.tables[place], self._marginals[place], np.exp(nats - nats.max())
         self._cube *= factors.reshape([size if axis in table.axes else 1 for axis, size in enumerate(self._cube.shape)])
         total = self._scale_anew()
         if marginal is not None:

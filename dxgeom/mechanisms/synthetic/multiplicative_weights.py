@@ -22,7 +22,7 @@ from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_quer
 from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
 from dxgeom.mechanisms.synthetic.kept_histograms import histogram_bytes, kept_histogram, recalled_histogram
 from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
-from dxgeom.mechanisms.synthetic.round_shares import SELECTING, best_rounds, share_of_round
+from dxgeom.mechanisms.synthetic.round_shares import SELECTING, best_rounds, share_of_round, worth_it
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -34,9 +34,6 @@ from dxgeom.universe.queries import LinearQueries
 
 STEPS_PER_SENSITIVITY = 16
 """The lattice is at most this part of the smallest sensitivity; a measurement's noise is T times wider still."""
-WORTH_IT = 2
-"""Everything is measured at once unless its noise is more than so many times that of the rounds: they leave most of the
-workload unmeasured, and select by it. On census data that is about where both err alike."""
 
 
 @final
@@ -79,8 +76,9 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     @cached_property
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.query_sensitivities)
-        squares = ("rounds in squares",) if self._currency.squares else ()
-        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *squares)
+        said = ["rounds in squares"] * self._currency.squares
+        said += ["at once up to four"] * (self.rounds is None and self.asked.whole_marginals)
+        return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *said)
 
     @property
     def _currency(self) -> Currency:
@@ -89,19 +87,20 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     def rounds_for(self, records: int, spend: Fraction) -> int:
         """T, as given or else where 2n√(ln N/T) + 10·c·ln K/share is least, c the steepest block's; no data is read.
 
-        0 where everything can be measured at once with at most twice the noise, in root mean square, that each query
-        would have in one of T rounds.
+        0 where everything can be measured at once with at most twice the noise, four times where all are marginals, in
+        root mean square, that each query would have in one of T rounds.
         Source: Hardt, Ligett & McSherry 2012, Theorem 2.2, for queries scaled to [−1, 1].
         """
         if self.rounds is not None:
             return self.rounds
-        steepest = float(np.max(self._block_steepness / np.maximum(self.asked.largest, 1)))
-        cost = 10 * steepest * math.log(max(self.asked.queries.count, 2)) / float(spend)
+        steepest = np.max(self._block_steepness / np.maximum(self.asked.largest, 1))
+        cost = 10 * float(steepest) * math.log(max(self.asked.queries.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
             best = best_rounds(self._currency, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
         rounds = max(1, round(min(best, len(np.unique(self.asked.blocks[:, 0])))))
-        return 0 if self._total_at_once <= WORTH_IT**2 * self._total_of(rounds) else rounds
+        worth = worth_it(marginals=self.asked.whole_marginals)
+        return 0 if self._total_at_once <= worth**2 * self._total_of(rounds) else rounds
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
@@ -213,8 +212,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             known += known_blocks(self.asked, ones, records)
             passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.metric.size)
             fit(model, known, passes)
-        per_nat = self._largest_lead / float(share * SELECTING) * float(self._step)
-        look = LastLook(modelled * float(self.asked.unit), per_nat) if left.size else None
+        nat = self._largest_lead / float(share * SELECTING) * float(self._step)
+        look = LastLook(modelled * float(self.asked.unit), nat) if left.size else None
         return SyntheticHistogram(model.distribution(), self.asked, records, tuple(measured), look)
 
     def _round(
@@ -232,7 +231,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
         queries = self.asked.block_of(picked)
         scale, factor = self.fineness * float(self._block_steepness[picked]), 1 / (share * (1 - SELECTING))
-        values = exact[queries.start : queries.stop].tolist()
+        values, step, unit = exact[queries.start : queries.stop].tolist(), self._step, float(self.asked.unit)
         if scale > 0:
             noise = LaplaceNoise(np.full(len(queries), scale)).draw_whole(1, randomness, factor)[0]
             values = [value + drawn for value, drawn in zip(values, noise, strict=True)]
@@ -242,10 +241,10 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
                 query == picked,
                 query,
                 self.asked.queries.names[query],
-                value * self._step,
-                scale * float(factor) * float(self._step),
-                self._step,
-                float(modelled[query]) * float(self.asked.unit),
+                Fraction(value * step.numerator, step.denominator),
+                scale * float(factor) * float(step),
+                step,
+                float(modelled[query]) * unit,
             )
             for query, value in zip(queries, values, strict=True)
         ]

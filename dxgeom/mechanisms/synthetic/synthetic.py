@@ -188,7 +188,8 @@ def _known(asked: IntegerQueries, ones: Sequence[Measurement], records: int) -> 
     units = records * float(asked.unit)
     block = slice(queries.start, queries.stop)
     lowest, highest = asked.lowest[block].astype(np.float64), asked.highest[block].astype(np.float64)
-    values = np.array([float(one.value / asked.unit) / records for one in ones])
+    above, below = asked.unit.denominator, asked.unit.numerator
+    values = np.array([one.value.numerator * above / (one.value.denominator * below) / records for one in ones])
     scales, steps = np.array([one.scale for one in ones]) / units, np.array([float(one.step) for one in ones]) / units
     widths = np.maximum(highest - lowest, 1.0)
     deviations = np.sqrt(2 * scales**2 + steps**2 / 12)

@@ -15,9 +15,9 @@ from dxgeom.errors import MissingExtra
 from dxgeom.metrics.kernels import detours_in_numpy
 from dxgeom.numeric.optional_library import optional_library
 
-COMPILED_FROM = 1000
-"""Smaller matrices are done before a compiler would be loaded."""
-SLOWER = "numba would make this about five times as fast: pip install 'dxgeom[fast]'"
+COMPILED_FROM = 2500
+"""Smaller matrices are done in NumPy before the loops would be compiled, once after each installation."""
+SLOWER = "numba would make this about four times as fast: pip install 'dxgeom[fast]'"
 
 
 class Detours(Protocol):

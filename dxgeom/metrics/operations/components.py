@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.groups import GroupedMetric
 from dxgeom.metrics.combinations.largest_change import MaxMetric
@@ -46,6 +48,20 @@ class Components:
         for axis, code in zip(self.axes, codes, strict=True):
             found = found * (int(axis.max()) + 1) + axis[code]
         return found
+
+    def keys_of(self, codes: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """What orders records as their components are numbered, whatever their number: by the first key, then the next.
+
+        Args: ``codes``: of each attribute in order, (G,), of records that are there. Guarantee: *exact*; two records
+        share a component exactly when all keys are equal.
+        Raises: TooLarge where components are not told attribute by attribute.
+        """
+        if self.count == 1:
+            return []
+        if len(self.axes) != len(codes):
+            raise TooLarge("the components of these records are not told attribute by attribute")
+        each = zip(self.axes, codes, strict=True)
+        return [axis[code] for axis, code in each if int(axis.max()) > 0]
 
 
 def components_of(metric: Metric) -> Components:

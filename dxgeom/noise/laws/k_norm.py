@@ -19,6 +19,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,
@@ -26,6 +27,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     EllipsoidNoise,
     GaussianNoise,
     DifferencedNormals,
+    KroneckerNormals,
     FacetConeNoise,
     ProductNoise,
     LinearImageNoise,

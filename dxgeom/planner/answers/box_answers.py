@@ -46,10 +46,10 @@ class BoxAnswers(ShownAnswers):
     def asked_fingerprint(self) -> str:
         return self.queries.fingerprint
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """What each box is called."""
-        return tuple(map(self.queries.name, range(self.queries.count)))
+        return self.queries.names
 
     @property
     def by_name(self) -> Mapping[str, float]:

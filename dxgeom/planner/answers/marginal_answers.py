@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
-from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -34,7 +34,7 @@ _LISTED: Final = 100_000
 class MarginalAnswers(ShownAnswers):
     """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
 
-    mechanism: TableMechanism
+    mechanism: CountsWithNoise
     exact: NoisyTables = field(repr=False)
     spent: Fraction
     records: int | None
@@ -69,7 +69,7 @@ class MarginalAnswers(ShownAnswers):
         Raises: UnsupportedCombination for an unknown table.
         """
         place = self.queries.table(name)
-        return np.asarray(self.exact.numerators[place] / self.exact.divisors[place]).reshape(self.queries.shapes[place])
+        return self.exact.counts(place).reshape(self.queries.shapes[place])
 
     @cached_property
     def rmse(self) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class MarginalAnswers(ShownAnswers):
         if query is None and len(self.names) > 1:
             raise UnsupportedCombination("name one table, such as to_pandas('age, sex'): there are many")
         place = 0 if query is None else self.queries.table(query)
-        values = self.exact.numerators[place] / self.exact.divisors[place]
+        values = self.exact.counts(place)
         width = float(self.half_widths(level)[place])
         return {
             **self.queries.labels(place),
@@ -127,7 +127,7 @@ class MarginalAnswers(ShownAnswers):
         """The cells of some tables."""
         widest = max(map(len, self.queries.asked))
         lengths = [math.prod(self.queries.shapes[place]) for place in places]
-        values = np.concatenate([self.exact.numerators[place] / self.exact.divisors[place] for place in places])
+        values = np.concatenate([self.exact.counts(place) for place in places])
         widths = np.repeat(self.half_widths(level)[list(places)], lengths)
         columns = np.full((widest, len(values)), -1, dtype=np.int32)
         codes, at = columns.copy(), 0

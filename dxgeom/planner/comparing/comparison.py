@@ -12,13 +12,21 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import CandidateResult, Kind, build, floor_of, names
+from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, require_something_to_save
 from dxgeom.planner.comparing.floors import is_large
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
-COMPARED: Final = (Kind.SHAPE, Kind.CONCENTRATED, Kind.TABLES, Kind.CONCENTRATED_TABLES, Kind.OWN, Kind.ORDINARY)
+COMPARED: Final = (
+    Kind.SHAPE,
+    Kind.CONCENTRATED,
+    Kind.TABLES,
+    Kind.CONCENTRATED_TABLES,
+    Kind.UNEVEN_TABLES,
+    Kind.OWN,
+    Kind.ORDINARY,
+)
 """Unbiased noise that a plan may take."""
 
 BOUND: Final = "the lower bound"
@@ -116,7 +124,7 @@ class CandidateComparison:
         if self.shared is None or (self.named is None and self.search == "full"):
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
-        return not pure and not {*self._built}.isdisjoint(names(Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES))
+        return not pure and not {*self._built}.isdisjoint(names(*NORMAL_KINDS))
 
     def result(self, name: str) -> CandidateResult:
         """What became of one candidate.

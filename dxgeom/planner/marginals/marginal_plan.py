@@ -5,35 +5,38 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.displayed import Displayed
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
+from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
+from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
+from dxgeom.mechanisms.linear.kronecker.program import FoundNoise, KroneckerQuestion
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
-from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, scales_of_laplace
-from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
+from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, scales_of_laplace
+from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.mechanisms.linear.marginals.table_mechanism import NoisyTables, TableMechanism
+from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.marginals.asked_tables import costs_of, counts_worst, kinds_of, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-_SLACK: Final = 1e-9
-_DIGITS: Final = 6
 
 
 @final
@@ -49,7 +52,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     metric: VerifiedMetric = field(repr=False)
     queries: MarginalQueries
     objective: Literal["mse", "max"]
-    mechanism: TableMechanism = field(repr=False)
+    mechanism: CountsWithNoise = field(repr=False)
     losses: Mapping[str, float]
     lower_bound: float
 
@@ -63,8 +66,13 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
 
+    @property
+    def noise(self) -> Literal["gaussian", "pure"]:
+        """What is known of the noise beside the promise, for curves of what many releases tell."""
+        return "gaussian" if self.mechanism.name == NORMAL else "pure"
+
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of each cell of each table, rounding to the lattice included."""
+        """(tables,): root mean squared error of the least exact cell of each table, rounding included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
 
     @property
@@ -76,13 +84,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         if not any(self.queries.errors):
             raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
         wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
-        variances = self.mechanism.variances
-        left = wanted**2 - variances * self.mechanism.rounding_part
-        if not np.all(left > 0):
-            raise UnsupportedCombination("such small errors are less than what rounding noise to its lattice makes")
-        spend = float(np.sqrt(np.max(variances / left))) * (1 + _SLACK)
-        unit = Fraction(10) ** (math.floor(math.log10(spend)) + 1 - _DIGITS) if spend > 0 else Fraction(1)
-        return math.ceil(Fraction(spend) / unit) * unit
+        return spend_for(self.mechanism.variances, wanted, self.mechanism.rounding_part)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -119,6 +121,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         if not self.lower_bound > 0:
             return [head, *rows]
         foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
@@ -144,26 +147,35 @@ def plan_tables(
 ) -> MarginalPlan:
     """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
 
-    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace" or
-    "marginal-gaussian"; ``importance``, ``errors``: one for each table, errors also by name, instead of the queries'
+    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace",
+    "marginal-gaussian", or "kronecker-gaussian" where an attribute's values are not all equally far apart;
+    ``importance``, ``errors``: one for each table, errors also by name, instead of the queries'
     own. With errors the worst answer counts, next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = _with(queries, importance, errors)
-    worst = _worst(queries, objective)
-    kinds = _kinds(metric, mechanism)
+    queries = with_aims(queries, importance, errors)
+    worst = counts_worst(queries, objective)
+    kinds = kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
     family, costs = question.family, question.costs
     best = best_gaussian_scales(question, worst)
     above = MarginalQuestion.under(family, promise.most, promise.presence, costs)
     bound = best.bound if promise.exact else best_gaussian_scales(above, worst).bound
-    built = {
-        kind: _mechanism(kind, metric, queries, question, promise, np.sqrt(best.variances), worst) for kind in kinds
+    built: dict[str, CountsWithNoise] = {
+        kind: _mechanism(kind, metric, queries, question, promise, np.sqrt(best.variances), worst)
+        for kind in kinds
+        if kind != KRONECKER
     }
+    along = _along_bases(metric, queries, question, promise, worst, mechanism)
+    if along is not None:
+        bound = max(bound, along.bound)
+        if KRONECKER in kinds:
+            built[KRONECKER] = KroneckerMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound * CAUTION)
+    bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 
 def plan_of_scales(
@@ -172,28 +184,54 @@ def plan_of_scales(
     objective: Literal["mse", "max"],
     mechanism: str,
     scales: NDArray[np.float64],
+    bases: Bases = (),
 ) -> MarginalPlan:
-    """The plan with these very ``scales``, as a file has them; nothing is sought.
+    """The plan with these very ``scales``, and ``bases`` where noise is along such, as a file has them.
 
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
-    _kinds(metric, mechanism)
+    kinds_of(metric, mechanism)
     _, question = _question(metric, queries)
-    built = TableMechanism(mechanism, metric, queries, question, scales)
+    built: CountsWithNoise = (
+        KroneckerMechanism(mechanism, metric, queries, bases, scales)
+        if mechanism == KRONECKER
+        else TableMechanism(mechanism, metric, queries, question, scales)
+    )
     losses = {mechanism: _loss(built, question.costs, objective == "max")}
     return MarginalPlan(metric, queries, objective, built, losses, 0.0)
 
 
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
-    """Raises: UnsupportedCombination for queries about other records, or people; TooLarge."""
+    """Raises: UnsupportedCombination for queries about other records; TooLarge."""
     require_verified(metric)
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    if metric.people is not None:
-        raise UnsupportedCombination("whole tables of counts are of rows, each a person's only one; leave 'people' out")
-    promise = promise_of(metric.metric, queries.universe.shape, queries.classes)
+    promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
-    return promise, MarginalQuestion.under(family, promise.least, promise.presence, _costs(queries))
+    return promise, MarginalQuestion.under(family, promise.least, promise.presence, costs_of(queries))
+
+
+def _along_bases(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    question: MarginalQuestion,
+    promise: Promise,
+    worst: bool,
+    mechanism: str,
+) -> FoundNoise | None:
+    """Noise along bases, and its bound; None where values are all equally far apart, or it is too much to look for.
+
+    Raises: where it was asked for by name, TooLarge or CertificateRefused.
+    """
+    try:
+        uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
+        if all(one is None for one in uneven):
+            raise TooLarge(f"every attribute's values are equally far apart: {NORMAL} is the best there is")
+        return KroneckerQuestion(question.family, promise, uneven, question.costs, worst).best()
+    except (TooLarge, CertificateRefused):
+        if mechanism == KRONECKER:
+            raise
+        return None
 
 
 def _mechanism(
@@ -211,54 +249,10 @@ def _mechanism(
     return TableMechanism(kind, metric, queries, question, scales)
 
 
-def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:
-    errors = mechanism.variances * costs
+def _loss(mechanism: CountsWithNoise, costs: NDArray[np.float64], worst: bool) -> float:
     if worst:
-        return float(errors.max())
-    return float(errors @ np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64))
-
-
-def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
-    if mechanism not in (AUTO, NORMAL, LAPLACE):
-        raise UnsupportedCombination(
-            f"whole tables of counts over universes of any size are answered by {LAPLACE} or {NORMAL}, and "
-            f"'{mechanism}' needs a count of every record type: ask for them as dx.LinearQueries"
-        )
-    if mechanism == NORMAL and metric.privacy != CONCENTRATED:
-        raise UnsupportedCombination("Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'")
-    if mechanism != AUTO:
-        return (mechanism,)
-    return (LAPLACE, NORMAL) if metric.privacy == CONCENTRATED else (LAPLACE,)
-
-
-def _with(
-    queries: MarginalQueries,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
-) -> MarginalQueries:
-    if importance is not None:
-        queries = replace(queries, importance=tuple(exact_amount(one, "importance") for one in importance))
-    if isinstance(errors, Mapping):
-        by_place = {queries.table(name): error for name, error in errors.items()}
-        errors = [by_place.get(place) for place in range(len(queries.asked))]
-    if errors is not None:
-        wanted = tuple(None if one is None else exact_amount(one, "wanted error") for one in errors)
-        queries = replace(queries, errors=wanted)
-    if queries.importance is not None and any(queries.errors):
-        raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
-    return queries
-
-
-def _worst(queries: MarginalQueries, objective: str) -> bool:
-    if objective not in ("balanced", "mse", "rmse", "max"):
-        raise UnsupportedCombination(f"there is no objective '{objective}'; known are balanced, mse, max, rmse")
-    return objective == "max" or any(queries.errors)
-
-
-def _costs(queries: MarginalQueries) -> NDArray[np.float64]:
-    if any(queries.errors):
-        sharpest = min(one for one in queries.errors if one is not None)
-        return np.array([float(1 / (100 * sharpest) ** 2 if one is None else 1 / one**2) for one in queries.errors])
-    if queries.importance is not None:
-        return np.array([float(one) for one in queries.importance])
-    return np.ones(len(queries.asked))
+        return float((mechanism.variances * costs).max())
+    return float(
+        (mechanism.cell_errors.mean * costs)
+        @ np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64)
+    )

@@ -9,7 +9,7 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION, gaussian_bound,
 from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space, unbiased_tables_bound
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 
 
 def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> Mapping[str, float]:
@@ -17,17 +17,19 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
 
     "gaussian": no Gaussian noise that honours the metric in the concentrated sense is below. "additive": no noise added
     to the exact answers that honours the metric and, stretched by 1/s, s times the metric for every s ≤ 1: the Gaussian
-    bound, and for pure privacy the larger of it and of ``known``, the plan's own. "unbiased": no unbiased mechanism,
-    additive or not, at every table that holds the records, whatever it is at other spends; weak for distances above 1.
-    Rounding to the lattice only adds to an error. Up to the rounding of float64, which is counted against them.
+    bound, and for pure privacy the larger of twice that and of ``known``, the plan's own. "unbiased": no unbiased
+    mechanism, additive or not, at every table that holds the records, whatever it is at other spends; weak for
+    distances above 1. Rounding to the lattice only adds to an error. Up to the rounding of float64, which is counted
+    against them.
     """
     concentrated = sensitivity.metric.privacy == CONCENTRATED
+    least = currency_of(sensitivity.metric.privacy).least_mean_square
     tables = _tables(sensitivity, objective)
     if tables is not None:
         found = tables.bound * CAUTION
         return {
             "gaussian": found,
-            "additive": found if concentrated else max(known, found),
+            "additive": found if concentrated else max(known, least * found),
             "unbiased": unbiased_tables_bound(tables, concentrated) * CAUTION,
         }
     try:
@@ -37,7 +39,7 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
     gaussian = known if concentrated and known > 0 else gaussian_bound(space)
     return {
         "gaussian": gaussian,
-        "additive": gaussian if concentrated else max(known, gaussian),
+        "additive": gaussian if concentrated else max(known, least * gaussian),
         "unbiased": unbiased_bound(space, concentrated),
     }
 

@@ -19,9 +19,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
 from dxgeom.mechanisms.linear.shapes.lower_bound import (
     coordinate_bounds,
-    covariance_bound,
-    determinant_bound,
-    rotation_bound,
+    second_moment_bound,
     volume_bound,
 )
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
@@ -81,7 +79,7 @@ class Objective:
         """
         totals = [0.0] if hull is None else [volume_bound(hull, self.factors)]
         if space is not None:
-            totals += [rotation_bound(space), determinant_bound(space), covariance_bound(space)]
+            totals.append(second_moment_bound(space))
         share = len(sensitivity.queries.names) if self.name == "max" else 1
         return max(self.loss(coordinate_bounds(sensitivity)), max(totals) / share)
 

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
@@ -54,7 +54,7 @@ def read(
     require(quiet_data, bool, "quiet_data", "say True or False")
     if isinstance(data, TableOfOneRecord):
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
-    if isinstance(mechanism, (TableMechanism, BoxMechanism)):
+    if isinstance(mechanism, (CountsWithNoise, BoxMechanism)):
         return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if not readers:
@@ -97,7 +97,7 @@ def _one_record(
 
 
 def _tables(
-    mechanism: TableMechanism | BoxMechanism,
+    mechanism: CountsWithNoise | BoxMechanism,
     data: Any,
     outside: Literal["refuse", "drop"],
     count_column: str | None,
@@ -109,7 +109,14 @@ def _tables(
     if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
         found = TableCounts(data.cells, data.total)
     else:
-        found = table_counts(data, mechanism.queries, outside=outside, count_column=count_column, quiet_data=quiet_data)
+        found = table_counts(
+            data,
+            mechanism.queries,
+            outside=outside,
+            count_column=count_column,
+            quiet_data=quiet_data,
+            component_keys=components_of(mechanism.metric.metric).keys_of if mechanism.shares > 1 else None,
+        )
     stated = mechanism.queries.records
     if stated is not None and stated != found.total:
         raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")

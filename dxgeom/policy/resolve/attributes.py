@@ -65,15 +65,13 @@ def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attri
 
 
 def in_tables(document: PolicySyntax) -> bool:
-    """Whether every rule is about single attributes or presence, and every row is a person: then distances add up over
-    attributes, and nothing has to know all record types for whole tables of counts."""
-    single = all(
-        (rule.change is not None or rule.presence is not None or joins_alone(rule))
-        and rule.together is None
+    """Whether every rule is about single attributes or presence, or one constant for several or for any change: then
+    distances add up over attributes but for these, and nothing has to know all record types for whole tables."""
+    return all(
+        (rule.change is not None or rule.presence is not None or rule.between is not None or joins_alone(rule))
         and rule.measure is None
         for rule in document.rules
     )
-    return single and document.people is None
 
 
 def good_name(name: str) -> bool:

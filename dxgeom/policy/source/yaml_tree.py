@@ -17,6 +17,7 @@ from ruamel.yaml.reader import ReaderError
 
 from dxgeom.policy.source.lookalikes import glued, taken_as_meant
 from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.universe.decimals import meant
 from dxgeom.universe.wording import shown
 
 MAX_DEPTH = 20
@@ -186,6 +187,9 @@ class _Reader:
                 raise _Stopped  # a space that is none has moved the key out of its place
             if not (isinstance(key, Scalar) and key.text in _SAID_FREELY):
                 value = self._as_meant(value)
+            if start.flow_style and entries and (whole := _split_number(entries[-1][1], key, value)):
+                entries[-1] = (entries[-1][0], _taken_whole(whole, self._mistakes))
+                continue
             if not isinstance(key, Scalar):
                 self._mistakes.add("DX102", key.span, "a key is a single word, found a list or a mapping")
             elif key.text in seen:
@@ -208,6 +212,25 @@ class _Reader:
     def _stop(self, code: str, event: Any, message: str, advice: str) -> _Stopped:
         self._mistakes.add(code, _span(event), message, advice)
         return _Stopped()
+
+
+def _split_number(before: Node, key: Node, value: Node) -> Scalar | None:
+    """The number that a comma has cut in two inside braces: ``{epsilon: 0,5}`` has a key 5 without a value."""
+    parts = (before, key, value)
+    if not all(isinstance(part, Scalar) and part.plain for part in parts):
+        return None
+    first, second, nothing = (part for part in parts if isinstance(part, Scalar))
+    touching = second.span.start == first.span.end + 1
+    if nothing.text or not touching or not (first.text.isdigit() and second.text.isdigit()):
+        return None
+    return Scalar(Span(first.span.start, second.span.end), f"{first.text},{second.text}", plain=True)
+
+
+def _taken_whole(number: Scalar, mistakes: Mistakes) -> Scalar:
+    """Such a number with a point, noted; so that one slip of the pen is told once."""
+    message = f"inside braces a comma begins another key, found {shown(number.text)}"
+    mistakes.add("DX108", number.span, message, meant(number.text))
+    return replace(number, text=number.text.replace(",", "."))
 
 
 def _span(event: Any) -> Span:

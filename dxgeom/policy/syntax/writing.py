@@ -71,7 +71,10 @@ def text_of_data(
     Raises: the language's own refusal, of data that no such text can hold.
     """
     written = write_policy(data)
-    advice = "write it with mappings, lists, words and exact numbers"
+    advice = (
+        "write it with mappings, lists, words and exact numbers; graphs, data frames and geometries stand where a file "
+        "names a data file: an attribute's graph, nodes, points or regions, or the edges of a rule's secrets"
+    )
     found = [
         Diagnostic(file, 1, 1, one.code, f"found {one.found}", advice, path=one.path) for one in written.unwritable
     ]

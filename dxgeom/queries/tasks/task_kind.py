@@ -42,14 +42,20 @@ def _share(value: Any) -> Fraction:
 
 def whole(value: Any, what: str, least: int, most: int) -> int:
     """A whole number of a task. Raises: PydanticCustomError."""
+    number, advice = _number(value), "write it in digits, without separators"
+    if number is not None and number.denominator == 1:
+        if least <= number <= most:
+            return int(number)
+        advice = f"write {least} or more" if number < least else f"write {most} or less"
+    said = f"{what} is a whole number from {least} to {most:,}"
+    raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": advice})
+
+
+def _number(value: Any) -> Fraction | None:
     try:
-        number = exact(value.strip()) if isinstance(value, str) else Fraction(-1)
+        return exact(value.strip()) if isinstance(value, str) else None
     except NotANumber:
-        number = Fraction(-1)
-    if number.denominator != 1 or not least <= number <= most:
-        said = f"{what} is a whole number from {least} to {most:,}"
-        raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": "write it without separators"})
-    return int(number)
+        return None
 
 
 Share: TypeAlias = Annotated[

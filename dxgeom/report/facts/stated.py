@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, final
 
+from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
@@ -14,7 +15,7 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.quantile_queries import AskedQuantiles
 from dxgeom.universe.tasks.tasks import TaskWithShare
 
-OtherPlan: TypeAlias = QuantilePlan | TaskPlan | MarginalPlan
+OtherPlan: TypeAlias = QuantilePlan | TaskPlan | MarginalPlan | BoxPlan
 _MEDIAN: Final = (Fraction(1, 2),)
 
 
@@ -48,7 +49,9 @@ class StatedPlan:
     @property
     def records(self) -> int | None:
         """The public number of records, where it was stated."""
-        return self.plan.queries.records if isinstance(self.plan, MarginalPlan) else self.plan.records
+        if isinstance(self.plan, (MarginalPlan, BoxPlan)):
+            return self.plan.queries.records
+        return self.plan.records
 
     @property
     def questions(self) -> tuple[str, str]:
@@ -59,10 +62,17 @@ class StatedPlan:
         if isinstance(plan, MarginalPlan):
             said = f"{_count(len(plan.queries.asked), 'table')} with {plan.queries.count:,} cells"
             return said, plan.queries.fingerprint
+        if isinstance(plan, BoxPlan):
+            return _count(plan.queries.count, "box", "boxes"), plan.queries.fingerprint
         return f"Quantiles, in {_count(len(plan.queries.asked), 'question')}", plan.queries.fingerprint
 
     def tables(self, spend: Fraction) -> tuple[TableErrors, ...]:
-        """Of whole tables, the error of each at a spend; nothing for other plans."""
+        """Of whole tables, and of boxes, the error of each at a spend; nothing for other plans."""
+        if isinstance(self.plan, BoxPlan):
+            widths = self.plan.half_widths(LEVEL, spend).tolist()
+            return tuple(
+                TableErrors(name, "1", width) for name, width in zip(self.plan.queries.names, widths, strict=True)
+            )
         if not isinstance(self.plan, MarginalPlan):
             return ()
         queries = self.plan.queries
@@ -96,5 +106,5 @@ def _quantiles_in_words(asked: AskedQuantiles) -> str:
     return f"{which} of {asked.attribute}{condition}{groups}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, what: str, several: str = "") -> str:
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"

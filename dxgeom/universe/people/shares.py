@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import final
 
 import numpy as np
@@ -14,6 +14,9 @@ from dxgeom.universe.people.people import SHARES
 
 Components = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """The connected component of each record type under the metric, by their indices."""
+
+ComponentKeys = Callable[[Sequence[NDArray[np.int64]]], list[NDArray[np.int64]]]
+"""What orders records as their components are numbered, by the codes of their attributes: the first key first."""
 
 
 @final

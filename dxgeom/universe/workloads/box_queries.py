@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import NoneType
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import Box
@@ -34,7 +35,8 @@ class BoxQueries:
     ``columns``: the values of each attribute that some box restricts, in the policy's order, rising by its place.
     ``lower``, ``upper`` (K, columns): the first place inside, and the first beyond; an attribute that a box does not
     restrict runs from 0 to the number of its values. ``importance`` (K,): what squared errors count, None for all
-    alike. ``records``: their public number, where it is stated.
+    alike. ``errors`` (K,): the root mean squared error that each count may have, None for any. ``records``: their
+    public number, where it is stated.
     """
 
     universe: Universe
@@ -42,6 +44,7 @@ class BoxQueries:
     lower: Ends = field(repr=False)
     upper: Ends = field(repr=False)
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
+    errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
     records: int | None = None
 
     def __post_init__(self) -> None:
@@ -53,8 +56,12 @@ class BoxQueries:
         sizes = np.array(self.sizes, dtype=np.int64)
         inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))
         _require(inside, "a box runs from a place inside to one beyond it, among each attribute's values")
-        fits = self.importance is None or (len(self.importance) == len(self.lower) and min(self.importance) > 0)
-        _require(fits, "'importance' has one positive number for each box, or is left out")
+        given = self.importance or ()
+        fits = len(given) in (0, len(self.lower)) and all(map(acceptable, given))
+        _require(fits, "'importance' has one positive number for each box, from 1e-30 to 1e30, or is left out")
+        wanted = [one for one in self.errors if one is not None]
+        fits = len(self.errors) in (0, len(self.lower)) and all(one > 0 for one in wanted)
+        _require(fits, "'errors' has one positive number or None for each box, or is left out")
 
     @classmethod
     def of(
@@ -63,11 +70,14 @@ class BoxQueries:
         boxes: Sequence[Box],
         *,
         importance: Sequence[Fraction | int] | None = None,
+        errors: Sequence[Fraction | int | None] | None = None,
         records: int | None = None,
     ) -> BoxQueries:
         """The boxes of these mappings from attributes to two codes: the first inside, and the first beyond; an empty
         one is of all records.
 
+        Args: ``importance``: what each box's squared error counts; ``errors``: the root mean squared error that each
+        count may have, None for any.
         Raises: UnsupportedCombination for an unknown attribute, or codes outside or in the wrong order; TooLarge.
         """
         require(universe, Universe, "universe", _OF_A_POLICY)
@@ -75,12 +85,15 @@ class BoxQueries:
         require(importance, (list, tuple, NoneType), "importance", "give an integer or Fraction for each box")
         require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
         _require(records is None or records > 0, "'records' is a positive whole number, or left out")
-        for one in importance or ():
-            require_exact(one, "importance")
+        require(errors, (list, tuple, NoneType), "errors", "give an integer, a Fraction or None for each box")
+        for name, stated in (("importance", importance), ("errors", errors)):
+            for one in stated or ():
+                if one is not None:
+                    require_exact(one, name)
         asked = list(boxes)
         for box in asked:
             require(box, Mapping, "boxes", "a box is a mapping such as {'age': (0, 5)}")
-        columns = _columns(universe, {name for box in asked for name in box})
+        columns = cls.columns_of(universe, {name for box in asked for name in box})
         place = {universe.names[one.axis]: number for number, one in enumerate(columns)}
         lower = np.zeros((len(asked), len(columns)), dtype=np.int64)
         upper = np.tile(np.array([len(one.words) for one in columns], dtype=np.int64), (len(asked), 1))
@@ -90,16 +103,27 @@ class BoxQueries:
                 _require(pair, f"two codes say where a box lies along {shown(name)}, found {codes}")
                 lower[row, place[name]], upper[row, place[name]] = codes
         costs = None if importance is None else tuple(map(Fraction, importance))
-        return cls(universe, columns, lower, upper, costs, records)
+        wanted = tuple(None if one is None else Fraction(one) for one in errors or ())
+        return cls(universe, columns, lower, upper, costs, wanted, records)
 
     @classmethod
     def prefixes(cls, universe: Universe, attribute: str) -> BoxQueries:
         """How many records have each value of an attribute or an earlier one. Raises: UnsupportedCombination."""
         require(universe, Universe, "universe", _OF_A_POLICY)
         require(attribute, str, "attribute", "name an attribute of the policy")
-        columns = _columns(universe, {attribute})
+        columns = cls.columns_of(universe, {attribute})
         upper = np.arange(1, len(columns[0].words) + 1, dtype=np.int64)[:, None]
         return cls(universe, columns, np.zeros_like(upper), upper)
+
+    @staticmethod
+    def columns_of(universe: Universe, names: Iterable[str]) -> tuple[Groups, ...]:
+        """The values of these attributes, in the policy's order. Raises: UnsupportedCombination."""
+        axes = sorted(attribute_of(universe, name)[0] for name in names)
+        found = tuple(groups_of_column(universe, axis, universe.attributes[axis].columns[0]) for axis in axes)
+        for one in found:
+            told = np.array_equal(one.codes, np.arange(len(one.words)))
+            _require(told and len(one.words) > 1, f"{shown(one.column)} tells its values apart, and has two or more")
+        return found
 
     @property
     def count(self) -> int:
@@ -125,6 +149,22 @@ class BoxQueries:
         asked = tuple(columns for columns, _ in self.supports)
         return MarginalQueries(self.universe, self.columns, asked, records=self.records)
 
+    @cached_property
+    def merged(self) -> BoxQueries:
+        """The same boxes over as few values as tell them apart: values that no box separates are one."""
+        columns, lower, upper = [], [], []
+        for place, (one, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
+            ends = np.unique(np.concatenate([[0, size], self.lower[:, place], self.upper[:, place]]))
+            if len(ends) > 2:
+                codes = np.searchsorted(ends, one.codes, side="right") - 1
+                words = tuple(one.words[first] for first in ends[:-1].tolist())
+                columns.append(Groups(one.universe, one.column, one.axis, words, codes))
+                lower.append(np.searchsorted(ends, self.lower[:, place]))
+                upper.append(np.searchsorted(ends, self.upper[:, place]))
+        if not any(len(one.words) > 1 for one in columns):
+            return self
+        return replace(self, columns=tuple(columns), lower=np.stack(lower, axis=1), upper=np.stack(upper, axis=1))
+
     def name(self, place: int) -> str:
         """What a box is called."""
         parts = []
@@ -135,19 +175,16 @@ class BoxQueries:
         return ", ".join(parts) or "all records"
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each box is called."""
+        return tuple(map(self.name, range(self.count)))
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of what is asked: the records, the values told apart, the boxes and what they count."""
         columns = [part for one in self.columns for part in (one.axis, one.column, one.words)]
-        return canonical_digest("boxes", self.universe.digest, columns, self.lower, self.upper, self.importance)
-
-
-def _columns(universe: Universe, names: set[str]) -> tuple[Groups, ...]:
-    axes = sorted(attribute_of(universe, name)[0] for name in names)
-    found = tuple(groups_of_column(universe, axis, universe.attributes[axis].columns[0]) for axis in axes)
-    for one in found:
-        told = np.array_equal(one.codes, np.arange(len(one.words)))
-        _require(told and len(one.words) > 1, f"{shown(one.column)} tells its values apart, and has two or more")
-    return found
+        costs = (self.importance, self.errors) if self.errors else (self.importance,)
+        return canonical_digest("boxes", self.universe.digest, columns, self.lower, self.upper, *costs)
 
 
 def _require(holds: object, rule: str) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.counts import groups_of
@@ -55,11 +56,12 @@ class MarginalQueries:
         _require(rising, "a table is over different attributes")
         few = [one.column for one in self.columns if len(one.words) < 2]
         _require(not few, f"an attribute of one value tells nothing: leave out {', '.join(map(shown, few))}")
-        fits = self.importance is None or (len(self.importance) == len(self.asked) and min(self.importance) > 0)
-        _require(fits, "'importance' has one positive number for each table, or is left out")
-        _require(
-            len(self.errors) in (0, len(self.asked)), "'errors' has one number or None for each table, or is left out"
+        fits = self.importance is None or (
+            len(self.importance) == len(self.asked) and all(map(acceptable, self.importance))
         )
+        _require(fits, "'importance' has one positive number for each table, from 1e-30 to 1e30, or is left out")
+        fits = len(self.errors) in (0, len(self.asked)) and all(one is None or acceptable(one) for one in self.errors)
+        _require(fits, "'errors' has one positive number, from 1e-30 to 1e30, or None for each table, or is left out")
         if len(self.asked) > MOST_TABLES:
             raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once, found {len(self.asked):,}")
 

@@ -11,6 +11,13 @@ SEX, EPSILON, STEP = "[F, M]", "epsilon: 0.5", "step: 5"
 RANGE = "{range: [0, 100], step: 5}"
 
 IN_POLICIES = {
+    "a decimal comma inside braces": Mistake(
+        lambda: policy(RANGE, "{range: [0, 100], step: 2,5}"),
+        "a comma begins another key",
+        "'2,5'",
+        "policy.yaml:5:34",
+        "a decimal has a point: '2,5' is 2.5",
+    ),
     "a value glued to its colon": Mistake(
         lambda: policy(EPSILON, "epsilon:0.5"),
         "stands a space",

@@ -123,3 +123,11 @@ def test_with_few_records_a_plan_may_have_a_bias_and_says_so(tmp_path: Path) -> 
     assert (result.exit_code, result.stderr) == (0, "")
     assert "chosen  changed-queries: " in result.stdout
     assert "bias    answers are to changed queries: with 2 records" in result.stdout
+
+
+def test_how_many_tries_an_answer_takes_is_said_before_it_is_drawn_by_rejection() -> None:
+    words = ["plan", POLICY, QUERIES, "--mechanism", "hull-by-rejection"]
+    shown, document = (CliRunner().invoke(app, [*words, *more]).stdout for more in ([], ["--format", "json"]))
+    kept = json.loads(document)["acceptance"]
+    assert 0 < kept < 1
+    assert f"drawn   by rejection: {kept:.3g} of all tries are kept, {1 / kept:.3g} tries an answer" in shown

@@ -34,11 +34,18 @@ def test_a_plan_of_quantiles_says_how_each_is_answered(queries: Path, tmp_path: 
     said = run("plan", policy_file("adult"), queries, "--spend", "1/4")
     assert "2 queries for quantiles, in one release" in said
     assert "if 30,162 records were spread evenly" in said
-    assert "error   'median age': with probability 0.95 the rank of each answer is off by at most" in said
+    assert "error     'median age': with probability 0.95 the rank of each answer is off by at most" in said
     document = json.loads(run("plan", policy_file("adult"), queries, "--format", "json"))
     assert [one["name"] for one in document["quantiles"]] == ["median age", "ages"]
     assert document["quantiles"][0]["forms"] == ["transport"]
     assert set(document["quantiles"][0]["expected_errors_if_evenly_spread"]) == {"transport", "laplace"}
+
+
+def test_a_form_is_named_on_the_command_line(queries: Path) -> None:
+    lines = run("plan", policy_file("adult"), queries, "--spend", "1/4", "--mechanism", "laplace").splitlines()
+    told = [line.split() for line in lines if line.startswith("median age")]
+    assert [(row[2], row[-1] == "chosen") for row in told] == [("transport", False), ("laplace", True)]
+    assert all(float(row[4]) > 0 for row in told)
 
 
 def test_a_plan_file_of_quantiles_is_released_shown_again_and_told_as_csv(queries: Path, tmp_path: Path) -> None:
@@ -75,7 +82,7 @@ def test_a_release_of_quantiles_as_text_json_and_rehearsal(queries: Path, tmp_pa
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--mechanism", "laplace"), "'mechanism' is about counts and sums"),
+        (("--mechanism", "hull"), "quantiles are answered by transport, laplace"),
         (("--objective", "mse"), "'objective' is about counts and sums"),
         (("--error", "ages: 3"), "'errors' is about counts and sums"),
         (("--consistent",), "leave out --consistent and --joint"),

@@ -137,3 +137,90 @@ def test_no_field_may_be_missing_and_an_edited_file_is_refused(original, tmp_pat
     path.write_text(json.dumps({**document, "spend": "1/4"}), encoding="ascii")
     with pytest.raises(PlanError, match="DX307"):
         dx.load_plan(path)
+
+
+LINE = """queries:
+  - marginals: {ways: 2, of: [a0, age, place]}
+"""
+
+
+def unlike():
+    """A line and a graph beside words."""
+    return dx.Policy.from_dict(
+        {
+            "policy": "unlike",
+            "privacy": "concentrated",
+            "universe": {
+                "attributes": {
+                    "a0": {"values": ["v0", "v1"]},
+                    "age": {"range": [0, 4], "step": 1},
+                    "place": {"graph": [["p", "q", 0.1], ["q", "r", 2], ["r", "s", 1]]},
+                }
+            },
+            "rules": [
+                {"change": "a0", "epsilon": 1},
+                {"change": "age", "epsilon": "0.2", "per": 1},
+                {"change": "place", "epsilon": 1, "per": "1"},
+            ],
+        }
+    )
+
+
+@pytest.fixture
+def along_bases(tmp_path):
+    own = unlike()
+    plan = dx.plan(own.compile(), dx.universe.MarginalQueries.of(own.universe, ways=2))
+    assert plan.mechanism.name == "kronecker-gaussian"
+    dx.save_plan(plan, tmp_path / "original.json", policy=own, spend="1/2")
+    return plan, tmp_path / "original.json"
+
+
+def test_a_plan_along_bases_is_kept(along_bases):
+    plan, path = along_bases
+    loaded = dx.load_plan(path)
+    assert (loaded.fingerprint, loaded.to_json()) == (plan.fingerprint, path.read_text("ascii"))
+    assert is_valid(read(path), plan_schema())
+    assert np.array_equal(loaded.rmse(), plan.rmse("1/2"))
+    rng = np.random.default_rng(0)
+    data = {"a0": rng.choice(["v0", "v1"], 50), "age": rng.integers(0, 5, 50), "place": rng.choice(list("pqrs"), 50)}
+    drawn = [
+        one.release(pd.DataFrame(data), ledger=":memory:", spend="1/2", insecure_test_seed=7) for one in (plan, loaded)
+    ]
+    assert drawn[0].answer.as_dicts() == drawn[1].answer.as_dicts()
+
+
+def test_forged_bases_are_refused(along_bases, tmp_path):
+    document = read(along_bases[1])
+    noise = ("table_noise",)
+    for field in ("scales", "bases"):
+        own = document["table_noise"]["scales"]["scales"] if field == "scales" else document["table_noise"]["bases"][1]
+        smaller = {**own, "floats": [(float.fromhex(text) * 0.999).hex() for text in own["floats"]]}
+        where = (*noise, "scales", "scales") if field == "scales" else (*noise, "bases", 1)
+        assert refused(changed(document, where, smaller), tmp_path) == ("DX306", "table_noise")
+    for bases, code in (
+        (None, "DX302"),
+        ([], "DX306"),
+        ([None, None, None], "DX306"),
+        ([*document["table_noise"]["bases"][:2], {"shape": [1], "floats": ["inf"]}], "DX302"),
+        ([*document["table_noise"]["bases"][:2], document["table_noise"]["bases"][1]], "DX306"),
+    ):
+        assert refused(changed(document, (*noise, "bases"), bases), tmp_path)[0] == code
+    other = changed(document, (*noise, "name"), "marginal-gaussian")
+    assert refused(other, tmp_path) == ("DX302", "table_noise.bases")
+
+
+def test_linear_queries_along_bases_are_kept_and_forged_ones_refused(tmp_path):
+    own = unlike()
+    queries = dx.LinearQueries.marginals(own.universe, ways=2)
+    plan = dx.plan(own.compile(), queries, mechanism="kronecker-gaussian")
+    loaded = dx.save_plan(plan, tmp_path / "linear.json", policy=own)
+    assert loaded.fingerprint == plan.fingerprint
+    document = read(tmp_path / "linear.json")
+    assert is_valid(document, plan_schema())
+    law = document["mechanism"]["law"]
+    smaller = [(float.fromhex(text) * 0.999).hex() for text in law["scales"]["floats"]]
+    where = ("mechanism", "law")
+    assert refused(changed(document, (*where, "scales", "floats"), smaller), tmp_path) == ("DX306", "mechanism.law")
+    assert refused(changed(document, (*where, "bases"), [None] * 3), tmp_path) == ("DX306", "mechanism.law")
+    assert refused(changed(document, (*where, "kind"), "ScalesInTables"), tmp_path) == ("DX305", "mechanism.law")
+    assert refused(without(document, (*where, "bases")), tmp_path) == ("DX302", "mechanism.law")

@@ -78,6 +78,33 @@ def test_an_account_takes_all_of_them_and_no_more(privacy):
         ledger.charge(Fraction(1, 10), purpose="", plan_fingerprint="p")
 
 
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_tables_of_any_size_and_boxes_are_planned_beside_linear_queries(privacy):
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "tables",
+            "privacy": privacy,
+            "universe": {"attributes": {"a": ["p", "q", "r"], "b": {"range": [0, 3], "step": 1}}},
+            "rules": [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": "0.8", "per": 1}],
+        }
+    )
+    tables = dx.universe.MarginalQueries.of(policy.universe, [["a"], ["a", "b"]])
+    boxes = dx.universe.BoxQueries.of(policy.universe, [{"b": (0, 2)}, {"a": (0, 1), "b": (1, 3)}])
+    asked = [dx.LinearQueries.marginals(policy.universe, ways=1), tables, boxes]
+    together = dx.plan_together(policy.compile(), asked, errors=[None, [8, 20], None], spend=2)
+    assert [part.wanted for part in together] == [False, True, False]
+    assert np.all(together.parts[1].plan.rmse(together.parts[1].spend) <= [8, 20])
+    assert (
+        together.left >= 0
+        and together.total == pytest.approx(2, rel=1e-5)
+        and "tables" in json.dumps(together.as_dict())
+    )
+    assert {part.plan.noise for part in together} == {"pure" if privacy == "pure" else "gaussian"}
+    assert len(together.lines()) == 5
+    with pytest.raises(UnsupportedCombination, match="give None for them"):
+        dx.plan_together(policy.compile(), asked, errors=[None, None, [3, 3]], spend=2)
+
+
 def test_what_is_missing_is_said():
     asked = [workload("counts"), workload("sums")]
     with pytest.raises(UnsupportedCombination, match="share what the others leave"):

@@ -203,22 +203,91 @@ def test_what_needs_a_histogram_refuses_and_says_so():
         dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), records=3)
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        [{"between": "everything", "epsilon": 1}],
-        [{"change": ["a0", "a1"], "together": True, "epsilon": 1}],
-    ],
-)
-def test_rules_about_several_attributes_together_keep_the_limit(rules):
-    data = {
-        "policy": "wide",
-        "universe": {"attributes": {f"a{i}": {"values": ["x", "y"]} for i in range(40)}},
-        "rules": rules,
-        "unconnected": "allow",
-    }
+def joint(rules, sizes=(2,) * 40, privacy="pure"):
+    attributes = {f"a{i}": {"values": [f"v{j}" for j in range(size)]} for i, size in enumerate(sizes)}
+    stated = {"policy": "joint", "universe": {"attributes": attributes}, "rules": rules, "unconnected": "allow"}
+    return dx.Policy.from_dict({**stated, "privacy": privacy, "budget": 10})
+
+
+def test_a_largest_change_keeps_the_limit():
+    attributes = {f"a{i}": {"range": [0, 3], "step": 1} for i in range(40)}
+    rule = {"change": ["a0", "a1"], "together": True, "measure": "max", "epsilon": 1, "per": 1}
     with pytest.raises(DxgeomError, match="DX116"):
-        dx.Policy.from_dict(data)
+        dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "rules": [rule]})
+
+
+ALONE = [{"change": f"a{i}", "epsilon": epsilon} for i, epsilon in enumerate((1, "0.5", 2))]
+TOGETHER = {
+    "any change": [*ALONE, {"between": "everything", "epsilon": "1.2"}],
+    "nothing but any change": [{"between": "everything", "epsilon": "0.7"}],
+    "two groups that cross": [
+        *ALONE,
+        {"change": ["a0", "a1"], "together": True, "epsilon": "1.1"},
+        {"change": ["a1", "a2"], "together": True, "epsilon": "0.9"},
+    ],
+    "a group and no rule": [ALONE[0], {"change": ["a1", "a2"], "together": True, "epsilon": "0.9"}],
+    "absence nearer than a group": [*ALONE, {"between": "everything", "epsilon": 2}, {"presence": True, "epsilon": 1}],
+    "a group nearer than absence": [*ALONE, {"between": "everything", "epsilon": 1}, {"presence": True, "epsilon": 1}],
+}
+
+
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_no_pair_of_records_is_told_apart_by_more_than_rules_together_allow(name, privacy):
+    """Every pair of a small universe, against the compiled metric: what tables with noise show of it, summed up."""
+    sizes = (2, 3, 2)
+    own = joint(TOGETHER[name], sizes, privacy)
+    metric = own.compile()
+    queries = MarginalQueries.of(own.universe, [["a0", "a1"], ["a1", "a2"], ["a2"], []])
+    plan = dx.plan(metric, queries, mechanism="auto" if privacy == "pure" else "marginal-gaussian")
+    mechanism, family, types = plan.mechanism, plan.mechanism.question.family, 12
+    records = [np.zeros(sizes) for _ in range(types + 1)]
+    for place in range(types):
+        records[place].flat[place] = 1  # and the last one is nobody
+    worst = 0.0
+    for i in range(metric.size):
+        for j in range(i):
+            change, shown = records[i] - records[j], 0.0
+            for place in np.flatnonzero(mechanism.scales > 0).tolist():
+                members = family.members_of(place % family.count)
+                margin = change.sum(axis=tuple(axis for axis in range(3) if axis not in members))
+                for axis in range(margin.ndim):
+                    if mechanism.normal:
+                        margin = margin - margin.mean(axis=axis, keepdims=True)
+                    elif place >= family.count and margin.shape[axis] == 2:
+                        margin = margin.take([1], axis) - margin.take([0], axis)
+                part = np.square(margin).sum() if mechanism.normal else np.abs(margin).sum()
+                shown += float(part / mechanism.scales[place] ** (2 if mechanism.normal else 1))
+            shown = shown**0.5 if mechanism.normal else shown
+            apart = float(metric.distance(i, j))
+            assert shown <= apart * (1 + 1e-9)
+            worst = max(worst, shown / apart) if np.isfinite(apart) else worst
+    assert worst > 0.3
+    assert 1 - 1e-9 <= plan.gap < np.inf
+
+
+@pytest.mark.parametrize("name", ["any change", "two groups that cross"])
+def test_the_bound_under_rules_together_is_below_the_best_of_the_general_solver(name):
+    own = joint(TOGETHER[name], (2, 3, 2), "concentrated")
+    wide = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2), mechanism="marginal-gaussian")
+    listed = dx.plan(own.compile(), dx.LinearQueries.marginals(own.universe, ways=2), mechanism="gaussian")
+    assert wide.lower_bound <= listed.loss * (1 + 1e-9)
+    assert listed.loss <= wide.loss * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"between": "everything", "epsilon": 5}, {"change": ["a0", "a1", "a7"], "together": True, "epsilon": "1.5"}],
+)
+def test_rules_about_several_attributes_together_are_for_wide_universes_too(rule):
+    own = joint([*({"change": f"a{i}", "epsilon": 1} for i in range(40)), rule])
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0", "a1"], ["a7"]]))
+    assert 1 < plan.gap < np.inf
+    assert own.review().size == 2**40
+    released = plan.release(rows((2,) * 40, 500), ledger=":memory:", spend=1, insecure_test_seed=1)
+    assert released.answer.table("a7").sum() == 500
+    with pytest.raises(TooLarge, match="add up over attributes"):
+        dx.plan(own.compile(), dx.universe.BoxQueries.of(own.universe, [{"a0": (0, 1)}]))
 
 
 def test_a_wide_policy_is_reviewed_and_its_certificate_written(tmp_path):

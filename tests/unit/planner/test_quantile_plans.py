@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.contract.composition import Parallel, Sequential
+from dxgeom.mechanisms.contract.composition import Sequential
+from dxgeom.mechanisms.contract.separate import Parallel
 from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.universe.quantile_queries import QuantileQueries
 
@@ -191,7 +192,7 @@ def test_the_same_key_returns_the_same_quantiles(policy, metric, tmp_path):
     assert again.remaining == first.remaining
 
 
-@pytest.mark.parametrize("option", [{"objective": "mse"}, {"mechanism": "laplace"}, {"errors": [1]}])
+@pytest.mark.parametrize("option", [{"objective": "mse"}, {"coarse_facets": 100}, {"errors": [1]}])
 def test_options_about_linear_noise_are_refused(policy, metric, option):
     with pytest.raises(dx.UnsupportedCombination, match="about counts and sums"):
         dx.plan(metric, queries("queries:\n  - median: age\n", policy), **option)
@@ -203,6 +204,36 @@ def test_queries_of_another_policy_and_numbers_that_disagree_are_refused(policy,
         dx.plan(metric, queries("queries:\n  - median: age\n", other))
     with pytest.raises(dx.UnsupportedCombination, match="120, as the queries say; found 100"):
         dx.plan(metric, queries(BOTH, policy), records=100)
+
+
+def test_a_mechanism_may_be_named_and_the_table_still_has_both_with_bounds_of_one_kind(policy, metric):
+    asked = queries("queries:\n  - median: age\n", policy)
+    chosen = dx.plan(metric, asked, records=1000, spend=10)
+    for name in ("transport", "laplace"):
+        plan = dx.plan(metric, asked, records=1000, spend=10, mechanism=name)
+        assert plan.parts[0].forms == (name,)
+        assert plan.parts[0].errors == chosen.parts[0].errors
+        assert plan.as_dict()["chosen_by"] == "name"
+        assert plan.mechanism.fingerprint == dx.quantiles.quantile_mechanism(metric, "age", form=name).fingerprint
+    assert chosen.as_dict()["chosen_by"] == "expected error if evenly spread, a model"
+    (told,) = chosen.as_dict()["quantiles"]
+    transport, laplace = told["candidates"]
+    # 2/10·ln(10/0.05) = 1.06 nats are one year; noise of scale 1/10 is within 0.3, and the nearest year adds a half.
+    assert transport["proved_error"] == 1.0
+    assert laplace["proved_error"] == pytest.approx(0.8, abs=0.01)
+    assert (transport["proved_ranks"], laplace["proved_ranks"]) == (1, None)
+    with pytest.raises(dx.UnsupportedCombination, match="transport, laplace, or by what is chosen of these"):
+        dx.plan(metric, asked, mechanism="hull")
+
+
+def test_where_noise_does_not_fit_the_table_says_why():
+    policy = dx.parse_policy(POLICY + "  - {presence: true, epsilon: 2}\n")
+    asked = queries("queries:\n  - median: age\n", policy)
+    transport, laplace = dx.plan(policy.compile(), asked).parts[0].candidates
+    assert (transport.proved, transport.proved_ranks, laplace.mechanism) == (None, 11, None)
+    assert "where records may be absent" in laplace.as_dict()["reason"]
+    with pytest.raises(dx.UnsupportedCombination, match="where records may be absent"):
+        dx.plan(policy.compile(), asked, mechanism="laplace")
 
 
 def test_forms_may_be_said(policy, metric):
@@ -228,5 +259,5 @@ def test_files_in_answers_out(policy, tmp_path):
     assert release["median age"].rank == 50
     with pytest.raises(dx.UnsupportedCombination, match="not for quantiles"):
         dx.compile_and_release(
-            policy, histogram(policy, 9), tmp_path / "q.yaml", ledger=":memory:", spend=1, mechanism="laplace"
+            policy, histogram(policy, 9), tmp_path / "q.yaml", ledger=":memory:", spend=1, objective="mse"
         )

@@ -11,6 +11,8 @@ ACCOUNTS = {
     "two kinds": ([0.1] * 40 + [0.35] * 7, []),
     "pure beside Gaussian": ([0.2] * 20, [0.3] * 12 + [0.7]),
     "Gaussian alone": ([], [0.25] * 16),
+    "ten thousand of a hundred kinds": ([k / 10_000 for k in range(1, 101)] * 100, []),
+    "ten thousand of a hundred kinds beside Gaussian": ([k / 10_000 for k in range(1, 101)] * 100, [0.3] * 12),
 }
 
 

@@ -39,11 +39,11 @@ def test_words_ask_for_the_tables_that_python_asks_for():
 
 
 MISTAKES = [
-    ({"count": "a0 == 'x'"}, "DX221"),
+    ({"count": "a0 == 'x' or age > 50"}, "DX221"),
     ({"sum": "age"}, "DX221"),
     ({"median": "age"}, "DX221"),
-    ({"prefixes": "age"}, "DX221"),
-    ({"marginal": "a0", "where": "age > 3"}, "DX221"),
+    ({"prefixes": "a0"}, "DX201"),
+    ({"marginal": "a0", "where": "age < 10 or age > 50"}, "DX221"),
     ({"marginal": "a0", "name": "mine"}, "DX221"),
     ({"marginal": "a0", "unit": "people"}, "DX221"),
     ({"marginal": ["a0", "a0"]}, "DX201"),
@@ -77,3 +77,8 @@ def test_tables_of_too_many_cells_are_whole_tables_where_a_histogram_would_do():
     assert found.count == 10**8
     with pytest.raises(dx.QueryError, match="DX207"):
         dx.queries_from_dict({"queries": [{"marginal": ["a", "b"], "where": "a > 3"}]}, policy)
+    line = {"attributes": {"a": {"range": [0, 99_999], "step": 1}}}
+    policy = dx.Policy.from_dict({"policy": "line", "universe": line, "rules": [{"change": "a", "epsilon": 1}]})
+    prefixes = dx.queries_from_dict({"queries": [{"prefixes": "a"}, {"count": "a < 30"}]}, policy)
+    assert isinstance(prefixes, dx.universe.BoxQueries)
+    assert prefixes.count == 100_001

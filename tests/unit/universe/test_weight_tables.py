@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import dxgeom as dx
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.universe import Universe
@@ -218,3 +219,8 @@ def test_a_table_whose_queries_stand_in_another_order_is_no_plain_matrix():
     tables = WeightTables((3,), (table,))
     assert tables.matrix().tolist() == [[1, 0, 0], [0, 1000, 0]]
     assert tables.totals(np.array([2, 3, 5])) == [2, 3000]
+
+
+def test_a_sparse_matrix_is_refused_by_name():
+    with pytest.raises(WrongArgument, match="toarray"):
+        dx.LinearQueries.from_matrix(["a", "b"], sparse.csr_matrix(np.eye(2, dtype=int)))

@@ -12,6 +12,7 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.boxes.bound import (
         boxes_bound as boxes_bound,
+        worst_alone as worst_alone,
     )
     from dxgeom.mechanisms.linear.boxes.factors import (
         Factor as Factor,
@@ -35,12 +36,17 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.boxes.question import (
         BoxQuestion as BoxQuestion,
         Promised as Promised,
+        costs_of as costs_of,
     )
     from dxgeom.mechanisms.linear.boxes.scales import (
         BlockTables as BlockTables,
         best_scales as best_scales,
         block_variances as block_variances,
         require_enough as require_enough,
+    )
+    from dxgeom.mechanisms.linear.boxes.worst import (
+        WorstScales as WorstScales,
+        worst_scales as worst_scales,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,4 +1,4 @@
-"""What no Gaussian noise for boxes has a smaller total error than: the dual, on pairs that an average is known of."""
+"""What no noise for boxes has a smaller total error than: by duality, on pairs of which an average is known."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from dxgeom.mechanisms.linear.boxes.promises import line_gaps
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.privacy.currencies import currency_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
-_TOGETHER: Final = ((20_000, 800), (math.inf, 200))
+_TOGETHER: Final = ((1_600, 1_600), (20_000, 800), (math.inf, 200))
 """Up to so many boxes, groups of so many have one bound; the groups' bounds add up."""
 _STEPS: Final = 4
 _UPWARD: Final = 1 + 2.0**-20
@@ -27,11 +28,14 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     """Total squared error, each times its cost (K,), that no additive noise which stretches to every spend is below.
 
     Definition: v_e = √c·Δ_e/d_e; for weights p of some pairs e, Σ p = 1, every Gaussian covariance has
-    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ. The pairs: of each attribute neighbours on its line, or all values,
-    with every value of the others alike; and a record and none. More than 800 boxes are taken in groups, whose bounds
-    add up; very many prefixes in closed form.
+    tr(C·Σ) ≥ (tr A^{1/2})², A = Σ p_e v_e v_eᵀ, and other noise ``least_mean_square`` times that. The
+    pairs: of each attribute neighbours on its line, or all values, with every value of the others alike; and a record
+    and none. Of all values the average of (u_i − u_j)² is 2n/(n−1) times the variance of u. More than 1,600 boxes are
+    taken in groups, whose bounds add up; very many prefixes in closed form. Each box alone needs the variance of noise
+    of its own or more; where these add up to more than a group's bound, they are taken.
     Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
     """
+    boxes, alone = boxes.merged, costs * _each_alone(metric, boxes)
     total, left = 0.0, np.arange(boxes.count)
     for place in range(len(boxes.columns)):
         known, among = _of_all_prefixes(metric, boxes, costs, place)
@@ -40,8 +44,37 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     groups = -(-len(left) // size)
     for start in range(groups):
         own = left[start::groups]
-        total += _of_group(_moments(metric, boxes, own), np.sqrt(costs[own]))
-    return total / _UPWARD
+        total += max(_of_group(_moments(metric, boxes, own), np.sqrt(costs[own])), float(alone[own].sum()))
+    return max(total, float(alone.sum())) * currency_of(metric.privacy).least_mean_square / _UPWARD
+
+
+def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """The largest of all squared errors, each times its cost, that no such noise is below: of some box alone."""
+    alone = float((costs * _each_alone(metric, boxes.merged)).max())
+    return alone * currency_of(metric.privacy).least_mean_square / _UPWARD
+
+
+def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:
+    """(K,): the least error of each box alone, with normal noise: from the closest pair of which it counts one."""
+    inverse, gaps = np.zeros(boxes.count), line_gaps(metric, boxes)
+    for place, (line, size) in enumerate(zip(gaps, boxes.sizes, strict=True)):
+        lower, upper = boxes.lower[:, place], boxes.upper[:, place]
+        if line is not None:
+            ends = np.concatenate([[np.inf], line * _UPWARD, [np.inf]])
+            nearest = np.minimum(ends[lower], ends[upper])
+        else:
+            most = _most(metric, boxes, place)
+            nearest = np.where((lower > 0) | (upper < size), np.inf if most is None else float(most), np.inf)
+        inverse = np.maximum(inverse, 1 / nearest)
+    if isinstance(metric.metric, PresenceMetric):
+        inverse = np.maximum(inverse, 1 / float(metric.metric.epsilon))
+    return np.asarray(inverse**2)
+
+
+def _most(metric: VerifiedMetric, boxes: BoxQueries, place: int) -> Fraction | None:
+    """No two values that are told apart of this column are further apart; None where some are at no distance."""
+    column = boxes.columns[place]
+    return promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
 
 
 def _of_all_prefixes(
@@ -54,15 +87,16 @@ def _of_all_prefixes(
     among = boxes.supports[alone][1] if alone >= 0 else np.zeros(0, dtype=np.int64)
     among = among[boxes.lower[among, place] == 0]
     ends, first = np.unique(boxes.upper[among, place], return_index=True)
-    column, size = boxes.columns[place], int(whole[place])
+    size = int(whole[place])
     nothing = 0.0, np.zeros(0, dtype=np.int64)
     if len(ends) < size - 1 or len(ends) <= _TOGETHER[0][1] or line_gaps(metric, boxes)[place] is not None:
         return nothing
-    most = promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+    most = _most(metric, boxes, place)
     if most is None:
         return nothing
     lengths = float((0.5 / np.sin(np.pi * np.arange(1, size) / (2 * size))).sum())
-    return float(costs[among[first]].min()) * lengths**2 * 2 / (size - 1) / float(most) ** 2, among[first]
+    spread = _spread(size) / size
+    return float(costs[among[first]].min()) * lengths**2 * spread / float(most) ** 2, among[first]
 
 
 def _alone(boxes: BoxQueries, place: int) -> bool:
@@ -94,9 +128,7 @@ def _moments(metric: VerifiedMetric, boxes: BoxQueries, own: NDArray[np.int64]) 
     for place, size in enumerate(boxes.sizes):
         line = gaps[place]
         if line is None:
-            column = boxes.columns[place]
-            most = promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
-            change = _among_all(lower[:, place], upper[:, place], size, most)
+            change = _among_all(lower[:, place], upper[:, place], size, _most(metric, boxes, place))
         else:
             change = _among_neighbours(lower[:, place], upper[:, place], line)
         if change is not None:
@@ -116,12 +148,17 @@ def _both(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.floa
 def _among_all(
     lower: NDArray[np.int64], upper: NDArray[np.int64], size: int, most: Fraction | None
 ) -> NDArray[np.float64] | None:
-    """Of every two different values alike: 2·n/(n−1)·(shared/n − own·other/n²)/d²."""
+    """Of every two different values alike: 2n/(n−1)·(shared/n − own·other/n²)/d²."""
     if most is None:
         return None
     lengths = (upper - lower) / size
     average = _both(lower, upper) / size - lengths[:, None] * lengths
-    return np.asarray(2 * size / (size - 1) * average / float(most) ** 2)
+    return np.asarray(_spread(size) * average / float(most) ** 2)
+
+
+def _spread(size: int) -> float:
+    """What the average of squared differences of two of so many values is over their variance."""
+    return 2 * size / (size - 1)
 
 
 def _among_neighbours(

@@ -12,11 +12,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from operator import mul
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+_LAST: Final = (2, 3, 4, 5)
 Kinds = tuple[Fraction | None, ...]
 """For each kind of change, 1, 2, …, the least distance of values that differ so; None where no finite one does."""
 
@@ -189,10 +190,13 @@ class Path(Factor):
 
 
 def trees(size: int) -> tuple[Tree, ...]:
-    """Trees of different heights over so many values, with as few beyond as there can be: one level, and more."""
+    """Trees of different heights over so many values, with as few beyond as there can be: one level, and more; and of
+    two levels, with few values in each class. The flat one first, then by height."""
     heights = {1, 2, 3, round(np.log(size) / np.log(4)), round(np.log2(size))}
     found = {Tree(size, _radices(size, height)) for height in heights if height >= 1}
-    return tuple(sorted((one for one in found if min(one.radices) > 1), key=lambda one: one.radices))
+    found |= {Tree(size, (-(-size // last), last)) for last in _LAST if size > last}
+    proper = (one for one in found if min(one.radices) > 1)
+    return tuple(sorted(proper, key=lambda one: (len(one.radices), [-radix for radix in one.radices])))
 
 
 def _radices(size: int, height: int) -> tuple[int, ...]:

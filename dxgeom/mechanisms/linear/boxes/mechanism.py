@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DataError, TooLarge
-from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
-from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
+from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interleaved, sibling_differences
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
 from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
-from dxgeom.mechanisms.linear.marginals.table_mechanism import CountedTables
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -42,7 +40,7 @@ _FAR: Final = 400
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
+class BoxMechanism(TableReader[tuple[float, ...]]):
     """Counts in boxes, with noise of ``scales`` in the blocks that ``factors`` measure.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
@@ -73,21 +71,17 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
     @cached_property
     def question(self) -> BoxQuestion:
         """What is asked and promised: from the metric itself, whatever anybody says."""
-        return BoxQuestion(self.boxes, self.factors, promised_of(self.metric, self.boxes, self.factors), self.normal)
+        return BoxQuestion(self.told, self.factors, promised_of(self.metric, self.told, self.factors), self.normal)
+
+    @cached_property
+    def told(self) -> BoxQueries:
+        """The boxes over the values that they tell apart, which ``factors`` measure."""
+        return self.boxes.merged
 
     @cached_property
     def queries(self) -> MarginalQueries:
         """The tables that are read."""
-        return self.boxes.tables
-
-    @property
-    def account(self) -> Account:
-        return account_of(self.metric)
-
-    @property
-    def absent(self) -> int | None:
-        """Not None where the number of records is private."""
-        return self.metric.absent
+        return self.told.tables
 
     @cached_property
     def fingerprint(self) -> str:
@@ -107,8 +101,8 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
 
     @cached_property
     def step(self) -> Fraction:
-        """What noise is rounded to, in counts."""
-        return lattice_step(self.scales) if np.any(self.scales > 0) else Fraction(1)
+        """What noise is rounded to, in counts; in shares, one of them, where people count once."""
+        return lattice_step(self.scales) if np.any(self.scales > 0) and self.shares == 1 else Fraction(1)
 
     @cached_property
     def rounding_part(self) -> float:
@@ -116,7 +110,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         if not np.any(self.scales > 0):
             return 0.0
         narrowest = float(self.scales[self.scales > 0].min())
-        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
 
     def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
         """(K,): mean squared error of each box, rounding to the lattice included."""
@@ -129,11 +123,13 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
             raise DataError("counts of other tables than these are no data here")
         if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
             raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
-        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend) * _FAR * 4.0 ** len(self.factors)
-        if (data.total * self.step.denominator * 4 ** len(self.factors)) + reach >= 2**_BITS:
+        self.require_whole_people(data)
+        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
+        counted = data.total * self.shares * self.step.denominator
+        if (counted + reach) * 4 ** len(self.factors) >= 2**_BITS:
             raise TooLarge("noise of this size, or so many records, do not fit 64-bit integers; spend more")
 
-    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
         noisy = {
             number: self._measured(block, data, number, 1 / spend, randomness)
             for number, block in enumerate(self.question.blocks)
@@ -144,7 +140,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
     def _measured(
         self, block: Levels, data: CountedTables, number: int, factor: Fraction, randomness: Randomness
     ) -> NDArray[np.float64]:
-        """The block's numbers with noise, in counts: rounded exactly to the lattice, before anything else is done."""
+        """The block's numbers with noise, in people: rounded exactly to the lattice, before anything else is done."""
         table = self._table(block, data) * self.step.denominator
         axes = [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
         if self.normal:
@@ -159,7 +155,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         elif scale > 0:
             law = LaplaceNoise(np.full(table.size, scale))
             table = table + law.draw(1, randomness, factor).reshape(table.shape)
-        return np.asarray(table * float(self.step))
+        return np.asarray(table * (float(self.step) / self.shares))
 
     def _radix(self, place: int, level: int) -> int:
         factor = self.factors[place]
@@ -170,7 +166,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
         support = {place for place, level in enumerate(block) if level}
         which = next(n for n, asked in enumerate(self.queries.asked) if support <= set(asked))
         asked = self.queries.asked[which]
-        shape = [self.boxes.sizes[place] if place in asked else 1 for place in range(len(block))]
+        shape = [self.told.sizes[place] if place in asked else 1 for place in range(len(block))]
         table = np.asarray(data.cells[which]).reshape(shape)
         for place, level in enumerate(block):
             if place in asked:
@@ -211,9 +207,9 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
 
     def _answers(self, new: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
         answers = np.zeros(self.boxes.count)
-        for columns, places in self.boxes.supports:
+        for columns, places in self.told.supports:
             whole = self._put_together(new, columns)
-            lower, upper = self.boxes.lower[places], self.boxes.upper[places]
+            lower, upper = self.told.lower[places], self.told.upper[places]
             for corner in itertools.product((0, 1), repeat=len(columns)):
                 ends = [(upper if one else lower)[:, place] for one, place in zip(corner, columns, strict=True)]
                 sign = (-1) ** (len(columns) - sum(corner))
@@ -231,7 +227,7 @@ class BoxMechanism(Mechanism[CountedTables, tuple[float, ...]]):
                 flat = table.reshape([table.shape[place] for place in columns])
                 whole = flat if whole is None else whole + flat
         if whole is None:
-            return np.zeros([self.boxes.sizes[place] + 1 for place in columns])
+            return np.zeros([self.told.sizes[place] + 1 for place in columns])
         return whole
 
     def kept(self, answer: tuple[float, ...]) -> Any:

@@ -19,11 +19,13 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
 def line_gaps(metric: VerifiedMetric, boxes: BoxQueries) -> list[NDArray[np.float64] | None]:
-    """For each column the distances of neighbouring values, *rounded down*, where they are on a line; else None."""
+    """For each column the distances of neighbouring values that are told apart, *rounded down*, where they are on a
+    line; else None."""
     own = metric.metric.inner if isinstance(metric.metric, PresenceMetric) else metric.metric
     parts = parts_of(own, boxes.universe.shape)
     found = [parts[one.axis] for one in boxes.columns]
-    return [one.gaps if isinstance(one, LineMetric) else None for one in found]
+    cuts = [np.flatnonzero(np.diff(one.codes)) for one in boxes.columns]
+    return [one.gaps[at] if isinstance(one, LineMetric) else None for one, at in zip(found, cuts, strict=True)]
 
 
 def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Factor]) -> Promised:

@@ -37,12 +37,14 @@ class Promised(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class BoxQuestion:
-    """Boxes, measured along ``factors``, one for each of the queries' columns, under what is promised."""
+    """Boxes, measured along ``factors``, one for each of the queries' columns, under what is promised. ``pressed``
+    (K,): what squared errors count besides, where some are to be smaller than the total asks for."""
 
     queries: BoxQueries
     factors: tuple[Factor, ...]
     promised: Promised
     normal: bool
+    pressed: NDArray[np.float64] | None = None
 
     @cached_property
     def blocks(self) -> tuple[Levels, ...]:
@@ -66,8 +68,8 @@ class BoxQuestion:
     @cached_property
     def costs(self) -> NDArray[np.float64]:
         """(K,): c."""
-        stated = self.queries.importance
-        return np.ones(self.queries.count) if stated is None else np.array([float(one) for one in stated])
+        stated = costs_of(self.queries)
+        return stated if self.pressed is None else stated * self.pressed
 
     @cached_property
     def coefficients(self) -> tuple[NDArray[np.float64], ...]:
@@ -167,3 +169,13 @@ class BoxQuestion:
         limits = np.array([float(one) for one in self.limits])
         used = np.flatnonzero(np.asarray(matrix.sum(axis=0)).ravel() > 0)
         return Budgets(matrix[:, used].tocsr(), (limits**2 if self.normal else limits)[used])
+
+
+def costs_of(queries: BoxQueries) -> NDArray[np.float64]:
+    """(K,): what squared errors count: 1, the importance, or the inverse of the squared error that was asked for."""
+    if any(queries.errors):
+        sharpest = min(one for one in queries.errors if one is not None)
+        return np.array([float(1 / (100 * sharpest) ** 2 if one is None else 1 / one**2) for one in queries.errors])
+    if queries.importance is not None:
+        return np.array([float(one) for one in queries.importance])
+    return np.ones(queries.count)

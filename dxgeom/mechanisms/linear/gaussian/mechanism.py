@@ -156,7 +156,8 @@ def _hiding(axes: NDArray[np.float64], load_of: Callable[[GaussianNoise], float]
 
 def gaussian_bound(space: GaussianSpace | None) -> float:
     """What no Gaussian noise, and no additive noise that serves every spend by stretching, has a smaller objective
-    than: for small spends such noise has ΔᵀCov⁻¹Δ ≤ d², which is what Gaussians have to have."""
+    than: for small spends such noise has ΔᵀCov⁻¹Δ ≤ d², which is what Gaussians have to have. Under pure privacy
+    that other noise has twice as much at least: see ``second_moment_bound``."""
     return 0.0 if space is None else _bound(space, space.sensitivity.proved.bounds)
 
 

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
         subsets as subsets,
         summed_to as summed_to,
     )
+    from dxgeom.mechanisms.linear.marginals.counts_with_noise import (
+        CellErrors as CellErrors,
+        CountsWithNoise as CountsWithNoise,
+        NoisyTables as NoisyTables,
+        packed as packed,
+        unpacked as unpacked,
+    )
     from dxgeom.mechanisms.linear.marginals.exact_loads import (
         enlarged as enlarged,
         hides_everything as hides_everything,
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
         best_gaussian_scales as best_gaussian_scales,
         cell_variances as cell_variances,
     )
+    from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of as joint_promise_of
     from dxgeom.mechanisms.linear.marginals.laplace_scales import (
         LaplaceScales as LaplaceScales,
         MeasuredTables as MeasuredTables,
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
         marginal_gaussian as marginal_gaussian,
         marginal_laplace as marginal_laplace,
         marginal_space as marginal_space,
+        of_residuals as of_residuals,
         proved as proved,
         residual_variances as residual_variances,
         unbiased_tables_bound as unbiased_tables_bound,
@@ -72,11 +81,7 @@ if TYPE_CHECKING:
         members as members,
     )
     from dxgeom.mechanisms.linear.marginals.table_mechanism import (
-        CountedTables as CountedTables,
-        NoisyTables as NoisyTables,
         TableMechanism as TableMechanism,
-        packed as packed,
-        unpacked as unpacked,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -196,7 +196,7 @@ def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> Addi
     if not hides_everything(family, space.promise, scales, normal):
         raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
     step = lattice_step(scales)
-    numerators, over = (_of_residuals if normal else _of_tables)(space, scales)
+    numerators, over = (of_residuals if normal else _of_tables)(space, scales)
     steps = space.sensitivity.queries.steps
     divisors = tuple(one * own / step for one, own in zip(over, steps, strict=True))
     law = _normals(family, scales, step) if normal else _laplace(family, scales, step)
@@ -251,8 +251,8 @@ def _asked(space: MarginalSpace) -> Iterator[tuple[int, NDArray[np.int64]]]:
     yield from zip(space.family.asked.tolist(), space.tables.queries, strict=True)
 
 
-def _of_residuals(space: MarginalSpace, scales: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[int]]:
-    """What each answer takes of the differences in residuals, and over what."""
+def of_residuals(space: MarginalSpace, scales: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[int]]:
+    """What each answer takes of the differences in the residuals with ``scales`` (sets,), and over what."""
     family, blocks = space.family, _blocks(space.family, scales, normal=True)
     numerators, over = _laid_out(space, blocks), [1] * space.sensitivity.queries.tables.count
     for number, queries in _asked(space):

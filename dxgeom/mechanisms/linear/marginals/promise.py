@@ -26,7 +26,8 @@ _UPWARD: Final = 1 + Fraction(1, 2**40)
 @dataclass(frozen=True)
 class Promise:
     """Constants that the metric is between: ``least[k]`` ≤ d ≤ ``most[k]`` for records that differ in attribute k
-    alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite.
+    alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite, for
+    ``most`` of some pair.
 
     Distances add over attributes, so noise that honours ``least`` honours the metric, and no noise that does is better
     than the best for ``most``.
@@ -86,10 +87,12 @@ def _constants(metric: Metric, classes: NDArray[np.int64]) -> tuple[Fraction | N
         )
     values = np.arange(metric.size)
     apart = metric.distance(values[:, None], values)
-    finite = np.isfinite(apart) & (classes[:, None] != classes)
+    told = classes[:, None] != classes
+    finite = np.isfinite(apart) & told
     if not np.any(finite):
         return None, None
     least = Fraction(float(apart[finite].min()))
     if least <= 0:
         raise TooLarge("values at no distance are told apart: noise of no size would hide that")
-    return least, Fraction(float(apart[finite].max())) * _UPWARD
+    everywhere = bool(np.all(finite == told))
+    return least, Fraction(float(apart[finite].max())) * _UPWARD if everywhere else None

@@ -1,35 +1,31 @@
-"""Whole tables of counts with noise, whatever the size of the universe: a mechanism that reads tables, no histogram."""
+"""Whole tables of counts with noise in residuals, or in tables, under constants for attributes."""
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Protocol, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination
-from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of
+from dxgeom.errors import CertificateRefused, UnsupportedCombination
 from dxgeom.mechanisms.linear.marginals.assembly import (
-    SHARES,
     centred,
     measured_shape,
     measurement_shares,
-    put_together,
     residual_table,
     summed_to,
 )
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
 from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
-from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, lattice_step, residual_variances
-from dxgeom.mechanisms.linear.marginals.promise import promise_of
+from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
+from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, residual_variances
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -38,41 +34,10 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
-MOST_CELLS: Final = 50_000_000
-"""Of more cells no answers are kept in memory."""
-_BITS: Final = 62
-_LEAST_ROOM: Final = 2**31
-"""So many records there may be at least, whatever the noise."""
-
-
-class CountedTables(Protocol):
-    """What is read: ``cells`` of each table, flat, and how many records in ``total``."""
-
-    @property
-    def cells(self) -> tuple[NDArray[np.int64], ...]:
-        """Counts, by table."""
-
-    @property
-    def total(self) -> int:
-        """How many records."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class NoisyTables:
-    """Released counts: cell c of table A is ``numerators[A][c]/divisors[A]``, exactly."""
-
-    numerators: tuple[NDArray[np.int64], ...] = field(repr=False)
-    divisors: tuple[int, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The tables ready for JSON."""
-        return {"numerators": [one.tolist() for one in self.numerators], "divisors": [*map(str, self.divisors)]}
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TableMechanism(Mechanism[CountedTables, NoisyTables]):
+class TableMechanism(CountsWithNoise):
     """Counts in all cells of marginal tables, with noise in their residuals or in measured tables of ``scales``.
 
     ``scales``: in counts, as ``mechanism.py`` has them for plans of linear queries. Released tables agree: what two of
@@ -101,7 +66,7 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
             raise CertificateRefused("these are the parts of other tables than are asked for")
-        promise = promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
         if not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
@@ -110,94 +75,33 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         """Whether noise is normal, for concentrated privacy."""
         return self.name == NORMAL
 
-    @property
-    def account(self) -> Account:
-        return account_of(self.metric)
-
-    @property
-    def absent(self) -> int | None:
-        """Not None where the number of records is private."""
-        return self.metric.absent
-
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest(
             "whole tables with noise", self.name, self.metric.fingerprint, self.queries.fingerprint, self.scales
         )
 
-    @cached_property
-    def step(self) -> Fraction:
-        """What noise is rounded to, in counts."""
-        return lattice_step(self.scales) if np.any(self.scales > 0) else Fraction(1)
+    @property
+    def family(self) -> SetFamily:
+        """The tables, and all sets of attributes inside them."""
+        return self.question.family
 
     @cached_property
-    def divisors(self) -> tuple[int, ...]:
-        """Of each table: its cells are whole multiples of one over this."""
-        shares = 1 if self.normal else SHARES
-        return tuple(math.prod(shape) * shares * self.step.denominator for shape in self.queries.shapes)
-
-    @cached_property
-    def variances(self) -> NDArray[np.float64]:
-        """(tables,): mean squared error of each cell of each table at spend 1, rounding to the lattice left out, which
-        adds less than a thousandth."""
+    def cell_errors(self) -> CellErrors:
+        """All cells of a table are alike."""
         own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
-        return cell_variances(self.question, own)
+        alike = cell_variances(self.question, own)
+        return CellErrors(alike, alike)
 
-    @cached_property
-    def rounding_part(self) -> float:
-        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
-        each noisy number is rounded on its own, by a variance of step²/12."""
-        if not np.any(self.scales > 0):
-            return 0.0
-        narrowest = float(self.scales[self.scales > 0].min())
-        return float(self.step) ** 2 / ((12 if self.normal else 24) * narrowest**2)
-
-    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
-        """(tables,): mean squared error of each cell of each table, rounding to the lattice included."""
-        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
-
-    def check(self, data: CountedTables, spend: Fraction) -> None:
-        if self.queries.count > MOST_CELLS:
-            raise TooLarge(
-                f"these tables have {self.queries.count:,} cells; at most {MOST_CELLS:,} are released at once"
-            )
-        if not (hasattr(data, "cells") and hasattr(data, "total")):
-            raise DataError("whole tables of counts are made of the counts in their cells, as a table's rows have them")
-        counted = tuple(len(one) for one in data.cells)
-        if counted != tuple(math.prod(shape) for shape in self.queries.shapes):
-            raise DataError("counts of other tables than these are no data here")
-        most = self._most_records(spend)
-        if most < _LEAST_ROOM:
-            raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask for smaller tables")
-        if data.total > most:
-            raise DataError(f"at most {most:,} records fit these tables' whole numbers")
-
-    def _most_records(self, spend: Fraction) -> int:
-        """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
-        widest = max((len(one) for one in self.queries.asked), default=0)
-        largest = max(self.divisors)
-        reach = float(self.scales.max()) * 2.0**widest * math.sqrt(2) * 400 / float(spend) * 4.0**widest
-        return max(0, int(2**_BITS / largest - reach))
-
-    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> NoisyTables:
-        if not np.any(self.scales > 0):
-            return NoisyTables(tuple(np.array(one) for one in data.cells), (1,) * len(data.cells))
-        residuals = self._residuals(spend, randomness)
-        family = self.question.family
-        released = []
-        for number, cells, divisor in zip(family.asked.tolist(), data.cells, self.divisors, strict=True):
-            noise = put_together(family, number, residuals, np.int64).ravel()
-            released.append(cells * divisor + noise)
-        return NoisyTables(tuple(released), self.divisors)
-
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[np.int64]]:
+    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
         """Of every protected residual its noise, times the cells of its table, and times SHARES for Laplace noise."""
         family, factor, step = self.question.family, 1 / spend, float(self.step)
-        found: dict[int, NDArray[np.int64]] = {}
+        found: dict[int, NDArray[Any]] = {}
         if self.normal:
             for place in np.flatnonzero(self.scales > 0).tolist():
                 sizes = family.sizes[list(family.members_of(place))].astype(np.float64)
                 drawn = DifferencedNormals(float(self.scales[place]) / step, sizes).draw(1, randomness, factor)
+                drawn = drawn.astype(self._whole)
                 found[place] = residual_table(drawn.reshape([int(size) - 1 for size in sizes]))
             return found
         averaged: dict[int, list[tuple[int, int]]] = {}
@@ -207,34 +111,11 @@ class TableMechanism(Mechanism[CountedTables, NoisyTables]):
         for place, parts in averaged.items():
             own, shape = family.members_of(place % family.count), measured_shape(family, place)
             law: NoiseLaw = LaplaceNoise(np.full(math.prod(shape), float(self.scales[place]) / step))
-            drawn = law.draw(1, randomness, factor).reshape(shape)
+            drawn = law.draw(1, randomness, factor).astype(self._whole).reshape(shape)
             for inside, share in parts:
                 part = share * centred(summed_to(drawn, own, family.members_of(inside)))
                 found[inside] = found[inside] + part if inside in found else part
         return found
-
-    def kept(self, answer: NoisyTables) -> Any:
-        return {"tables": [packed(one) for one in answer.numerators], "divisors": list(answer.divisors)}
-
-    def recalled(self, kept: Any) -> NoisyTables:
-        return NoisyTables(tuple(unpacked(one) for one in kept["tables"]), tuple(kept["divisors"]))
-
-    def answer_bytes(self, spend: Fraction) -> int:
-        """Eight bytes for each cell in text of four thirds, once more in digits where these are shown, too; and what a
-        table's compression and words add."""
-        return 33 * self.queries.count + 2048 * len(self.queries.asked) + 4096
-
-
-def packed(numbers: NDArray[np.int64]) -> str:
-    """Whole numbers as text: little-endian int64, byte by byte of equal weight, zlib, base64."""
-    planes = np.ascontiguousarray(numbers.astype("<i8")).view(np.uint8).reshape(-1, 8).T
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(planes).tobytes(), 1)).decode("ascii")
-
-
-def unpacked(text: str) -> NDArray[np.int64]:
-    """The numbers of :func:`packed`."""
-    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(8, -1)
-    return np.ascontiguousarray(planes.T).view("<i8").ravel().astype(np.int64)
 
 
 def _inverse(scales: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         coordinate_bound as coordinate_bound,
         coordinate_bounds as coordinate_bounds,
         covariance_bound as covariance_bound,
-        determinant_bound as determinant_bound,
-        rotation_bound as rotation_bound,
+        second_moment_bound as second_moment_bound,
         volume_bound as volume_bound,
     )
     from dxgeom.mechanisms.linear.shapes.own_body import (

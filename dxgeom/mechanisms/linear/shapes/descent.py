@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,43 +33,71 @@ def descend(height: Height, start: NDArray[np.float64], steps: int) -> NDArray[n
     Source: Nocedal 1980 (L-BFGS); each step by bisection, until the height falls and the slope flattens enough.
     """
     here = _Place(start, *height(start))
-    moves: deque[tuple[NDArray[np.float64], NDArray[np.float64], float]] = deque(maxlen=_MEMORY)
+    moves = _Moves(len(start))
     for _ in range(steps):
         if not np.isfinite(here.height) or np.abs(here.gradient).max() <= _FLAT:
             break
-        there = _stepped(height, here, _direction(here.gradient, moves))
+        there = _stepped(height, here, moves.direction(here.gradient))
         if there is None:
             if not moves:
                 break
             moves.clear()  # what was learnt misleads here: begin again downhill
             continue
         moved, turned = there.at - here.at, there.gradient - here.gradient
-        bent = float(moved @ turned)
-        if bent > 1e-12 * float(turned @ turned):
-            moves.append((moved, turned, bent))
+        if float(moved @ turned) > 1e-12 * float(turned @ turned):
+            moves.append(moved, turned)
         gained, here = here.height - there.height, there
         if gained <= _GAINED * max(abs(here.height), abs(here.height + gained), 1.0):
             break
     return here.at
 
 
-def _direction(
-    gradient: NDArray[np.float64], moves: deque[tuple[NDArray[np.float64], NDArray[np.float64], float]]
-) -> NDArray[np.float64]:
-    """Downhill by what the last moves told of how the slope turns."""
-    way = -gradient
-    if not moves:
-        return way / max(1.0, float(np.linalg.norm(gradient)))
-    parts = []
-    for moved, turned, bent in reversed(moves):
-        part = float(moved @ way) / bent
-        way = way - part * turned
-        parts.append(part)
-    _, turned, bent = moves[-1]
-    way = way * (bent / float(turned @ turned))
-    for (moved, turned, bent), part in zip(moves, reversed(parts), strict=True):
-        way = way + (part - float(turned @ way) / bent) * moved
-    return way
+@final
+class _Moves:
+    """The last moves s_i and how the gradient turned along them, y_i, with the products that directions are made of.
+
+    Source: Byrd, Nocedal and Schnabel 1994, the compact form of the same: a few products of matrices in the place of
+    a loop over moves.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._moved, self._turned = np.empty((_MEMORY, size)), np.empty((_MEMORY, size))
+        self._bent, self._both = np.zeros((_MEMORY, _MEMORY)), np.zeros((_MEMORY, _MEMORY))
+        self._order: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def clear(self) -> None:
+        """What was learnt is forgotten."""
+        self._order.clear()
+
+    def append(self, moved: NDArray[np.float64], turned: NDArray[np.float64]) -> None:
+        """One more, in the place of the oldest where there is no other."""
+        place = self._order.pop(0) if len(self._order) == _MEMORY else len(self._order)
+        self._order.append(place)
+        self._moved[place], self._turned[place] = moved, turned
+        known = max(self._order) + 1
+        self._bent[place, :known] = self._turned[:known] @ moved
+        self._bent[:known, place] = self._moved[:known] @ turned
+        self._both[place, :known] = self._both[:known, place] = self._turned[:known] @ turned
+
+    def direction(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Downhill by what the moves told of how the slope turns."""
+        if not self._order:
+            return -gradient / max(1.0, float(np.linalg.norm(gradient)))
+        order = np.array(self._order)
+        last, known = order[-1], int(order.max()) + 1
+        moved, turned = self._moved[:known], self._turned[:known]
+        size = self._bent[last, last] / self._both[last, last]
+        triangle = np.triu(self._bent[np.ix_(order, order)])
+        inner = size * self._both[np.ix_(order, order)]
+        inner[np.diag_indices(len(order))] += np.diagonal(triangle)
+        first = np.linalg.solve(triangle, (moved @ gradient)[order])
+        second = np.linalg.solve(triangle.T, inner @ first - size * (turned @ gradient)[order])
+        along, across = np.empty(known), np.empty(known)
+        along[order], across[order] = second, size * first
+        return np.asarray(across @ turned - along @ moved - size * gradient)
 
 
 def _stepped(height: Height, here: _Place, way: NDArray[np.float64]) -> _Place | None:

@@ -46,7 +46,8 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
         rows, bounds = sensitivity.shaping.differences[some], sensitivity.shaping.bounds[some]
         independent_columns(rows / bounds[:, None], LARGEST_DIMENSION)
     span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
-    body = hull_of_differences(sensitivity.differences[:, span.pivots], sensitivity.bounds, limits)
+    differences = sensitivity.differences[:, span.pivots]
+    body = hull_of_differences(differences, sensitivity.bounds, limits, sensitivity.corners)
     return SensitivityHull(sensitivity, span, body)
 
 

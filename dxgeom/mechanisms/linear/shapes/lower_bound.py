@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
-from dxgeom.mechanisms.linear.shapes.strategy_program import longest_first, principal_axes
-from dxgeom.metrics.operations.changes import largest_first
-from dxgeom.numeric.qhull import far_apart
+from dxgeom.privacy.currencies import currency_of
 
-_TURNS = 200
-_ENTRIES = 2_000_000
-"""Of the points that a bound looks at."""
-_FLAT = 1e-6
 _CAUTION = 1 - 1e-9
 """The bounds below are computed in float64; this keeps them below the exact ones."""
 
@@ -38,76 +32,21 @@ def coordinate_bound(sensitivity: Sensitivity) -> float:
     return float(coordinate_bounds(sensitivity).sum())
 
 
-def rotation_bound(space: RoundSpace) -> float:
-    """Σ_r 2·h(q_r)² over an orthonormal basis q_r of the round space, h(q) = max_e |q·x_e|.
-
-    The noise's shadow on a line hides the shadows of all differences, so it needs at least Laplace noise of the
-    longest; and in round coordinates the weighted error is the sum over orthogonal lines. Every basis gives a bound.
-    Two are tried, each then turned towards the points that are furthest along it as long as the bound rises.
-    """
-    points = _longest(space)
-    bases = (longest_first(points), principal_axes(points))
-    return max(2 * float(np.sum(_turned(points, basis))) for basis in bases) * _CAUTION * space.unit**2
-
-
-def _turned(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """h(q_r)² (m,) of the best basis found: the orthogonal matrix nearest to (q_r·x_r)·x_r, x_r furthest along q_r, has
-    a larger sum, because the sum of the convex functions h² lies above its tangent."""
-    best = np.zeros(len(basis))
-    for _ in range(_TURNS):
-        heights = points @ basis.T
-        furthest = np.abs(heights).argmax(axis=0)
-        tops = heights[furthest, np.arange(len(basis))]
-        if not float(np.sum(tops**2)) > float(best.sum()) * (1 + 1e-9):
-            break
-        best = tops**2
-        left, _, right = np.linalg.svd(tops[:, None] * points[furthest])
-        basis = left @ right
-    return best
-
-
-def determinant_bound(space: RoundSpace) -> float:
-    """Σ_b m_b(m_b + 1)·(Vol C_b / ω_{m_b})^(2/m_b) over orthogonal blocks of the round space, best of several sizes.
-
-    As :func:`volume_bound` for the shadow of all differences on each block; instead of the shadow's own volume, that of
-    a cross-polytope C_b with its corners among them: (2^m/m!)·|det|, the corners chosen greedily far from each other.
-    """
-    points = _longest(space)
-    basis = longest_first(points)
-    sizes = sorted({min(2**power, space.dimension) for power in range(1, 10)})
-    return max((_by_blocks(points, basis, size) for size in sizes), default=0.0) * _CAUTION * space.unit**2
-
-
-def _longest(space: RoundSpace) -> NDArray[np.float64]:
-    """The points, or the longest of very many, where these span all: what some of them need, all need."""
-    points = space.points
-    count = max(_ENTRIES // space.dimension, 4 * space.dimension)
-    if len(points) <= count:
-        return points
-    longest = points[largest_first(np.einsum("ek,ek->e", points, points), count)]
-    reach = np.abs(np.diag(np.linalg.qr(longest, mode="r")))
-    return np.asarray(longest) if reach.min() > _FLAT * reach.max() else points
-
-
 def covariance_bound(space: RoundSpace) -> float:
-    """What the trace of no covariance Σ with x_eᵀΣ⁻¹x_e ≤ 1 is below: for small spends such noise has to have that.
-
-    Any weights of the points give a bound.
-    """
+    """What the trace of no covariance Σ with x_eᵀΣ⁻¹x_e ≤ 1 for all points is below. Any weights of the points give a
+    bound."""
     return space.least_trace * _CAUTION * space.unit**2
 
 
-def _by_blocks(points: NDArray[np.float64], basis: NDArray[np.float64], size: int) -> float:
-    total = 0.0
-    for start in range(0, len(basis), size):
-        shadow = points @ basis[start : start + size].T
-        dimension = shadow.shape[1]
-        corners = shadow[far_apart(shadow)]
-        log_determinant = float(np.linalg.slogdet(corners).logabsdet)
-        log_volume = dimension * math.log(2) - math.lgamma(dimension + 1) + log_determinant
-        log_ball = dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1)
-        total += dimension * (dimension + 1) * math.exp(2 / dimension * (log_volume - log_ball))
-    return total
+def second_moment_bound(space: RoundSpace) -> float:
+    """The same for S = E[V Vᵀ] of any noise V, times ``least_mean_square`` of the currency: 2 for pure privacy.
+
+    Along every direction u the noise's shadow u·V hides the shadows u·x_e of all points, each at distance 1, so
+    uᵀSu ≥ 2·(u·x_e)² for every u and e, which is S ⪰ 2·x_e·x_eᵀ, or x_eᵀ(S/2)⁻¹x_e ≤ 1: S/2 is one of those
+    covariances. *Attained* by Laplace noise where the points are an orthogonal basis. No sum of Laplace errors over
+    orthogonal lines is larger, nor the volume bound of a cross-polytope with its corners among the points.
+    """
+    return covariance_bound(space) * currency_of(space.sensitivity.metric.privacy).least_mean_square
 
 
 def volume_bound(hull: SensitivityHull, importance: NDArray[np.float64] | None = None) -> float:

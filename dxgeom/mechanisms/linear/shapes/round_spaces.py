@@ -23,8 +23,6 @@ from dxgeom.noise.laws.law import NoiseLaw
 LARGEST_DIMENSION = 512
 """Beyond, a search for a shape takes minutes."""
 LARGEST_WORKLOAD = 20_000_000
-_MOST_ROUNDS = 40
-_WORK = 1e10
 _FIRST = 100
 _FLAT = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
@@ -64,8 +62,7 @@ class RoundSpace:
     @cached_property
     def least_trace(self) -> float:
         """What the trace of no Σ with x_eᵀΣ⁻¹x_e ≤ 1 for all points is below, to within a few percent."""
-        rounds = int(min(_MOST_ROUNDS, max(3, _WORK / (2.0 * len(self.points) * self.dimension**2))))
-        return trace_bound(self.points, rounds)
+        return trace_bound(self.points)
 
     @property
     def query_basis(self) -> NDArray[np.float64] | None:

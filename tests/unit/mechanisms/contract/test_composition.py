@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.contract.composition import (
-    Parallel,
     PostProcessed,
     Sequential,
     followed_by,
     histogram_readers,
-    in_parallel,
     in_sequence,
 )
+from dxgeom.mechanisms.contract.separate import Parallel, in_parallel
 from dxgeom.mechanisms.contract.shares import least_error_shares
 from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
 from dxgeom.mechanisms.linear.boxes.scales import best_scales
 from dxgeom.planner.boxes.box_plan import BoxPlan
+from dxgeom.report.facts.stated import StatedPlan
 
 BoxQueries = dx.universe.BoxQueries
 SIZES = (7, 3)
@@ -161,6 +163,66 @@ def test_the_bound_is_below_the_best_gaussian_noise_and_that_below_the_plan():
         assert plan.loss < 2.5 * best
 
 
+def test_a_pure_bound_is_below_exact_noise_of_every_kind_and_tight_where_boxes_have_nothing_in_common():
+    for lines in ((), (0,), (0, 1)):
+        own = policy((5, 3), privacy="pure", lines=lines)
+        asked = [*({"a0": (low, low + 1)} for low in range(4)), {"a0": (0, 2), "a1": (1, 2)}]
+        plan = dx.plan(own.compile(), BoxQueries.of(own.universe, asked))
+        exact = dx.plan(own.compile(), dx.LinearQueries.boxes(own.universe, asked))
+        assert plan.lower_bound <= exact.loss * (1 + 1e-9)
+        assert plan.lower_bound <= plan.loss
+    own = policy((9,), privacy="pure", lines=(0,))
+    assert dx.plan(own.compile(), BoxQueries.prefixes(own.universe, "a0")).gap < 1 + 1e-5
+
+
+def test_values_at_no_distance_at_all_are_no_pairs_of_a_bound():
+    words = [f"v{k}" for k in range(8)]
+    edges = [[one, other] for half in (words[:4], words[4:]) for one, other in itertools.combinations(half, 2)]
+    rules = [{"change": "a", "secrets": {"edges": edges}, "epsilon": 1}]
+    halves = {"universe": {"attributes": {"a": {"values": words}}}, "rules": rules, "unconnected": "allow"}
+    own = dx.Policy.from_dict({"policy": "halves", **halves})
+    asked = [{"a": (k, k + 1)} for k in range(8)]
+    exact = dx.plan(own.compile(), dx.LinearQueries.boxes(own.universe, asked)).loss
+    assert dx.plan(own.compile(), BoxQueries.of(own.universe, asked)).lower_bound <= exact
+    table = dx.universe.MarginalQueries.of(own.universe, [["a"]])
+    assert dx.plan(own.compile(), table).lower_bound <= exact
+
+
+def test_values_that_no_box_separates_are_one():
+    own = policy((100, 3), lines=(0,))
+    asked = [{"a0": (0, 18)}, {"a0": (0, 65)}, {"a0": (18, 65), "a1": (1, 2)}]
+    queries = BoxQueries.of(own.universe, asked)
+    assert (queries.sizes, queries.merged.sizes) == ((100, 3), (3, 3))
+    assert queries.merged.columns[0].codes.tolist() == [0] * 18 + [1] * 47 + [2] * 35
+    plan = dx.plan(own.compile(), queries)
+    data = pd.DataFrame({"a0": np.arange(300) % 100, "a1": np.arange(300) % 3})
+    errors = np.array(
+        [plan.release(data, ledger=":memory:", spend=20, insecure_test_seed=s).answer.values for s in range(60)]
+    )
+    inside = [(data.a0 < 18).sum(), (data.a0 < 65).sum(), ((data.a0 >= 18) & (data.a0 < 65) & (data.a1 == 1)).sum()]
+    assert errors.mean(axis=0) == pytest.approx(inside, abs=1)  # 60 answers with an rmse of .1: far from 1
+
+
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_the_worst_error_is_made_small_and_wanted_errors_are_met(privacy):
+    own = policy(privacy=privacy)
+    total, worst = (dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES), objective=o) for o in ("mse", "max"))
+    assert worst.loss < total.rmse().max() ** 2 * (1 + 1e-9)
+    assert worst.lower_bound <= worst.loss
+    errors = [None] * (len(BOXES) - 4) + [3, None, 2, None]
+    wanted = BoxQueries.of(own.universe, BOXES, errors=errors)
+    plan = dx.plan(own.compile(), wanted)
+    reached = plan.rmse(plan.least_spend)
+    assert all(have <= want for have, want in zip(reached, errors, strict=True) if want)
+    assert any(have > want * 0.99 for have, want in zip(reached, errors, strict=True) if want)
+    assert plan.fingerprint != dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES)).fingerprint
+    again = dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES), errors={wanted.name(len(BOXES) - 4): 3})
+    assert again.queries.errors[-4] == 3
+    stated = StatedPlan(plan)
+    assert stated.questions[0] == f"{len(BOXES)} boxes"
+    assert stated.tables(Fraction(1))[0].half_width > 0
+
+
 def test_prefixes_of_a_hundred_thousand_values():
     line = policy((100_000,), lines=(0,))
     plan = dx.plan(line.compile(), BoxQueries.prefixes(line.universe, "a0"))
@@ -181,9 +243,19 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
         replace(made, factors=(Tree(8, (2, 2, 2)), Tree(3, (3,))))
     own = policy(privacy="pure")
     queries = BoxQueries.of(own.universe, BOXES)
-    for words in ({"mechanism": "hull"}, {"mechanism": NORMAL}, {"objective": "max"}, {"records": 3}):
+    for words in ({"mechanism": "hull"}, {"mechanism": NORMAL}, {"objective": "least"}, {"records": 3}):
         with pytest.raises(UnsupportedCombination):
             dx.plan(own.compile(), queries, **words)
     for wrong in ({"a0": (3, 3)}, {"a0": (0, 9)}, {"a0": 3}, {"b": (0, 1)}):
         with pytest.raises(UnsupportedCombination):
             BoxQueries.of(own.universe, [wrong])
+
+
+@pytest.mark.parametrize("number", [10**400, Fraction(1, 10**400), 0, -1], ids=["huge", "tiny", "none", "negative"])
+def test_importances_and_errors_that_no_float_holds_are_refused(number):
+    own = policy()
+    with pytest.raises(UnsupportedCombination, match="positive number"):
+        BoxQueries.of(own.universe, [{"a0": (0, 2)}], importance=[number])
+    for words in ({"importance": [number]}, {"errors": [number]}):
+        with pytest.raises(UnsupportedCombination, match="positive number"):
+            dx.universe.MarginalQueries.of(own.universe, [["a0"]], **words)

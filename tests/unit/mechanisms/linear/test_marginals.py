@@ -84,6 +84,24 @@ def test_total_errors_are_those_of_reference(sizes, ways, alone, laplace, gaussi
     assert pure.value > best.bound
 
 
+PUBLISHED = [
+    ((100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2), (3.047, 6.359, 10.515, 10.665)),
+    ((100, 50, 7, 4, 2), (1.744, 2.035, 2.048, 2.276)),
+    ((101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15), (2.875, 5.634, 8.702, 8.876)),
+]
+"""Adult, CPS, Loans in arXiv 2305.08175: errors of one-, two-, three-way tables and of all up to three, at cost 1."""
+
+
+@pytest.mark.parametrize(("sizes", "figures"), PUBLISHED)
+def test_errors_under_ordinary_privacy_are_those_that_residual_planner_prints(sizes, figures):
+    for ways, figure in zip(((1,), (2,), (3,), (0, 1, 2, 3)), figures, strict=True):
+        asked = [one for way in ways for one in itertools.combinations(range(len(sizes)), way)]
+        nothing = np.full(len(sizes), math.inf)
+        question = MarginalQuestion(family_of(sizes, asked), nothing, 1.0, np.ones(len(asked)))
+        cells = float(question.family.cells[question.family.asked].sum())
+        assert math.sqrt(best_gaussian_scales(question).value / cells) == pytest.approx(figure, abs=5.1e-4)
+
+
 def test_cells_of_one_marginal_have_one_variance_and_add_up_to_the_total():
     asked = question(SIX, 3)
     best = best_gaussian_scales(asked)
@@ -95,6 +113,12 @@ def test_the_worst_cell_is_as_good_as_its_bound():
     asked = question((2, 3, 4), 2)
     best = best_gaussian_scales(asked, worst=True)
     assert float(cell_variances(asked, best.variances).max()) == pytest.approx(best.value, rel=1e-12)
+    assert 0 <= best.gap < 1e-6
+
+
+@pytest.mark.parametrize("sizes", [SIX, (2, 3, 5, 4, 7, 9, 3)])
+def test_the_worst_cell_of_many_unlike_tables_is_as_good_as_its_bound(sizes):
+    best = best_gaussian_scales(question(sizes, 2), worst=True)
     assert 0 <= best.gap < 1e-6
 
 

@@ -107,6 +107,21 @@ def test_a_length_is_the_least_cost_to_pass_the_value(name):
             assert found.tolist() == wanted, (table, rank)
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_candidates_of_a_length_are_no_further_from_the_quantile_than_the_furthest_and_one_is_as_far(name):
+    reach, metric, places = made(name)
+    tables = Tables(metric, places, reach.unit, 3)
+    numbers = np.cumsum(np.arange(max(places) + 1.0))
+    found = [
+        (int(length), abs(float(numbers[value] - numbers[sorted(places[kind] for kind in table)[rank - 1]])))
+        for table, rank in itertools.product(tables.all, (1, 2, 3))
+        for value, length in enumerate(reach.lengths(reach.tally(tables.counts(table)), [rank])[0])
+        if length != UNREACHED
+    ]
+    for units in sorted({length for length, _ in found}):
+        assert max(off for length, off in found if length <= units) == reach.furthest(numbers, units)
+
+
 @pytest.mark.parametrize("name", ["even line", "uneven line", "line under a ceiling", "all alike", "two attributes"])
 def test_where_the_nearest_value_is_the_next_it_is_the_cost_of_making_it_the_quantile(name):
     reach, metric, places = made(name)

@@ -287,7 +287,7 @@ def test_ranks_and_values_are_off_by_no_more_than_stated(metric, at):
     """At 60 %, of 1,000 releases: were they independent of the bound's slack, fewer than 540 would come by 1e-4."""
     generator, level, spend = np.random.default_rng(7), 0.6, Fraction(1, 4)
     transport, laplace = (quantile_mechanism(metric, range(30), at, form=form) for form in ("transport", "laplace"))
-    within = {"ranks": 0, "lengths": 0, "values": 0}
+    within = {"ranks": 0, "lengths": 0, "drawn values": 0, "values": 0}
     for round_ in range(1000):
         values = np.sort(generator.integers(0, 30, 60))
         counts = np.bincount(values, minlength=30).astype(np.int64)
@@ -301,6 +301,8 @@ def test_ranks_and_values_are_off_by_no_more_than_stated(metric, at):
         lengths = transport.lengths(counts)
         cost = max(int(row[place]) for row, place in zip(lengths, answer.places, strict=True)) * transport.reach.unit
         within["lengths"] += cost <= transport.transport_bound(level, spend)
+        drawn = values[np.array(answer.ranks) - 1]
+        within["drawn values"] += np.abs(np.array(answer.places) - drawn).max() <= transport.value_bound(level, spend)
         noisy = laplace.draw(counts, spend, randomness)
         truth = values[np.array(noisy.ranks) - 1]
         within["values"] += np.abs(np.array(noisy.places) - truth).max() <= laplace.value_bound(level, spend)
@@ -312,6 +314,7 @@ def test_ranks_are_off_by_no_more_than_stated_where_records_may_be_absent():
     mechanism = quantile_mechanism(verified(PresenceMetric(on_a_line(30).metric, Fraction(1))), range(30), [0.2, 0.9])
     generator, level, within = np.random.default_rng(8), 0.6, 0
     bound = mechanism.rank_bound(60, level, SPEND)
+    assert mechanism.value_bound(level, SPEND) is None
     for round_ in range(500):
         values = np.sort(generator.integers(0, 30, 60))
         counts = np.bincount(values, minlength=31).astype(np.int64)

@@ -23,7 +23,7 @@ from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
-from dxgeom.mechanisms.linear.shapes.lower_bound import determinant_bound, rotation_bound
+from dxgeom.mechanisms.linear.shapes.lower_bound import second_moment_bound
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.metrics.operations.changes import ListedChanges
@@ -147,7 +147,7 @@ def test_no_shape_is_below_the_lower_bounds(seed, records, queries):
     space = round_space(asked)
     if space is None or space.dimension < 2:
         return
-    floor = max(rotation_bound(space), determinant_bound(space))
+    floor = second_moment_bound(space)
     shapes = builder(asked)
     for name in (*SHAPES, "hull", "laplace"):
         assert build(name, shapes).variances().sum() >= floor

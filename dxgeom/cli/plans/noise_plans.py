@@ -1,0 +1,128 @@
+"""A plan of noise as it is shown: what it was compared with, and what to expect of each answer."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dxgeom.cli.terminal.options import Format
+from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.plan import Plan
+
+
+def show_noise_plan(
+    plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format, kept: dict[str, str]
+) -> None:
+    """The plan at the spend that was said, or the least for wanted errors, or 1; and the file that it was kept in."""
+    least = plan.least_spend if plan.objective.wanted is not None else None
+    shown = spend or least or Fraction(1)
+    expected, useless = _expectations(plan, shown, level), plan.useless_answers(shown, records)
+    if output is Format.json:
+        print_json(
+            {
+                **plan.as_dict(),
+                "gap": plan.gap if plan.comparison.bound_at_hand else None,
+                "least_spend": None if least is None else str(least),
+                "expected": {"spend": str(shown), "level": level, "queries": expected},
+                "warnings": [one.as_dict() for one in useless],
+                **kept,
+            }
+        )
+        return
+    _print(plan, expected, shown, level)
+    if least is not None:
+        print_lines(["", f"spend   {plain(least)} is the least for the errors asked for"])
+    if useless:
+        print_lines(["", *(f"warning {one.in_words}" for one in useless)])
+    if kept:
+        print_lines(["", *(f"{name:<7} {said}" for name, said in kept.items())])
+
+
+def _expectations(plan: Plan, spend: Fraction, level: float) -> list[dict[str, Any]]:
+    """What to expect of each answer, beside ordinary ε-DP where it can be compared.
+
+    What rounding of values adds is in both errors; they are compared without it.
+    """
+    bars = plan.bars(spend)
+    rounding = np.where(np.isfinite(bars.rounding), bars.rounding, 0.0)
+    noise = np.sqrt(plan.mechanism.variances(spend))
+    ordinary = np.sqrt(np.array(plan.ordinary.per_query or [np.nan] * noise.size)) / float(spend)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(noise > 0, ordinary / noise, np.nan)
+    return [
+        {
+            "name": name,
+            "rmse": float(error),
+            "half_width": float(width),
+            "epsilon_dp_rmse": None if np.isnan(baseline) else float(baseline),
+            "epsilon_dp_ratio": None if np.isnan(ratio) else float(ratio),
+        }
+        for name, error, width, baseline, ratio in zip(
+            plan.queries.names,
+            bars.rmse,
+            bars.half_widths(level),
+            np.hypot(ordinary, rounding),
+            ratios,
+            strict=True,
+        )
+    ]
+
+
+def _print(plan: Plan, expected: list[dict[str, Any]], spend: Fraction, level: float) -> None:
+    from dxgeom.planner.words import acceptance_lines, search_lines
+
+    head = f"{plan.metric.title}: {len(expected)} queries, {plan.objective.title} (mean squared error) at spend 1"
+    print_lines([head, *search_lines(plan)])
+    print_table(
+        ("mechanism", plan.objective.title, "times the chosen", "worst query", "set-up in s", "note"),
+        [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
+    )
+    from dxgeom.planner.words import currency_lines
+
+    reasons = [f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.told if candidate.reason]
+    ratio = plan.epsilon_dp_ratio
+    ordinary = (
+        [] if ratio is None else [f"ε-DP    ordinary ε-DP would have {brief(ratio)} times this {plan.objective.title}"]
+    )
+    print_lines(
+        [
+            *reasons,
+            "",
+            f"chosen  {plan.reason}",
+            *ordinary,
+            f"bound   {plan.bound_in_words}",
+            *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(currency_lines(plan))),
+            *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
+            *(f"bias    {said}" for said in plan.biases_in_words),
+            *(f"drawn   {said}" for said in acceptance_lines(plan)),
+            *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),
+            "",
+            f"each answer, at spend {plain(spend)}",
+        ]
+    )
+    print_table(
+        ("query", "rmse", f"± at {level * 100:g} %", "rmse of ε-DP", "ratio"),
+        [_expected_row(answer) for answer in expected],
+    )
+
+
+def _candidate_row(candidate: CandidateResult, plan: Plan) -> tuple[str, ...]:
+    worst = candidate.worst_query
+    if candidate.loss is None or worst is None:
+        return candidate.name, "-", "-", "-", "-", "not built"
+    ratio = brief(candidate.loss / plan.loss) if plan.loss > 0 else "-"
+    took = "-" if candidate.seconds is None else f"{candidate.seconds:.2g}"
+    note = "chosen" if candidate.name == plan.mechanism.name else ""
+    return candidate.name, brief(candidate.loss), ratio, brief(candidate.per_query[worst]), took, note
+
+
+def _expected_row(answer: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    error, baseline, ratio = answer["rmse"], answer["epsilon_dp_rmse"], answer["epsilon_dp_ratio"]
+    ordinary, times = ("-" if number is None else brief(number) for number in (baseline, ratio))
+    return answer["name"], brief(error), brief(answer["half_width"]), ordinary, times

@@ -1,0 +1,79 @@
+"""What every mechanism offers that reads whole tables of counts, whatever the size of the universe."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.people.people import shares_of
+
+
+class CountedTables(Protocol):
+    """What is read: ``cells`` of each table, flat, and how many records in ``total``. Where people count once, these
+    are people, and cells hold their shares."""
+
+    @property
+    def cells(self) -> tuple[NDArray[np.int64], ...]:
+        """Counts, by table."""
+
+    @property
+    def total(self) -> int:
+        """How many records."""
+
+
+class TableReader(Mechanism[CountedTables, Answer]):
+    """A randomised map from counts in whole tables, which are all of the same records, to answers.
+
+    Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Where
+    people count once, replacing a person's rows changes them by at most e^(spend·W), W the earth mover's distance: a
+    mechanism that holds what :meth:`drawn` promises hides a share that moves from i to j by spend·d(i, j)/shares, as
+    :class:`dxgeom.mechanisms.contract.histogram_mechanism.HistogramMechanism` does, for tables are sums of a histogram.
+    """
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def metric(self) -> VerifiedMetric:
+            """The metric that it honours."""
+
+    @property
+    def account(self) -> Account:
+        return account_of(self.metric)
+
+    @property
+    def absent(self) -> int | None:
+        """Not None where the number of records is private."""
+        return self.metric.absent
+
+    @property
+    def shares(self) -> int:
+        """What one person adds to each table: 1, but where people count once."""
+        return shares_of(self.metric.people)
+
+    def require_whole_people(self, data: CountedTables) -> None:
+        """Raises: DataError where cells do not hold all shares of everybody."""
+        if self.shares > 1 and self.absent is None and any(exact_sum(one) % self.shares for one in data.cells):
+            raise DataError(
+                f"these are no counts of whole people, each of {self.shares:,} shares: release from a table that says "
+                "whose row each row is"
+            )
+
+    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        return self.drawn(data, spend / self.shares, randomness)
+
+    @abstractmethod
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        """An answer. Where people count once it is about people: each count is of one of ``shares``.
+
+        Guarantee: one count more of i and one less of j changes the odds by at most e^(spend·d(i, j)).
+        """

@@ -1,0 +1,137 @@
+"""Whole tables of counts with normal noise along bases of their attributes, under any distances of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.mechanisms.linear.kronecker.bases import TurnedShifts
+from dxgeom.mechanisms.linear.kronecker.blocks import Blocks
+from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
+from dxgeom.mechanisms.linear.kronecker.errors_of_cells import cell_errors
+from dxgeom.mechanisms.linear.kronecker.loads import Loads
+from dxgeom.mechanisms.linear.marginals.assembly import residual_table
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
+from dxgeom.mechanisms.linear.marginals.promise import promise_of
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+KRONECKER: Final = "kronecker-gaussian"
+Bases: TypeAlias = tuple[NDArray[np.float64] | None, ...]
+"""Of each attribute looked at a square matrix: what every vector of its basis has at the second, third, … value above
+the first; None where its values are all equally far apart."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KroneckerMechanism(CountsWithNoise):
+    """Counts in all cells of marginal tables, with normal noise in their residuals: along products of ``bases``, of the
+    size ``scales`` (coordinates,) in each, as ``Blocks`` numbers them.
+
+    Guarantee: replacing record i by j has D_α at most α·(s·d(i, j))²/2 at spend s: when this is made, what every change
+    of a record moves is bounded above in these very bases and scales, with all rounding errors counted against it.
+    Raises: CertificateRefused for noise that is too small, or leaves a part of the tables without; TooLarge where the
+    metric is no sum over attributes; UnsupportedCombination where it counts pure privacy.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    queries: MarginalQueries = field(repr=False)
+    bases: Bases = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.name != KRONECKER:
+            raise CertificateRefused(f"noise along bases is called {KRONECKER}")
+        if self.metric.privacy != CONCENTRATED:
+            raise UnsupportedCombination(
+                "Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'"
+            )
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
+        if not self.loads.largest(self.scales) <= 1:
+            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+
+    @property
+    def normal(self) -> bool:
+        return True
+
+    @cached_property
+    def family(self) -> SetFamily:
+        """The tables, and all sets of attributes inside them."""
+        return family_of(self.queries.sizes, self.queries.asked)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The coordinates of the noise."""
+        return Blocks.of(self.family, [one is not None for one in self.bases])
+
+    @cached_property
+    def loads(self) -> Loads:
+        """What is protected: from the metric itself, whatever anybody says. Raises: CertificateRefused."""
+        shape, classes = self.queries.universe.shape, self.queries.classes
+        uneven = uneven_distances(self.metric.metric, shape, classes)
+        require_bases(self.bases, [None if one is None else one.size for one in uneven])
+        shifts = tuple(
+            None if basis is None or own is None else TurnedShifts(basis, own)
+            for basis, own in zip(self.bases, uneven, strict=True)
+        )
+        return Loads(self.blocks, promise_of(self.metric.metric, shape, classes), shifts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        bases = [np.zeros((0, 0)) if one is None else one for one in self.bases]
+        asked = self.metric.fingerprint, self.queries.fingerprint
+        return canonical_digest("whole tables with noise along bases", self.name, *asked, bases, self.scales)
+
+    @cached_property
+    def cell_errors(self) -> CellErrors:
+        """Cells of unlike values are not alike."""
+        return cell_errors(self.blocks, self.bases, self.scales)
+
+    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
+        factor, step, found = 1 / spend, float(self.step), {}
+        for number in range(self.family.count):
+            spreads = self.blocks.table(number, self.scales)
+            if not np.all(spreads > 0):
+                continue
+            law = KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number))
+            drawn: NDArray[Any] = law.draw(1, randomness, factor).astype(self._whole)
+            sizes = [int(self.family.sizes[a]) - 1 for a in self.family.members_of(number)]
+            found[number] = residual_table(drawn.reshape(sizes))
+        return found
+
+
+def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.float64], ...]:
+    """The matrix along each attribute of a set: its basis, or what each number is above the first."""
+    found = []
+    for a in family.members_of(number):
+        basis, size = bases[a], int(family.sizes[a])
+        found.append(np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) if basis is None else basis)
+    return tuple(found)
+
+
+def require_bases(bases: Bases, sizes: Sequence[int | None]) -> None:
+    """Raises: CertificateRefused unless just the attributes with these sizes, None for others, have bases that fit."""
+    same = len(bases) == len(sizes) and all(
+        (basis is None and size is None)
+        or (basis is not None and size is not None and basis.shape == (size - 1, size - 1) and np.isfinite(basis).all())
+        for basis, size in zip(bases, sizes, strict=False)
+    )
+    if not same:
+        raise CertificateRefused("these are bases of other attributes than those whose values are unlike")

@@ -1,0 +1,199 @@
+"""Whole tables of counts with noise, whatever the size of the universe: mechanisms that read tables, no histogram."""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, TooLarge
+from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
+from dxgeom.mechanisms.linear.marginals.assembly import SHARES, put_together
+from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.numeric.exact_sums import LARGEST
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+MOST_CELLS: Final = 50_000_000
+"""Of more cells no answers are kept in memory."""
+_BITS: Final = 62
+_FAR: Final = 400
+"""Sums of exponentials beyond this have a chance below e⁻¹⁰⁰."""
+_LOW: Final = 2**64 - 1
+_LEAST_ROOM: Final = 2**31
+"""So many records there may be at least, whatever the noise."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisyTables:
+    """Released counts: cell c of table A is ``numerators[A][c]/divisors[A]``, exactly. ``numerators``: int64, or
+    Python's integers where people count once, whose shares are many."""
+
+    numerators: tuple[NDArray[Any], ...] = field(repr=False)
+    divisors: tuple[int, ...]
+
+    def counts(self, table: int) -> NDArray[np.float64]:
+        """The cells of a table, flat, each rounded once."""
+        return np.asarray(self.numerators[table] / self.divisors[table], dtype=np.float64)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables ready for JSON."""
+        return {"numerators": [one.tolist() for one in self.numerators], "divisors": [*map(str, self.divisors)]}
+
+
+class CellErrors(NamedTuple):
+    """(tables,): the ``mean`` of the variances of a table's cells, and the largest, at spend 1."""
+
+    mean: NDArray[np.float64]
+    most: NDArray[np.float64]
+
+
+class CountsWithNoise(TableReader[NoisyTables]):
+    """Counts in all cells of marginal tables, with noise of ``scales``, in counts, in their parts. Released tables
+    agree: what two of them have in common is the same, exactly.
+
+    Each block of noise is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
+    """
+
+    queries: MarginalQueries
+    scales: NDArray[np.float64]
+
+    @property
+    @abstractmethod
+    def normal(self) -> bool:
+        """Whether noise is normal, for concentrated privacy."""
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def family(self) -> SetFamily:
+            """The tables, and all sets of attributes inside them."""
+
+    @property
+    @abstractmethod
+    def cell_errors(self) -> CellErrors:
+        """Mean squared errors, rounding to the lattice left out, which adds less than a thousandth."""
+
+    @abstractmethod
+    def _residuals(self, spend: Fraction, randomness: Randomness) -> Mapping[int, NDArray[Any]]:
+        """Of every protected residual its noise, times the cells of its table, and times SHARES for Laplace noise."""
+
+    @property
+    def _whole(self) -> type:
+        """Of what whole numbers are: shares need more than 64 bits."""
+        return np.int64 if self.shares == 1 else object
+
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """(tables,): mean squared error of the least exact cell of each table at spend 1, rounding left out."""
+        return self.cell_errors.most
+
+    @cached_property
+    def step(self) -> Fraction:
+        """What noise is rounded to, in counts; in shares, one of them, where people count once."""
+        return lattice_step(self.scales) if np.any(self.scales > 0) and self.shares == 1 else Fraction(1)
+
+    @cached_property
+    def divisors(self) -> tuple[int, ...]:
+        """Of each table: its cells are whole multiples of one over this."""
+        return tuple(self.shares * one for one in self._inner_divisors)
+
+    @cached_property
+    def _inner_divisors(self) -> tuple[int, ...]:
+        """Of what is counted in the data, which are shares where people count once."""
+        if not np.any(self.scales > 0):
+            return (1,) * len(self.queries.shapes)
+        averages = 1 if self.normal else SHARES
+        return tuple(math.prod(shape) * averages * self.step.denominator for shape in self.queries.shapes)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
+        each noisy number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """(tables,): mean squared error of the least exact cell of each table, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
+
+    def check(self, data: CountedTables, spend: Fraction) -> None:
+        if self.queries.count > MOST_CELLS:
+            raise TooLarge(
+                f"these tables have {self.queries.count:,} cells; at most {MOST_CELLS:,} are released at once"
+            )
+        if not (hasattr(data, "cells") and hasattr(data, "total")):
+            raise DataError("whole tables of counts are made of the counts in their cells, as a table's rows have them")
+        counted = tuple(len(one) for one in data.cells)
+        if counted != tuple(math.prod(shape) for shape in self.queries.shapes):
+            raise DataError("counts of other tables than these are no data here")
+        most = self._most_records(spend)
+        if most < _LEAST_ROOM:
+            raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask for smaller tables")
+        if data.total > most:
+            raise DataError(f"at most {most:,} records fit these tables' whole numbers")
+        self.require_whole_people(data)
+
+    def _most_records(self, spend: Fraction) -> int:
+        """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
+        widest = max((len(one) for one in self.queries.asked), default=0)
+        drawn = float(self.scales.max(initial=0)) * 2.0**widest * math.sqrt(2) * _FAR * self.shares / float(spend)
+        if self.shares > 1:
+            # What is put together are Python's integers; only what is drawn and what is read are not.
+            return LARGEST // self.shares if drawn / float(self.step) < 2**_BITS else 0
+        return max(0, int(2**_BITS / max(self.divisors) - drawn * 4.0**widest))
+
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> NoisyTables:
+        residuals = self._residuals(spend, randomness)
+        family = self.family
+        released = []
+        for number, cells, divisor in zip(family.asked.tolist(), data.cells, self._inner_divisors, strict=True):
+            noise = put_together(family, number, residuals, self._whole).ravel()
+            released.append(cells.astype(self._whole) * divisor + noise)
+        return NoisyTables(tuple(released), self.divisors)
+
+    def kept(self, answer: NoisyTables) -> Any:
+        return {"tables": [packed(one) for one in answer.numerators], "divisors": list(answer.divisors)}
+
+    def recalled(self, kept: Any) -> NoisyTables:
+        return NoisyTables(tuple(unpacked(one) for one in kept["tables"]), tuple(kept["divisors"]))
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """Eight bytes for each cell in text of four thirds, once more in digits where these are shown, too; and what a
+        table's compression and words add. Sixteen where people count once."""
+        each = 33 if self.shares == 1 else 70
+        return each * self.queries.count + 2048 * len(self.queries.asked) + 4096
+
+
+def packed(numbers: NDArray[Any]) -> str:
+    """Whole numbers as text: little-endian int64, byte by byte of equal weight, zlib, base64; Python's integers below
+    2¹²⁷ in size as two of these, the lower one without a sign, behind a colon."""
+    if numbers.dtype == object:
+        lower = np.array([number & _LOW for number in numbers.tolist()], dtype=np.uint64).view(np.int64)
+        upper = np.array([number >> 64 for number in numbers.tolist()], dtype=np.int64)
+        return f":{packed(np.concatenate([lower, upper]))}"
+    planes = np.ascontiguousarray(numbers.astype("<i8")).view(np.uint8).reshape(-1, 8).T
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(planes).tobytes(), 1)).decode("ascii")
+
+
+def unpacked(text: str) -> NDArray[Any]:
+    """The numbers of :func:`packed`."""
+    if text.startswith(":"):
+        lower, upper = np.split(unpacked(text[1:]), 2)
+        each = zip(lower.view(np.uint64).tolist(), upper.tolist(), strict=True)
+        return np.array([(high << 64) + low for low, high in each], dtype=object)
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(8, -1)
+    return np.ascontiguousarray(planes.T).view("<i8").ravel().astype(np.int64)

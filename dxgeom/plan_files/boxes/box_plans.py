@@ -1,0 +1,191 @@
+"""Plans of boxes as files: the boxes' ends, how each attribute is measured, the scale of the noise in each block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.plan_files.aims import spend_of
+from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
+from dxgeom.plan_files.laws import scales_data, scales_of
+from dxgeom.plan_files.loaded import LoadedReleasable
+from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.text.exact_text import figure_of
+from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.box_answers import BoxAnswers
+from dxgeom.planner.boxes.box_plan import BoxPlan
+from dxgeom.planner.boxes.choosing import boxes_of_scales
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
+
+_SAME: Final = 1e-9
+"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
+_STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+_MOST_LEVELS: Final = 64
+
+
+@final
+class BoxesPart(BaseModel):
+    """What is asked: counts in boxes, by their ends."""
+
+    model_config = _STRICT
+
+    attributes: list[str] = Field(description="The attributes that some box restricts, in the policy's order.")
+    lower: list[list[int]] = Field(description="For each box and attribute the place of the first value inside.")
+    upper: list[list[int]] = Field(description="Likewise the place of the first value beyond.")
+    importance: list[Rational] | None = Field(description="What squared errors count; null for all alike.")
+    errors: list[Rational | None] = Field(description="The error that each count may have; empty where none was said.")
+    records: int | None = Field(description="The public number of records, where it is stated.", ge=1, le=2**53)
+    fingerprint: Digest = Field(description="SHA-256 of what is asked.")
+
+
+@final
+class BoxNoisePart(BaseModel):
+    """How boxes are measured, and the noise in it."""
+
+    model_config = _STRICT
+
+    name: Literal["boxes-gaussian", "boxes-laplace"]
+    measured: list[Literal["line"] | list[int]] = Field(
+        description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
+        "classes each level of a tree splits those above."
+    )
+    scales: dict[str, Any] = Field(description="The scale of the noise in each block at spend 1; 0 for none.")
+
+
+@final
+class BoxPlanDocument(BaseModel):
+    """A plan of counts in boxes: everything that decides the law of its releases, and nothing private."""
+
+    model_config = _STRICT
+
+    format: Literal["dxgeom plan 1"]
+    policy: PolicyPart
+    boxes: BoxesPart
+    objective: Literal["mse", "max"] = Field(description="What was made small: the total squared error, or the worst.")
+    box_noise: BoxNoisePart
+    spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
+    errors: list[Decimal] = Field(
+        description="Root mean squared error of each count at spend 1; recomputed when the file is loaded."
+    )
+    fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
+    digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LoadedBoxPlan(LoadedReleasable[BoxAnswers]):
+    """A plan of counts in boxes that was read from a file. What else was tried is not in files."""
+
+    plan: BoxPlan
+    document: BoxPlanDocument = field(repr=False)
+
+    @property
+    def _least_spend(self) -> Fraction | None:
+        return self.plan.least_spend if any(self.plan.queries.errors) else None
+
+    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each count."""
+        return self.plan.rmse(self.at_spend(spend))
+
+
+def box_plan_text(plan: BoxPlan, policy: Policy, spend: Amount | None) -> str:
+    """The text of the file. Raises: UnsupportedCombination for another policy."""
+    asked = plan.queries
+    boxes = {
+        "attributes": [asked.universe.names[one.axis] for one in asked.columns],
+        "lower": asked.lower.tolist(),
+        "upper": asked.upper.tolist(),
+        "importance": None if asked.importance is None else [*map(str, asked.importance)],
+        "errors": [None if one is None else str(one) for one in asked.errors],
+        "records": asked.records,
+        "fingerprint": asked.fingerprint,
+    }
+    noise = {
+        "name": plan.mechanism.name,
+        "measured": [list(one.radices) if isinstance(one, Tree) else "line" for one in plan.mechanism.factors],
+        "scales": scales_data(plan.mechanism.scales),
+    }
+    errors = [repr(error) for error in plan.rmse().tolist()]
+    parts = {"boxes": boxes, "objective": plan.objective, "box_noise": noise, "errors": errors}
+    return sealed_text(plan, plan.metric, policy, spend, parts)
+
+
+def loaded_boxes(document: dict[str, Any]) -> LoadedBoxPlan:
+    """The plan of a document. Nothing is searched for: trees, lines and scales are the file's, and they are proved to
+    be enough for what the policy protects, every budget in integers.
+
+    Raises: Wrong.
+    """
+    part = parsed(BoxPlanDocument, document)
+    policy = policy_of(part.policy)
+    queries = _queries(part.boxes, policy)
+    factors = _factors(part.box_noise, queries)
+    scales = scales_of(part.box_noise.scales, "box_noise.scales")
+    with refused_as("DX306", "box_noise"):
+        plan = boxes_of_scales(policy.compile(), queries, part.objective, part.box_noise.name, factors, scales)
+    require_same_plan(plan, part.fingerprint)
+    _check_errors(part.errors, plan)
+    return LoadedBoxPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+
+
+def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:
+    """Raises: Wrong for ends that are no boxes of this policy, or others than those that the file says they are."""
+    names = policy.universe.names
+    if not part.attributes or part.attributes != [one for one in names if one in set(part.attributes)]:
+        raise Wrong("DX304", "boxes.attributes", "these are attributes of the policy, in its order")
+    width = len(part.attributes)
+    for name, rows in (("lower", part.lower), ("upper", part.upper)):
+        proper = 0 < len(rows) <= MOST_BOXES and all(len(row) == width for row in rows)
+        if not proper or any(abs(end) > 2**53 for row in rows for end in row):
+            raise Wrong("DX304", f"boxes.{name}", "there is a row for each box, and in it a place for each attribute")
+    stated = None if part.importance is None else _figures(part.importance, "boxes.importance")
+    wanted = tuple(
+        None if one is None else figure_of(one, f"boxes.errors[{place}]") for place, one in enumerate(part.errors)
+    )
+    with refused_as("DX304", "boxes"):
+        columns = BoxQueries.columns_of(policy.universe, part.attributes)
+        ends = np.array(part.lower, dtype=np.int64), np.array(part.upper, dtype=np.int64)
+        queries = BoxQueries(policy.universe, columns, *ends, stated, wanted, part.records)
+    if queries.fingerprint != part.fingerprint:
+        raise Wrong("DX304", "boxes.fingerprint", f"these boxes' fingerprint is {queries.fingerprint}")
+    return queries
+
+
+def _figures(texts: list[str], place: str) -> tuple[Fraction, ...]:
+    return tuple(figure_of(one, f"{place}[{number}]") for number, one in enumerate(texts))
+
+
+def _factors(part: BoxNoisePart, queries: BoxQueries) -> list[Factor]:
+    """Raises: Wrong for trees that are no trees over these values."""
+    sizes = queries.merged.sizes
+    if len(part.measured) != len(sizes):
+        raise Wrong("DX305", "box_noise.measured", f"there is one for each of the {len(sizes)} attributes told apart")
+    found: list[Factor] = []
+    for place, (one, size) in enumerate(zip(part.measured, sizes, strict=True)):
+        if one == "line":
+            found.append(Path(size))
+            continue
+        radices = tuple(int(radix) for radix in one)
+        enough = 0 < len(radices) <= _MOST_LEVELS and min(radices) > 1 and max(radices) <= 2 * size
+        if not enough or not size <= np.prod(np.array(radices, dtype=np.float64)) <= 4 * size:
+            what = f"a tree over {size:,} values splits into two or more, until there is a class for each value"
+            raise Wrong("DX305", f"box_noise.measured[{place}]", what)
+        found.append(Tree(size, radices))
+    return found
+
+
+def _check_errors(stated: list[str], plan: BoxPlan) -> None:
+    found = plan.rmse()
+    if len(stated) != len(found):
+        raise Wrong("DX307", "errors", "there is one for each box, in their order")
+    for place, (said, error) in enumerate(zip(stated, found.tolist(), strict=True)):
+        if not abs(float(said) - error) <= _SAME * error:
+            raise Wrong("DX307", f"errors[{place}]", f"this is {error!r}, the file says {said}")
