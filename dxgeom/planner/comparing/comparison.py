@@ -32,7 +32,7 @@ COMPARED: Final = (
 BOUND: Final = "the lower bound"
 QUICK: Final = (
     *("laplace", "box", "rotated-laplace", "hull", "coarse-hull", "gaussian", "marginal-laplace", "marginal-gaussian"),
-    *("body", "epsilon-dp", "changed-queries"),
+    *("kronecker-gaussian", "body", "epsilon-dp", "changed-queries"),
 )
 """What a quick plan looks at."""
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         spread_of as spread_of,
     )
     from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows as determined_rows
+    from dxgeom.mechanisms.linear.shapes.working_points import refined as refined
     from dxgeom.mechanisms.linear.shapes.least_traces import (
         least_trace_ellipsoid as least_trace_ellipsoid,
         trace_bound as trace_bound,

@@ -175,7 +175,7 @@ def test_the_best_covariance_of_pairs_is_that_of_the_list_and_proved_on_all(monk
     queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(6)], weights)
     monkeypatch.setattr(sensitivity_module, "FEW_QUERIES", 0)
     listed = dx.plan(metric, queries, mechanism="gaussian")
-    monkeypatch.setattr(sensitivity_module, "MOST_LISTED_ENTRIES", 0)
+    monkeypatch.setattr(sensitivity_module, "MOST_KEPT_ENTRIES", 0)
     plan = dx.plan(metric, queries, mechanism="gaussian")
     assert isinstance(plan.mechanism.sensitivity.changes, PairedChanges)
     assert plan.predicted_mse == pytest.approx(listed.predicted_mse, rel=1e-8) and plan.covariance_gap < 1e-9
