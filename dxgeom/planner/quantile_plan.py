@@ -182,8 +182,8 @@ def plan_quantiles(
     _require_forms(forms, len(queries.asked))
     if mechanism not in (AUTO, *QUANTILE_FORMS):
         raise UnsupportedCombination(
-            f"quantiles are answered by {', '.join(QUANTILE_FORMS)}, or by what is chosen of these with 'auto'; found "
-            f"'{mechanism}'"
+            f"'mechanism' of quantiles is one of {', '.join(QUANTILE_FORMS)}, or 'auto', which chooses among these; "
+            f"found '{mechanism}'"
         )
     named = None if mechanism == AUTO else mechanism
     number = _public(metric, queries, records)

@@ -95,7 +95,7 @@ def machine() -> Record:
 
 
 def _model() -> list[str]:
-    """Who made the processor and which one it is: products of matrices are written for each, by the same instructions."""
+    """Who made the processor, and which one it is: matrix products are written for each, with the same instructions."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").split("\n\n")[0].splitlines() if told.exists() else []
     known = dict(line.split(":", 1) for line in lines if ":" in line)

@@ -82,7 +82,7 @@ def test_a_release_of_quantiles_as_text_json_and_rehearsal(queries: Path, tmp_pa
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--mechanism", "hull"), "quantiles are answered by transport, laplace"),
+        (("--mechanism", "hull"), "'mechanism' of quantiles is one of transport, laplace"),
         (("--objective", "mse"), "'objective' is about counts and sums"),
         (("--error", "ages: 3"), "'errors' is about counts and sums"),
         (("--consistent",), "leave out --consistent and --joint"),
