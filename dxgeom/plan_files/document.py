@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from dxgeom.plan_files.text.exact_text import RATIONAL
 from dxgeom.plan_files.text.json_text import digest_of
@@ -178,6 +178,11 @@ class PlanDocument(BaseModel):
     )
     fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is left out where nothing is to be said."""
+        return {name: one for name, one in fields(self).items() if (name, one) != ("search", "full")}
 
 
 def parsed(kind: type[Document], document: dict[str, Any]) -> Document:
