@@ -29,6 +29,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.noise.products.cartesian import CartesianProductNoise
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
@@ -49,6 +50,9 @@ SAMPLERS: dict[str, NoiseLaw] = {
     "ellipsoid, m = 3": EllipsoidNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "Gaussian, m = 1": GaussianNoise(Ellipsoid(np.array([[30.0]]))),
     "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 4.0])),
+    "along bases of a table": KroneckerNormals(
+        np.array([[30.0], [9.0]]), (np.array([[1.0, 0.5], [-0.2, 1.0]]), np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]))
+    ),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "facet cones, m = 3": hull(3),
     "facet cones, m = 6": hull(6),

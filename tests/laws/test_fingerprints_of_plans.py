@@ -241,6 +241,7 @@ NO_LAW = {
     "published": "more candidates to be compared with; which one is taken, the mechanism says",
     "hull_limits": "when the exact hull is given up; the hull is the same one",
     "progress": "told of the work, and no part of it",
+    "quick": "which candidates are looked at; which one is taken, the mechanism says",
     "spend": "at which the forms of quantiles are compared; noise on linear answers is chosen for every spend",
 }
 

@@ -92,7 +92,7 @@ def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
         assert mechanism_of(name) == name
     with pytest.raises(
         typer.BadParameter,
-        match=r"known are auto, laplace, .*, laplace-proportional-shares, families, mwem, small-database$",
+        match=r"known are auto, laplace, .*-shares, boxes-laplace, boxes-gaussian, families, mwem, small-database$",
     ):
         mechanism_of("magic")
 

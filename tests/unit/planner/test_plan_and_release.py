@@ -130,12 +130,15 @@ def test_planning_tells_what_it_builds_and_can_be_ended_there():
     assert all(what.endswith(" facets so far") for what in facets)
     assert chosen.fingerprint == choose(metric, queries).fingerprint
 
-    def interrupted(what):
-        if what in facets:
-            raise KeyboardInterrupt
+    class EndOfWork(Exception):
+        pass
 
-    with pytest.raises(KeyboardInterrupt):
-        choose(metric, queries, progress=interrupted)
+    def ended(what):
+        if what in facets:
+            raise EndOfWork
+
+    with pytest.raises(EndOfWork):
+        choose(metric, queries, progress=ended)
 
 
 def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():

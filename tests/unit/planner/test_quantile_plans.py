@@ -222,7 +222,7 @@ def test_a_mechanism_may_be_named_and_the_table_still_has_both_with_bounds_of_on
     assert transport["proved_error"] == 1.0
     assert laplace["proved_error"] == pytest.approx(0.8, abs=0.01)
     assert (transport["proved_ranks"], laplace["proved_ranks"]) == (1, None)
-    with pytest.raises(dx.UnsupportedCombination, match="transport, laplace, or by what is chosen of these"):
+    with pytest.raises(dx.UnsupportedCombination, match="transport, laplace, or 'auto'"):
         dx.plan(metric, asked, mechanism="hull")
 
 

@@ -12,6 +12,7 @@ from dxgeom.policy.policy import Policy, load_policy, parse_policy
 from dxgeom.queries.queries_file import load_queries, parse_queries, queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.box_queries import BoxQueries
 
 CLINIC = """policy: clinic
 universe:
@@ -192,8 +193,9 @@ def test_a_workload_beyond_the_limit_is_refused_before_it_is_built():
         "policy: p\nuniverse: {attributes: {a: {range: [1, 20000], step: 1}}}\n"
         "rules: [{change: a, epsilon: 1, per: 9}]\n"
     )
-    with pytest.raises(QueryError, match=r"DX207: 20,000 queries over 20,000 cells make 400,000,000 weights"):
-        parse_queries("queries: [{marginal: a}]\n", policy)
+    with pytest.raises(QueryError, match=r"DX207: 20,000 groups make 8,000,000,000,000 weights"):
+        parse_queries("queries: [{sum: a, by: a}]\n", policy)
+    assert isinstance(parse_queries("queries: [{marginal: a}]\n", policy), BoxQueries)
 
 
 def test_numbers_too_fine_to_keep_exactly_are_refused(tmp_path):
