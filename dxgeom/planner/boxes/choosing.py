@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final, Literal
 
 import numpy as np
@@ -18,8 +18,9 @@ from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
 from dxgeom.mechanisms.linear.boxes.scales import best_scales, block_variances
 from dxgeom.mechanisms.linear.boxes.worst import worst_scales
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of
+from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -46,8 +47,8 @@ def plan_boxes(
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = _with(queries, importance, errors)
-    worst = _worst(queries, objective)
+    queries = with_aims(queries, importance, errors, _places(queries), queries.count)
+    worst = counts_worst(queries, objective)
     _require_fit(metric, queries)
     built, losses, pressed = {}, {}, None
     for kind in _kinds(metric, mechanism):
@@ -94,32 +95,19 @@ def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
     return (NORMAL,) if metric.privacy == CONCENTRATED else (LAPLACE,)
 
 
-def _with(
-    queries: BoxQueries,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
-) -> BoxQueries:
-    if importance is not None:
-        queries = replace(queries, importance=tuple(exact_amount(one, "importance") for one in importance))
-    if isinstance(errors, Mapping):
-        places = {queries.name(place): place for place in range(queries.count)}
-        unknown = next((name for name in errors if name not in places), None)
-        if unknown is not None:
-            raise UnsupportedCombination(f"no box is called '{unknown}': boxes are called by their ends")
-        by_place = {places[name]: error for name, error in errors.items()}
-        errors = [by_place.get(place) for place in range(queries.count)]
-    if errors is not None:
-        wanted = tuple(None if one is None else exact_amount(one, "wanted error") for one in errors)
-        queries = replace(queries, errors=wanted)
-    if queries.importance is not None and any(queries.errors):
-        raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
-    return queries
+def _places(queries: BoxQueries) -> Callable[[str], int]:
+    """Where the box of a name is; names are made when one is asked for."""
 
+    @cache
+    def places() -> dict[str, int]:
+        return {queries.name(number): number for number in range(queries.count)}
 
-def _worst(queries: BoxQueries, objective: str) -> bool:
-    if objective not in ("balanced", "mse", "rmse", "max"):
-        raise UnsupportedCombination(f"there is no objective '{objective}'; known are balanced, mse, max, rmse")
-    return objective == "max" or any(queries.errors)
+    def place(name: str) -> int:
+        if name not in places():
+            raise UnsupportedCombination(f"no box is called '{name}': boxes are called by their ends")
+        return places()[name]
+
+    return place
 
 
 def _best(

@@ -32,7 +32,8 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, require_verifie
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
-from dxgeom.planner.marginals.asked_tables import costs_of, counts_worst, kinds_of, with_aims
+from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
+from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.privacy.currencies import currency_of
@@ -154,7 +155,7 @@ def plan_tables(
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors)
+    queries = with_aims(queries, importance, errors, queries.table, len(queries.asked))
     worst = counts_worst(queries, objective)
     kinds = kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
