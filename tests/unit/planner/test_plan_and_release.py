@@ -84,7 +84,8 @@ def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
     losses = {candidate.name: candidate.loss for candidate in chosen.candidates}
     assert losses["hull"] is None
     assert losses["coarse-hull"] is not None
-    assert chosen.lower_bound < chosen.loss == min(filter(None, losses.values()))
+    # Among equals, up to the duality gap of the scales, the simplest is taken.
+    assert chosen.lower_bound < chosen.loss <= min(filter(None, losses.values())) * (1 + 2 * GAP)
 
 
 def test_facets_are_given_for_error_as_the_caller_likes():
