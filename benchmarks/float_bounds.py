@@ -24,6 +24,8 @@ from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
+from dxgeom.noise.laws.jumps.shifts import JumpShifts
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -54,6 +56,10 @@ SAMPLERS: dict[str, NoiseLaw] = {
         np.array([[30.0], [9.0]]), (np.array([[1.0, 0.5], [-0.2, 1.0]]), np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]))
     ),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
+    "jumps, m = 2": GaussianWithJumps.around(
+        GaussianNoise(Ellipsoid(np.array([[50.0, 0.0], [-12.0, 40.0]]))),
+        JumpShifts.listed(np.array([[30, 0], [0, 20], [30, -20], [10, 10]]), np.array([1.0, 1.0, 1.25, 0.875])),
+    ),
     "facet cones, m = 3": hull(3),
     "facet cones, m = 6": hull(6),
     "product, m = 3": ProductNoise((hull(2), LaplaceNoise(np.array([5.0])))),

@@ -27,7 +27,7 @@ from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.planner.boxes.box_plan import plan_boxes
+from dxgeom.planner.boxes.choosing import plan_boxes
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import BoxQueries
 

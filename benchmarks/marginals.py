@@ -26,6 +26,7 @@ from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scale
 from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
+from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.planner.marginals.marginal_plan import plan_tables
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -51,15 +52,16 @@ def alone(question: MarginalQuestion) -> float:
 
 def errors() -> None:
     """Total squared errors of the reference workloads."""
-    print("| values | tables | Laplace alone | with smaller ones | Gaussian | bound | seconds |")
-    print("|---|---|---|---|---|---|---|")
-    for sizes, ways in ((SIX, 2), (SIX, 3), ((2,) * 20, 2), ((4,) * 4, 2)):
+    print("| values | tables | Laplace alone | with smaller ones | Gaussian | bound | pure bound | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for sizes, ways in ((SIX, 2), (SIX, 3), ((2,) * 20, 2), ((4,) * 4, 2), ((10,) * 6, 2), ((16, 9, 7, 5), 2)):
         began = time.perf_counter()
         question = question_of(sizes, ways)
         normal, pure = best_gaussian_scales(question), best_laplace_scales(question)
+        volumes = tables_volume_bound(question.family, question.constants, question.costs, worst=False)
         took = time.perf_counter() - began
         named = ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else f"{len(sizes)} × {sizes[0]}"
-        figures = (alone(question), pure.value, normal.value, normal.bound)
+        figures = (alone(question), pure.value, normal.value, normal.bound, max(volumes, 2 * normal.bound))
         print(f"| {named} | {ways}-way | " + " | ".join(f"{figure:,.6g}" for figure in figures) + f" | {took:.2f} |")
 
 

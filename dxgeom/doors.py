@@ -33,7 +33,7 @@ def doors_of(room: str, source: str) -> Doors:
             if module == room:  # a room inside this one
                 return import_module(f"{room}.{original}")
             return getattr(import_module(module), original)
-        raise AttributeError(f"{room} has no '{name}'" + _nearest(name, names))
+        raise AttributeError(f"{room} has no '{name}'" + _nearest(name, room, source))
 
     return Doors(open_door, lambda: names, names)
 
@@ -46,8 +46,28 @@ def _homes(source: str) -> dict[str, tuple[str, str]]:
     return {alias.asname or alias.name: (line.module or "", alias.name) for line in imports for alias in line.names}
 
 
-def _nearest(name: str, names: list[str]) -> str:
+def _nearest(name: str, room: str, source: str) -> str:
+    """Where a deeper room has that name, or the nearest name: of this room, or else of a deeper one."""
+    if name.startswith("_"):  # asked for by machines, which try what there is
+        return ""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names, 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    below = _listed_below(room, Path(source).parent)
+    if name in below:
+        return f"; it is {below[name]}.{name}"
+    here = [known for known, home in below.items() if home == room]
+    for names in (here, [*below]):
+        for near in get_close_matches(name, names, 1):
+            return f"; did you mean '{near if below[near] == room else f'{below[near]}.{near}'}'?"
+    return ""
+
+
+def _listed_below(room: str, folder: Path) -> dict[str, str]:
+    """What this room and those in it list, and the first room that does; nothing is loaded for it."""
+    homes = _homes(str(folder / "__init__.py"))
+    found = dict.fromkeys(homes, room)
+    inner = (name for name, home in homes.items() if home == (room, name) and (folder / name).is_dir())
+    for name in inner:
+        for known, home in _listed_below(f"{room}.{name}", folder / name).items():
+            found.setdefault(known, home)
+    return found

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.interruption import uninterrupted
-from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
+from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.planner.release import Release
-from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import load_queries
 from dxgeom.universe.quantile_queries import QuantileQueries
@@ -28,6 +25,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
+    from dxgeom.planner.releases.plans import SavablePlan
 
 
 def compile_and_release(
@@ -85,7 +83,7 @@ def _planned(
     mechanism: str,
     records: int | None,
     spend: Amount,
-) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan:
+) -> SavablePlan:
     """Raises: UnsupportedCombination where an objective is named for quantiles."""
     metric = policy.compile()
     if isinstance(queries, LinearQueries):

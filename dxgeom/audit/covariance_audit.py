@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
+from dxgeom.audit.jumps_audit import audit_jumps
 from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -26,13 +27,18 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
 
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.plans import SavablePlan
+
 _PRECISION: Final = 256
+_OUTWARD: Final = 1 + 1e-9
 _NEAR: Final = 1e-6
 _MOST_NEAR: Final = 20_000
 _MOST_ENTRIES: Final = 200_000_000
@@ -45,15 +51,23 @@ class CovarianceAudit:
     """``differences``: how many are hidden, ``in_balls``: of which so many were looked at in balls.
 
     ``gap``: relatively, how far the objective can be above that of the best Gaussian noise, rounding to the lattice
-    left out: *rounded up*.
+    left out: *rounded up*. ``with_jumps``: whether the noise jumps, too: then it is purely private, and the gap large.
     """
 
     differences: int
     in_balls: int
     gap: float
+    with_jumps: bool = False
 
     def lines(self) -> list[str]:
         """The audit for a reader."""
+        if self.with_jumps:
+            return [
+                f"the noise jumps along all {self.differences:,} differences, far and often enough; {self.in_balls:,} "
+                "of them, just so, in balls",
+                f"its objective is at most {1 + self.gap:.3g} times that of the best Gaussian noise, which bounds no "
+                "odds",
+            ]
         return [
             f"all {self.differences:,} differences are hidden by the covariance; {self.in_balls:,} of them, just so, "
             "in balls",
@@ -61,10 +75,11 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan) -> CovarianceAudit:
-    """Check a plan's Gaussian noise again, from its numbers and the metric alone.
+def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
+    """Check a plan's Gaussian noise again, with jumps or without, from its numbers and the metric alone.
 
-    Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*.
+    Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*, that with jumps up to the rounding of
+    their moments in float64.
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
@@ -76,13 +91,20 @@ def audit_covariance(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPl
         raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
+        if mechanism.mixing.trees:
+            raise CertificateRefused("this audit is of noise that hides listed differences, and the plan's is in boxes")
         found = hidden_in_tables(mechanism)
         objective = plan.objective
         return CovarianceAudit(found, found, gap_in_tables(mechanism, objective.factors, objective.name == "max"))
-    if not isinstance(mechanism.law, GaussianNoise):
+    if not isinstance(mechanism.law, GaussianNoise | GaussianWithJumps):
         raise CertificateRefused(f"this audit is of Gaussian noise, and the plan's is by {mechanism.name}")
     listed = _laid_out(mechanism.sensitivity)
     shifts = _shifts(mechanism, listed.differences)
+    if isinstance(mechanism.law, GaussianWithJumps):
+        near = audit_jumps(mechanism.law, shifts, listed.bounds, _hidden)
+        with ctx.workprec(_PRECISION):
+            gap = _gap(plan, arb_mat((mechanism.law.second_moment * _OUTWARD).tolist()))
+        return CovarianceAudit(len(shifts), near, gap, with_jumps=True)
     with ctx.workprec(_PRECISION):
         root = arb_mat(mechanism.law.body.axes.tolist())
         covariance = root * root.transpose()

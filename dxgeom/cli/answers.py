@@ -30,32 +30,22 @@ _MOST_CELLS: Final = 100
 
 def print_answers(answers: ShownAnswers, bars: Bars) -> list[str]:
     """Print the answers; the lines that are to follow about their errors."""
-    return _printers()[type(answers)](answers, bars)
+    return printers()[type(answers).__name__](answers, bars)
 
 
-def _printers() -> dict[type[ShownAnswers], Callable[[Any, Bars], list[str]]]:
-    from dxgeom.learning.totals.coefficients import Coefficients
-    from dxgeom.planner.answers.box_answers import BoxAnswers
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
-    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
-    from dxgeom.planner.answers.quantile_answers import QuantileAnswers
-    from dxgeom.planner.tasks.selected import SelectedCandidate
-    from dxgeom.planner.tasks.selected_few import SelectedFew
-    from dxgeom.planner.tasks.series_plan import SeriesAnswers
-    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
-    from dxgeom.planner.tasks.task_answers import TaskAnswers
-
+def printers() -> dict[str, Callable[[Any, Bars], list[str]]]:
+    """By the name of the answers' class, which the package has once: nothing is loaded for those that are not shown."""
     return {
-        LinearAnswers: _print_linear,
-        QuantileAnswers: _print_quantiles,
-        TaskAnswers: _print_tasks,
-        SelectedCandidate: _print_selected,
-        SelectedFew: _print_selected_few,
-        SyntheticAnswers: _print_synthetic,
-        SeriesAnswers: _print_series,
-        Coefficients: _print_coefficients,
-        MarginalAnswers: _print_tables,
-        BoxAnswers: _print_boxes,
+        "LinearAnswers": _print_linear,
+        "QuantileAnswers": _print_quantiles,
+        "TaskAnswers": _print_tasks,
+        "SelectedCandidate": _print_selected,
+        "SelectedFew": _print_selected_few,
+        "SyntheticAnswers": _print_synthetic,
+        "SeriesAnswers": _print_series,
+        "Coefficients": _print_coefficients,
+        "MarginalAnswers": _print_tables,
+        "BoxAnswers": _print_boxes,
     }
 
 

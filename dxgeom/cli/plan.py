@@ -38,12 +38,7 @@ from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.planner.boxes.box_plan import BoxPlan
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.quantile_plan import QuantilePlan
-    from dxgeom.planner.tasks.families import FamilyPlan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
+    from dxgeom.planner.releases.plans import ChosenPlan, OtherPlan
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -121,16 +116,27 @@ def _plan_one(
     if target is not None:
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
+    from dxgeom.planner.plan import Plan
+
+    kept = {} if target is None else _kept(chosen, target, compiled, spend)
+    if not isinstance(chosen, Plan):
+        _show_other(chosen, spend, level, output, kept)
+        return
+    seek_bound(chosen)
+    show_noise_plan(chosen, spend, records, level, output, kept)
+    if chosen.interrupted is not None:
+        print_error("interrupted; this is the best plan that was finished")
+        raise typer.Exit(Outcome.INTERRUPTED)
+
+
+def _show_other(chosen: OtherPlan, spend: Fraction | None, level: float, output: Format, kept: dict[str, str]) -> None:
+    """Plans of other things than noise on linear queries, whose files are loaded for these alone."""
     from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
-    from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
-    kept = {} if target is None else _kept(chosen, target, compiled, spend)
-    if isinstance(chosen, FamilyPlan):
-        show_family_plan(chosen, output, kept)
-    elif isinstance(chosen, QuantilePlan):
+    if isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
     elif isinstance(chosen, TaskPlan):
         show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
@@ -139,11 +145,7 @@ def _plan_one(
     elif isinstance(chosen, BoxPlan):
         show_box_plan(chosen, spend, level, output, kept)
     else:
-        seek_bound(chosen)
-        show_noise_plan(chosen, spend, records, level, output, kept)
-        if chosen.interrupted is not None:
-            print_error("interrupted; this is the best plan that was finished")
-            raise typer.Exit(Outcome.INTERRUPTED)
+        show_family_plan(chosen, output, kept)
 
 
 def _refuse_for_several(
@@ -163,7 +165,7 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan,
+    plan: ChosenPlan,
     target: Path,
     policy: Policy,
     spend: Fraction | None,

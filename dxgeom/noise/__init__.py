@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dxgeom.noise.laws.envelope import tightest_rejection as tightest_rejection
     from dxgeom.noise.laws.facet_cones import FacetConeNoise as FacetConeNoise
     from dxgeom.noise.laws.gaussian import GaussianNoise as GaussianNoise
+    from dxgeom.noise.laws.jumps.law import GaussianWithJumps as GaussianWithJumps
+    from dxgeom.noise.laws.jumps.shifts import JumpShifts as JumpShifts
     from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise, simulate_noise as simulate_noise
     from dxgeom.noise.laws.laplace import LaplaceNoise as LaplaceNoise
     from dxgeom.noise.laws.law import NoiseLaw as NoiseLaw

@@ -23,20 +23,33 @@ def distinct_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
         return rows[:1], np.zeros(len(rows), dtype=np.int64)
     if len(rows) == 0:
         return rows, np.zeros(0, dtype=np.int64)
+    ranks, count = _ranks(*_codes(rows))
+    where = np.empty(count, dtype=np.int64)
+    where[ranks] = np.arange(len(rows))
+    return rows[where], ranks
+
+
+def _codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """An integer below a number, that is returned with it, for each row: equal for equal rows, and in their order."""
     codes, count = np.zeros(len(rows), dtype=np.int64), 1
-    for column in rows.T:
+    for place, column in enumerate(rows.T):
         low, high = int(column.min()), int(column.max())
         if count * (high - low + 1) >= _CODES_BELOW:
             codes, count = _ranks(codes, count)
+            tied = np.bincount(codes)[codes] > 1
+            if 2 * np.count_nonzero(tied) <= len(rows):
+                # Few rows are told apart by what is left of them.
+                later = distinct_rows(np.column_stack([codes[tied], rows[tied, place:]]))[1]
+                many = int(later.max(initial=0)) + 1
+                codes = codes * many
+                codes[tied] += later
+                return codes, count * many
             column = np.unique(column, return_inverse=True)[1].astype(np.int64).reshape(-1)
             low, high = 0, int(column.max())
         if high > low:
             codes = codes * (high - low + 1) + (column - low)
             count *= high - low + 1
-    ranks, count = _ranks(codes, count)
-    where = np.empty(count, dtype=np.int64)
-    where[ranks] = np.arange(len(rows))
-    return rows[where], ranks
+    return codes, count
 
 
 def least_by_row(rows: NDArray[np.int64], bounds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.gaussian.jumps import jump_law
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.kronecker.linear_tables import proved_along
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
@@ -19,13 +22,30 @@ from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, margin
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
+from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
-from dxgeom.plan_files.laws import ALONG, bases_data, bases_of, law_data, law_of, scales_data, scales_of
+from dxgeom.plan_files.laws import (
+    ALONG,
+    IN_BOXES,
+    JUMPS,
+    bases_data,
+    bases_of,
+    jump_axes_of,
+    jumps_data,
+    law_data,
+    law_of,
+    measured_data,
+    measured_of,
+    scales_data,
+    scales_of,
+)
 from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.options import BOX_NOISE
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -35,11 +55,13 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
     Raises: UnsupportedCombination, TooLarge for what no file can hold.
     """
     mixing, change = mechanism.mixing, mechanism.change
-    law = None if mechanism.law is None else law_data(mechanism.law)
+    law = None if mechanism.law is None else _law_data(mechanism.law)
     if isinstance(mixing, IntegerMixing):
         law = scales_data(mixing.scales)
         if mixing.bases:
             law |= {"kind": ALONG, "bases": bases_data(mixing.bases)}
+        if mixing.trees:
+            law |= {"kind": IN_BOXES, "measured": measured_data(mixing.trees)}
     diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
@@ -69,10 +91,10 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
-    if part.name in (NORMAL, LAPLACE, KRONECKER) and part.law is not None:
+    if part.name in (NORMAL, LAPLACE, KRONECKER, *BOX_NOISE) and part.law is not None:
         mechanism = _of_tables(part, sensitivity)
     else:
-        law = None if part.law is None else law_of(part.law, "mechanism.law")
+        law = None if part.law is None else _law_of(part.law, sensitivity)
         mixing = _mixing(part, queries.count)
         with refused_as("DX306", "mechanism.law"):
             mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)
@@ -82,12 +104,27 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     return mechanism
 
 
+def _law_data(law: NoiseLaw) -> dict[str, Any]:
+    return jumps_data(law) if isinstance(law, GaussianWithJumps) else law_data(law)
+
+
+def _law_of(data: dict[str, Any], sensitivity: Sensitivity) -> NoiseLaw:
+    """Raises: Wrong."""
+    if data.get("kind") != JUMPS:
+        return law_of(data, "mechanism.law")
+    axes = jump_axes_of(data, "mechanism.law")
+    with refused_as("DX306", "mechanism.law"):
+        return jump_law(sensitivity, axes)
+
+
 def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
     """Noise in parts of tables, from its scales; all else follows from the queries, and the proof is made anew."""
     if part.without_noise is not None or part.mixing is not None or part.change is not None:
         raise Wrong("DX302", "mechanism", "how tables of counts take their noise follows from the queries")
     if part.name == KRONECKER:
         return _along_bases(part, sensitivity)
+    if part.name in BOX_NOISE:
+        return _in_boxes(part, sensitivity)
     scales = scales_of(part.law, "mechanism.law")
     with refused_as("DX306", "mechanism.law"):
         return proved(part.name, marginal_space(sensitivity, None, worst=False), scales)
@@ -102,6 +139,18 @@ def _along_bases(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMecha
     scales = floats_of(law["scales"], "mechanism.law.scales")
     with refused_as("DX306", "mechanism.law"):
         return proved_along(marginal_space(sensitivity, None, worst=False), bases, scales)
+
+
+def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Raises: Wrong."""
+    law = keys_of(part.law, ("kind", "scales", "measured"), "mechanism.law")
+    if law["kind"] != IN_BOXES:
+        raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_BOXES}")
+    scales = floats_of(law["scales"], "mechanism.law.scales")
+    with refused_as("DX306", "mechanism.law"):
+        boxes = counted_boxes(sensitivity)
+        factors = measured_of(law["measured"], boxes.merged.sizes, "mechanism.law.measured")
+        return in_answers(BoxMechanism(part.name, sensitivity.metric, boxes, factors, scales), sensitivity)
 
 
 def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:

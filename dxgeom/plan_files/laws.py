@@ -21,6 +21,8 @@ from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.facets.fan import Fan, certify_fan
+from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.k_norm import LAWS
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.plan_files.text.exact_text import (
@@ -30,6 +32,7 @@ from dxgeom.plan_files.text.exact_text import (
     floats_of,
     keys_of,
     list_of,
+    whole_of,
     wholes_of,
 )
 from dxgeom.plan_files.wrong import Wrong, refused_as
@@ -46,11 +49,17 @@ BODIES: Final[tuple[type[Any], ...]] = (
     SymmetricPolytope,
 )
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
-KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES)}
+JUMPS: Final = GaussianWithJumps.__name__
+"""Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
+KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind is not GaussianWithJumps}
 SCALES: Final = "ScalesInTables"
 """What stands for the law of noise in tables of counts: the scale of each part, all else follows from the queries."""
 ALONG: Final = "ScalesAlongBases"
 """The same where noise is along bases of attributes."""
+IN_BOXES: Final = "ScalesInBoxes"
+"""The same where noise is in blocks, along trees and lines of attributes."""
+LINE: Final = "line"
+_MOST_LEVELS: Final = 64
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
 _LONGEST_VERTEX = 2**40
@@ -90,6 +99,17 @@ def scales_of(data: Any, place: str) -> NDArray[np.float64]:
     return floats_of(data["scales"], f"{place}.scales")
 
 
+def jumps_data(law: GaussianWithJumps) -> dict[str, Any]:
+    """Normal noise with jumps, as a file holds it: what it jumps along is not written down."""
+    return {"kind": JUMPS, "axes": array_data(law.gaussian.body.axes)}
+
+
+def jump_axes_of(data: dict[str, Any], place: str) -> NDArray[np.float64]:
+    """The axes again. Raises: Wrong."""
+    keys_of(data, ("kind", "axes"), place)
+    return floats_of(data["axes"], f"{place}.axes")
+
+
 def bases_data(bases: Sequence[NDArray[np.float64] | None]) -> list[dict[str, Any] | None]:
     """Bases of attributes, as a file holds them."""
     return [None if one is None else array_data(one) for one in bases]
@@ -99,6 +119,31 @@ def bases_of(data: Any, place: str) -> tuple[NDArray[np.float64] | None, ...]:
     """The bases again. Raises: Wrong."""
     entries = enumerate(list_of(data, place))
     return tuple(None if one is None else floats_of(one, f"{place}[{number}]") for number, one in entries)
+
+
+def measured_data(trees: Sequence[Sequence[int]]) -> list[list[int] | str]:
+    """How each attribute is measured, by the trees' splits, none of a line, as a file holds it."""
+    return [list(one) or LINE for one in trees]
+
+
+def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ...]:
+    """The same again, of attributes with so many values told apart. Raises: Wrong for trees that are none."""
+    entries = list_of(data, place)
+    if len(entries) != len(sizes):
+        raise Wrong("DX305", place, f"there is one for each of the {len(sizes)} attributes told apart")
+    return tuple(
+        Path(size) if one == LINE else _tree_of(one, size, f"{place}[{number}]")
+        for number, (one, size) in enumerate(zip(entries, sizes, strict=True))
+    )
+
+
+def _tree_of(data: Any, size: int, place: str) -> Tree:
+    radices = tuple(whole_of(one, place) for one in list_of(data, place))
+    enough = 0 < len(radices) <= _MOST_LEVELS and min(radices) > 1 and max(radices) <= 2 * size
+    if not enough or not size <= np.prod(np.array(radices, dtype=np.float64)) <= 4 * size:
+        what = f"a tree over {size:,} values splits into two or more, until there is a class for each value"
+        raise Wrong("DX305", place, what)
+    return Tree(size, radices)
 
 
 def fields_of(kind: type[Any]) -> dict[str, Any]:
@@ -182,10 +227,19 @@ def _polytope(fan: Fan, units: NDArray[np.float64], inflation: float) -> Symmetr
 def laws_schema() -> dict[str, Any]:
     """A JSON Schema for each kind, by its name."""
     own = {"type": "object", "properties": {"kind": {"const": SCALES}, "scales": _form(NDArray[np.float64])}}
+    measured = {"type": "array", "items": {"anyOf": [{"const": LINE}, {"type": "array", "items": {"type": "integer"}}]}}
+    boxes = {"kind": {"const": IN_BOXES}, "scales": _form(NDArray[np.float64]), "measured": measured}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
     scales = {
         SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},
+        JUMPS: {
+            "type": "object",
+            "properties": {"kind": {"const": JUMPS}, "axes": _form(NDArray[np.float64])},
+            "required": ["kind", "axes"],
+            "additionalProperties": False,
+        },
         ALONG: {"type": "object", "properties": along, "required": [*along], "additionalProperties": False},
+        IN_BOXES: {"type": "object", "properties": boxes, "required": [*boxes], "additionalProperties": False},
     }
     return {name: _schema_of(kind) for name, kind in KINDS.items()} | scales | dict(_arrays())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import NoneType
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError
@@ -27,6 +27,9 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.plans import SavablePlan
 
 
 @overload
@@ -50,7 +53,7 @@ def save_plan(
     plan: TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
 ) -> LoadedTaskPlan: ...
 def save_plan(
-    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan,
+    plan: SavablePlan,
     path: str | os.PathLike[str],
     *,
     policy: Policy,
@@ -81,9 +84,7 @@ def save_plan(
     return again
 
 
-def _text_of(
-    plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan, policy: Policy, spend: Amount | None
-) -> str:
+def _text_of(plan: SavablePlan, policy: Policy, spend: Amount | None) -> str:
     if isinstance(plan, TaskPlan):
         return task_plan_text(plan, policy, spend)
     if isinstance(plan, MarginalPlan):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from dxgeom.plan_files.boxes.box_plans import BoxPlanDocument
 from dxgeom.plan_files.document import PlanDocument
-from dxgeom.plan_files.laws import ALONG, BASES_FORM, SCALES, laws_schema
+from dxgeom.plan_files.laws import ALONG, BASES_FORM, JUMPS, SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.plan_files.table_plans import TablePlanDocument
 from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
@@ -210,7 +210,9 @@ def plan_schema() -> dict[str, Any]:
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in (SCALES, ALONG)]
+        "anyOf": [
+            {"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in (SCALES, ALONG, JUMPS)
+        ]
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear import gaussian, kronecker  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.gaussian.mechanism import (
-    CAUTION,
-    BestGaussian,
-    GaussianSpace,
-    best_gaussian,
-    gaussian_space,
-)
-from dxgeom.mechanisms.linear.kronecker.linear_tables import has_uneven_attributes, kronecker_gaussian
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.marginals.mechanism import (
     MarginalSpace,
@@ -31,24 +24,29 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_by_rejection, hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
-from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_strategy
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.mechanisms.linear.shapes.strategy import best_sums
-from dxgeom.mechanisms.linear.shapes.strategy_program import QUICK_WORK, WORK
 from dxgeom.planner.changed_queries import with_changed_queries
+from dxgeom.planner.objectives.attention import attention
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.gaussian.mechanism import BestGaussian, GaussianSpace
+    from dxgeom.planner.boxes.as_candidates import BoxCandidates
 
 _Thing = TypeVar("_Thing")
 
 _TOTAL = Objective("mse")
 _DEFAULT = PlanOptions()
-_ATTENTION = 1e-3
-_SHIFTS = 5
-_LEAST_SHIFT = 1e-2
-_MOST_IN_BLOCKS = 32
+_MOST_IN_BLOCKS = 24
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
+_QUICK_IN_BLOCKS = 12
+"""Beyond, they take longer than a quick plan may."""
+_FEW_BOXES = 400
+"""For so many queries there are shapes that are better, and nobody has to look whether they are boxes."""
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 """A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
@@ -69,17 +67,21 @@ class CandidateBuilder:
     def lower_bound(self) -> float:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
-            return self._gaussian_bound()
+            return self._gaussian_bound() or self._bound_in_boxes()
         tables = _if_made(self._marginal_space)
-        other = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
+        found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
         least = currency_of(self.sensitivity.metric.privacy).least_mean_square
-        return other if tables is None else max(tables.bound * least * CAUTION, other)
+        known = 0.0 if tables is None else max(_cautiously(tables.bound * least), tables.volume_bound)
+        return max(found, known, 0.0 if self.asks_tables else self._bound_in_boxes())
+
+    def _bound_in_boxes(self) -> float:
+        return self.in_boxes.bound if self.asks_boxes else 0.0
 
     def _gaussian_bound(self) -> float:
         try:
             tables = _if_made(self._marginal_space)
             best = tables if tables is not None and self.has_best_covariance else self.best_gaussian
-            return best.bound * CAUTION
+            return _cautiously(best.bound)
         except BUILD_ERRORS:
             return 0.0
 
@@ -110,6 +112,8 @@ class CandidateBuilder:
     def block_hulls(self) -> AdditiveMechanism:
         """Noise shaped by small hulls side by side."""
         space = self.search_space
+        if self.options.quick and space.dimension > _QUICK_IN_BLOCKS:
+            raise TooLarge(f"beyond {_QUICK_IN_BLOCKS} dimensions it takes longer than a quick plan may")
         if space.dimension > _MOST_IN_BLOCKS and self.options.mechanism != "block-hulls":
             raise TooLarge(
                 f"beyond {_MOST_IN_BLOCKS} dimensions hulls of blocks gain about 1 % over rotated Laplace noise, and "
@@ -125,6 +129,11 @@ class CandidateBuilder:
         return self.best_gaussian.mechanism
 
     @property
+    def gaussian_with_jumps(self) -> AdditiveMechanism:
+        """Normal noise that jumps along the differences, which bounds odds."""
+        return gaussian.gaussian_with_jumps(_made(self._gaussian_space), self.options.progress)
+
+    @property
     def marginal_gaussian(self) -> AdditiveMechanism:
         """Normal noise in what tables of counts have in common, and what each has beyond that."""
         return marginal_gaussian(_made(self._marginal_space))
@@ -137,18 +146,30 @@ class CandidateBuilder:
     @property
     def kronecker_gaussian(self) -> AdditiveMechanism:
         """Normal noise in the same parts, along bases of attributes whose values are not all equally far apart."""
-        return kronecker_gaussian(_made(self._marginal_space))
+        return kronecker.kronecker_gaussian(_made(self._marginal_space))
+
+    @property
+    def asks_boxes(self) -> bool:
+        """Whether they are boxes, and so many that other shapes may be worse."""
+        return len(self.sensitivity.queries.names) > _FEW_BOXES and self.in_boxes.asked
+
+    @cached_property
+    def in_boxes(self) -> BoxCandidates:
+        """The queries as very many boxes; what plans these is loaded where somebody asks."""
+        from dxgeom.planner.boxes.as_candidates import BoxCandidates
+
+        return BoxCandidates(self.sensitivity, self.objective.factors, self.objective.name == "max")
 
     @property
     def asks_uneven_tables(self) -> bool:
         """Whether they are, with such attributes among them."""
-        return self.asks_tables and has_uneven_attributes(_made(self._marginal_space))
+        return self.asks_tables and kronecker.has_uneven_attributes(_made(self._marginal_space))
 
     @property
     def is_interrupted(self) -> bool:
         """Whether the search for a covariance was interrupted, and ended with the best so far."""
-        best = self.__dict__.get("best_gaussian")
-        return isinstance(best, BestGaussian) and best.covariance is not None and best.covariance.interrupted
+        best: BestGaussian | None = self.__dict__.get("best_gaussian")
+        return best is not None and best.covariance is not None and best.covariance.interrupted
 
     @property
     def asks_tables(self) -> bool:
@@ -170,12 +191,12 @@ class CandidateBuilder:
     @cached_property
     def best_gaussian(self) -> BestGaussian:
         """The same with its certificate."""
-        return best_gaussian(_made(self._gaussian_space), self.sensitivity, self.options.progress)
+        return gaussian.best_gaussian(_made(self._gaussian_space), self.sensitivity, self.options.progress)
 
     @cached_property
     def _gaussian_space(self) -> GaussianSpace | Exception | None:
         worst = self.objective.name == "max"
-        return _attempt(lambda: gaussian_space(self.sensitivity, self.objective.factors, worst))
+        return _attempt(lambda: gaussian.gaussian_space(self.sensitivity, self.objective.factors, worst))
 
     @property
     def changed_queries(self) -> AdditiveMechanism:
@@ -212,6 +233,10 @@ class CandidateBuilder:
         return _made(self._space)
 
     @property
+    def _effort(self) -> Effort:
+        return QUICK if self.options.quick else THOROUGH
+
+    @property
     def strategy(self) -> NDArray[np.float64]:
         """The directions in which independent noise has the least error."""
         return _made(self._strategy)
@@ -235,36 +260,10 @@ class CandidateBuilder:
 
     @cached_property
     def _search_space(self) -> RoundSpace | Exception | None:
-        """As ``_space``, with a thousandth of the attention for every query's error next to its own sensitivity.
-
-        A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
-        Where the worst answer counts, the answers' attention is shifted to those that come out worst.
-        """
-        return _attempt(lambda: round_space(self.sensitivity, self._attention))
-
-    @cached_property
-    def _attention(self) -> NDArray[np.float64]:
-        factors = np.ones(len(self.sensitivity.queries.names))
-        if self.objective.factors is not None:
-            factors = self.objective.factors
-        own = factors * (self.sensitivity.of_each_query * self.sensitivity.queries.float_steps) ** 2
-        attention = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
-        return self._attention_to_the_worst(attention, factors) if self.objective.name == "max" else attention
-
-    def _attention_to_the_worst(
-        self, attention: NDArray[np.float64], factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Multiplicative steps towards the weights at which all weighted errors are alike; the best of them."""
-        best, least = attention, np.inf
-        for _ in range(_SHIFTS):
-            space = round_space(self.sensitivity, attention)
-            if space is None or space.dimension == 1:
-                break
-            errors = factors * rotated_laplace(space, best_strategy(space)).variances()
-            if errors.max() < least:
-                best, least = attention, float(errors.max())
-            attention = attention * np.maximum(errors / errors.max(), _LEAST_SHIFT)
-        return best
+        """As ``_space``, with some attention for every query."""
+        return _attempt(
+            lambda: round_space(self.sensitivity, attention(self.sensitivity, self.objective, self._effort))
+        )
 
     @cached_property
     def _sums(self) -> NDArray[np.float64] | Exception:
@@ -272,7 +271,14 @@ class CandidateBuilder:
 
     @cached_property
     def _strategy(self) -> NDArray[np.float64] | Exception:
-        return _attempt(lambda: best_strategy(self.search_space, QUICK_WORK if self.options.quick else WORK))
+        return _attempt(lambda: best_strategy(self.search_space, self._effort))
+
+
+def _cautiously(bound: float) -> float:
+    """A bound of float64, rounded down."""
+    from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
+
+    return bound * CAUTION
 
 
 def _attempt(make: Callable[[], _Thing]) -> _Thing | Exception:

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a can
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import floors
-from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES
+from dxgeom.planner.options import AUTO, NAMED_FAMILIES
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -28,6 +28,9 @@ class Kind(Enum):
     """Always built; the one with the smallest error is taken, among equally good ones the earlier: it is simpler."""
     ORDINARY = "ordinary differential privacy"
     """As a shape; it is what the others are compared with."""
+    PURE = "pure privacy"
+    """Built where the policy counts pure privacy, or when asked for; then as a shape: where it counts concentrated
+    privacy, Gaussian noise alone has less."""
     CONCENTRATED = "concentrated privacy"
     """Built where the policy counts concentrated privacy, or when asked for, which a policy that counts pure privacy
     refuses; then as a shape."""
@@ -38,6 +41,11 @@ class Kind(Enum):
     """Built where both hold."""
     UNEVEN_TABLES = "whole tables of counts, concentrated privacy, values that are not all equally far apart"
     """Built where all three hold, or when asked for; then as a shape."""
+    BOXES = "very many counts in boxes"
+    """Built where more than 400 queries are all counts in boxes, under rules about single attributes; then as a shape.
+    Named, it answers them as ``BoxQueries``, of which nothing is laid out."""
+    CONCENTRATED_BOXES = "very many counts in boxes, concentrated privacy"
+    """Built where both hold."""
     OWN = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -49,7 +57,7 @@ class Kind(Enum):
     """The literature's: built when asked for, taken when named; a shape is no worse."""
 
 
-NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES)
+NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES, Kind.CONCENTRATED_BOXES)
 """Those of normal noise."""
 
 
@@ -102,6 +110,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         lambda shared: shapes.strategy_mechanism(shared.search_space, shared.sums),
         floors.strategy_floor,
     ),
+    Candidate("gaussian-with-jumps", "Gaussian with jumps", Kind.PURE, lambda shared: shared.gaussian_with_jumps),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
     Candidate("marginal-laplace", "Laplace in tables", Kind.TABLES, lambda shared: shared.marginal_laplace),
     Candidate(
@@ -133,6 +142,13 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.PUBLISHED,
         lambda shared: proportional_shares(shared.sensitivity),
     ),
+    Candidate("boxes-laplace", "Laplace in boxes", Kind.BOXES, lambda shared: shared.in_boxes.built("boxes-laplace")),
+    Candidate(
+        "boxes-gaussian",
+        "Gaussian in boxes",
+        Kind.CONCENTRATED_BOXES,
+        lambda shared: shared.in_boxes.built("boxes-gaussian"),
+    ),
 )
 
 
@@ -149,10 +165,9 @@ def title_of(name: str) -> str:
 def require_known(mechanism: str) -> str:
     """The same name.
 
-    Raises: UnsupportedCombination unless it is "auto", that of a candidate, of noise in boxes, or of a family of
-    mechanisms.
+    Raises: UnsupportedCombination unless it is "auto", that of a candidate, or of a family of mechanisms.
     """
-    known = (AUTO, *names(), *BOX_NOISE, *NAMED_FAMILIES)
+    known = (AUTO, *names(), *NAMED_FAMILIES)
     if mechanism not in known:
         raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
     return mechanism

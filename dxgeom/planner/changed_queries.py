@@ -21,6 +21,9 @@ from dxgeom.universe.queries import LinearQueries
 WORTH_A_BIAS = 0.01
 """A plan that may choose prefers unbiased answers whose loss is larger by no more than this part."""
 
+WORTH_A_SEARCH = 0.15
+"""What a quick plan may lose by looking for no bias."""
+
 MOST_IN_A_HULL = 6
 """More changed queries have Laplace noise only: a hull of seven took minutes, and was then not proved."""
 
@@ -41,10 +44,10 @@ def public_records(metric: VerifiedMetric, queries: LinearQueries, stated: int |
     return stated
 
 
-def require_something_to_save(sensitivity: Sensitivity, records: int) -> None:
-    """Raises: TooLarge when no bias can save Laplace noise as much as a bias has to be worth."""
-    if biased.most_saved(sensitivity, records) < WORTH_A_BIAS:
-        raise TooLarge(f"with {records:,} records a bias saves Laplace noise less than {100 * WORTH_A_BIAS:g} %")
+def require_something_to_save(sensitivity: Sensitivity, records: int, worth: float = WORTH_A_BIAS) -> None:
+    """Raises: TooLarge when no bias can save Laplace noise as much as looking for it has to be worth."""
+    if biased.most_saved(sensitivity, records) < worth:
+        raise TooLarge(f"with {records:,} records a bias saves Laplace noise less than {100 * worth:g} %")
 
 
 def with_changed_queries(

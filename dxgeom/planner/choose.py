@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
-from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.boxes.box_plan import BoxPlan
-from dxgeom.planner.boxes.choosing import plan_boxes
-from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import Kind, build, names, require_known
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidates import require_known
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_tables
+from dxgeom.planner.comparing.considered import considered, error_alone
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, BOX_NOISE, NAMED_FAMILIES, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
-from dxgeom.planner.tasks.families import FamilyPlan
-from dxgeom.planner.tasks.task_plan import TaskPlan
-from dxgeom.planner.tasks.with_options import family_with, tasks_with
-from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import boxes_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+if TYPE_CHECKING:
+    from dxgeom.geometry.bodies.body import ConvexBody
+    from dxgeom.numeric.qhull import HullLimits
+    from dxgeom.planner.boxes.box_plan import BoxPlan
+    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
+    from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.releases.plans import ChosenPlan
+    from dxgeom.planner.tasks.families import FamilyPlan
+    from dxgeom.planner.tasks.task_plan import TaskPlan
 
 
 @overload
@@ -133,7 +133,7 @@ def plan(
     body: ConvexBody | None = None,
     spend: Amount = 1,
     quick: bool = False,
-) -> Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan:
+) -> ChosenPlan:
     """Choose how to answer a workload, or several tasks, under a metric; quantiles by transport cost or with noise,
     whichever errs less, where all that may be said is ``records``, ``spend`` and ``mechanism``; whole tables of counts,
     as ``MarginalQueries`` have them, in closed form, and very many boxes, as ``BoxQueries`` have them, along trees and
@@ -183,14 +183,16 @@ def plan(
     if isinstance(queries, BoxQueries | MarginalQueries):
         _require_closed_form(options)
         own: dict[str, Any] = {"mechanism": mechanism, "importance": importance, "errors": errors}
-        if isinstance(queries, BoxQueries):
-            return plan_boxes(metric, queries, objective=objective, **own)
-        return plan_tables(metric, queries, objective=objective, **own)
+        return _in_closed_form(metric, queries, objective=objective, **own)
     if isinstance(queries, Tasks):
+        from dxgeom.planner.tasks.with_options import tasks_with
+
         return tasks_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if mechanism in NAMED_FAMILIES:
+        from dxgeom.planner.tasks.with_options import family_with
+
         return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
     return _of_answers(metric, queries, options, objective, importance, errors)
 
@@ -207,12 +209,30 @@ def _of_answers(
         require_norm_ball(options.body, queries.count)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, options.records)
     wanted = objective_of(
-        objective, queries, importance, errors, coordinate_bounds(sensitivity), partial(_alone, metric, options)
+        objective,
+        queries,
+        importance,
+        errors,
+        coordinate_bounds(sensitivity),
+        partial(error_alone, sensitivity, queries, options),
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
-    compared = CandidateComparison(shared, _names(shared))
+    compared = CandidateComparison(shared, considered(shared))
     chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
     return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+
+
+def _in_closed_form(
+    metric: VerifiedMetric, queries: BoxQueries | MarginalQueries, **said: Any
+) -> BoxPlan | MarginalPlan:
+    """Whole tables, or very many boxes; what plans these is loaded for these alone."""
+    if isinstance(queries, BoxQueries):
+        from dxgeom.planner.boxes.choosing import plan_boxes
+
+        return plan_boxes(metric, queries, **said)
+    from dxgeom.planner.marginals.marginal_plan import plan_tables
+
+    return plan_tables(metric, queries, **said)
 
 
 def _require_closed_form(options: PlanOptions) -> None:
@@ -245,47 +265,6 @@ def _of_quantiles(
             "quantiles are drawn among values, or get noise of one kind: objective, importance, errors and the options "
             "of hulls are about counts and sums; leave them out"
         )
+    from dxgeom.planner.quantile_plan import plan_quantiles
+
     return plan_quantiles(metric, queries, records=options.records, spend=spend, mechanism=options.mechanism)
-
-
-def _alone(metric: VerifiedMetric, options: PlanOptions, queries: LinearQueries) -> float:
-    """The total mean squared error, at spend 1, of the best noise for these queries if they were all that is asked; of
-    the mechanism that was named, or of Laplace noise where that cannot be had for them alone."""
-    if options.progress is not None:
-        options.progress(f"{queries.names[0]} and its unit alone")
-    shared = CandidateBuilder(sensitivity_of(metric, queries), options=replace(options, records=None, body=None))
-    kinds = (Kind.SHAPE, *_kinds_of(shared))
-    if options.mechanism == AUTO:
-        return float(CandidateComparison(shared, names(*kinds)).best(kinds).variances().sum())
-    if options.mechanism in names(*kinds, Kind.ORDINARY, Kind.PUBLISHED, Kind.OTHERWISE_DRAWN):
-        with suppress(*BUILD_ERRORS):
-            found = float(build(options.mechanism, shared).variances().sum())
-            if shared.is_interrupted:
-                raise KeyboardInterrupt
-            return found
-    return float(shared.laplace.variances().sum())
-
-
-def _names(shared: CandidateBuilder) -> tuple[str, ...]:
-    """What is built, in the order in which it is listed."""
-    options = shared.options
-    kinds = {Kind.SHAPE, Kind.ORDINARY, *_kinds_of(shared)}
-    if options.body is not None:
-        kinds.add(Kind.OWN)
-    if options.records is not None and shared.objective.wanted is None:
-        kinds.add(Kind.CHANGED_QUERIES)
-    if options.published:
-        kinds.add(Kind.PUBLISHED)
-    considered = names(*kinds)
-    return tuple(name for name in names() if name in considered or name == options.mechanism)
-
-
-def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
-    """What policy and queries add to the shapes that serve all."""
-    concentrated = shared.sensitivity.metric.privacy == CONCENTRATED
-    kinds = {Kind.CONCENTRATED} if concentrated else set()
-    if shared.asks_tables:
-        kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
-        if concentrated and shared.asks_uneven_tables:
-            kinds |= {Kind.UNEVEN_TABLES}
-    return kinds

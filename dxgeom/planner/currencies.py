@@ -10,6 +10,7 @@ from typing import Any, Final, final
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, names
 
 DELTA: Final = 1e-6
+_PURE: Final = (Kind.SHAPE, Kind.PURE, Kind.TABLES, Kind.BOXES, Kind.OWN, Kind.ORDINARY)
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -66,7 +67,7 @@ def compared_currencies(candidates: Sequence[CandidateResult]) -> CurrencyCompar
     """The comparison, None unless Gaussian noise and some noise for pure privacy was built, and needed."""
     built = {one.name: one.loss for one in candidates if one.loss}
     gaussian = [built[name] for name in names(*NORMAL_KINDS) if name in built]
-    pure = [name for name in names(Kind.SHAPE, Kind.TABLES, Kind.OWN, Kind.ORDINARY) if name in built]
+    pure = [name for name in names(*_PURE) if name in built]
     if not gaussian or not pure:
         return None
     best = min(pure, key=lambda name: built[name])

@@ -23,7 +23,6 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
-from dxgeom.planner.objectives.bounds import bounds_of
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.releases.releasable import Releasable, Releasing
@@ -119,6 +118,8 @@ class Plan(Releasable[LinearAnswers], Pictured):
     @cached_property
     def bounds(self) -> Mapping[str, float]:
         """What the objective cannot be below at spend 1, by name: see ``bounds_of``."""
+        from dxgeom.planner.objectives.bounds import bounds_of
+
         return bounds_of(self.mechanism.sensitivity, self.objective, self.lower_bound)
 
     @cached_property
@@ -270,7 +271,9 @@ class Plan(Releasable[LinearAnswers], Pictured):
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        table = [f"  {candidate.name:<16} {row_of(self, candidate)}" for candidate in self.comparison.told]
+        told = self.comparison.told
+        width = max((len(candidate.name) for candidate in told), default=0)
+        table = [f"  {candidate.name:<{width}} {row_of(self, candidate)}" for candidate in told]
         foot = [
             self.bound_in_words,
             f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",

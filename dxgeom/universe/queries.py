@@ -13,9 +13,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.arguments import array_of, require, require_exact, words_of
+from dxgeom.arguments import require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.universe.decimals import exact_row
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
@@ -29,10 +28,10 @@ from dxgeom.universe.weight_tables import (
 from dxgeom.universe.workloads import counts as workloads
 from dxgeom.universe.workloads.counts import Box, NamedTable
 from dxgeom.universe.workloads.groups import AnswerOrigin, ordered_attribute
+from dxgeom.universe.workloads.matrices import TOO_WIDE, weights_of_matrix
 from dxgeom.universe.workloads.stacking import joined, stacked_ratios, stacked_weights
 
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
-_TOO_WIDE = "over their common unit the weights of a query stay below 2**52: round them to fewer digits"
 
 RECORDS = "records"
 """What counts are measured in."""
@@ -83,7 +82,7 @@ class LinearQueries:
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
         low, high = self.tables.extremes
-        _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, _TOO_WIDE)
+        _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, TOO_WIDE)
         fits = self.universe is None or self.universe.size == self.size
         _require(fits, f"queries have one weight per record type, found {self.size}")
         if self.importance is not None:
@@ -103,20 +102,14 @@ class LinearQueries:
         """Queries from a K × N matrix of numbers.
 
         Integers and ``Fraction`` entries are taken exactly. A float64 entry is taken to 51 bits below the largest entry
-        of its row. Where the universe has an absent record, its column of zeros may be left out.
-        Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit.
+        of its row. Where the universe has an absent record, its column of zeros may be left out. Of a sparse matrix of
+        SciPy's over all combinations of a universe's values no copy is laid out.
+        Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit; TooLarge.
         """
         named = words_of(names, "names", "give one for each row of the matrix")
         require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
-        raw = array_of(matrix, "matrix", "give one row of numbers for each query")
-        _require(raw.ndim == 2, f"queries form a K × N matrix, found shape {raw.shape}")
-        if universe is not None and universe.absent is not None and raw.shape[1] == universe.record_types:
-            raw = np.concatenate([raw, np.zeros((len(raw), 1), dtype=raw.dtype)], axis=1)
-        rows = [exact_row(row) for row in raw]
-        largest = max((abs(entry) for row, _ in rows for entry in row), default=0)
-        _require(largest < LARGEST_NUMERATOR, _TOO_WIDE)
-        numerators = np.array([row for row, _ in rows], dtype=np.int64).reshape(raw.shape)
-        return cls(named, numerators, tuple(unit for _, unit in rows), universe)
+        weights, units = weights_of_matrix(matrix, universe)
+        return cls(named, weights, units, universe)
 
     @classmethod
     def kronecker(

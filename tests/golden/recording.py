@@ -63,6 +63,7 @@ SEARCHED = (
     "coarse-hull",
     "block-hulls",
     "strategy",
+    "gaussian-with-jumps",
     "changed-queries",
     "kronecker-gaussian",
 )

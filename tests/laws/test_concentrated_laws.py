@@ -86,7 +86,7 @@ def audited(mechanism, spend, draws, factor=1):
                 yield hockey_stick(one, two, epsilon), distance, epsilon
 
 
-@pytest.mark.parametrize("name", names(Kind.SHAPE, Kind.CONCENTRATED, Kind.ORDINARY))
+@pytest.mark.parametrize("name", names(Kind.SHAPE, Kind.PURE, Kind.CONCENTRATED, Kind.ORDINARY))
 def test_no_audit_finds_more_than_any_concentrated_mechanism_may_tell(name):
     for found, distance, epsilon in audited(planned(name).mechanism, Fraction(1), 4000):
         assert found <= privacy.concentrated_delta(epsilon, distance)

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from reference.families import members
+from scipy.optimize import linprog
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.body import DEGREES
@@ -22,6 +23,8 @@ from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
+from dxgeom.noise.laws.jumps.shifts import JumpShifts
 from dxgeom.noise.laws.k_norm import LAWS as LAWS_FOR_BODIES
 from dxgeom.noise.laws.k_norm import k_norm_noise
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -68,6 +71,10 @@ LAWS = {
             np.array([[0.9, 0.1], [0.3, -0.8]]),
             np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]),
         ),
+    ),
+    "Gaussian with jumps": GaussianWithJumps.around(
+        GaussianNoise(Ellipsoid(np.array([[50.0, 0.0], [-12.0, 40.0]]))),
+        JumpShifts.listed(np.array([[30, 0], [0, 20], [30, -20], [10, 10]]), np.array([1.0, 1.0, 1.25, 0.875])),
     ),
     "Gaussian beside Laplace, turned": LinearImageNoise(
         ProductNoise((LaplaceNoise(np.array([9.0])), GaussianNoise(Ellipsoid(np.array([[30.0]]))))),
@@ -159,6 +166,11 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
         assert bounds == pytest.approx(law.body.gauge(shifts), rel=1e-6)
         if not law.concentrated:
             assert np.allclose(law.body.noise_second_moment, law.second_moment, rtol=1e-9)
+    elif isinstance(law, GaussianWithJumps):
+        points = law.shifts.points(slice(None)).T
+        for shift, bound in zip(shifts, bounds, strict=True):
+            least = linprog(np.ones(2 * law.shifts.count), A_eq=np.hstack([points, -points]), b_eq=shift).fun
+            assert bound >= least * (1 - 1e-9)
     else:
         assert name in ("Laplace through a wide map", "differences in a table", "normal numbers along bases")
         preimages = shifts @ np.linalg.pinv(law.map).T
@@ -175,11 +187,17 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
 def test_a_law_casts_the_shadow_of_its_body(name):
     law = LAWS[name]
     onto = np.random.default_rng(3).standard_normal((2, law.dimension))
-    inner, image = (law.inner, onto @ law.map) if law.body is None else (law, onto)
-    size = float(inner.known_body.support_function(DEGREES @ image).max())
+
+    def widths(directions):
+        if isinstance(law, GaussianWithJumps):
+            return np.abs(directions @ onto @ law.shifts.points(slice(None)).T).max(axis=-1)
+        inner, image = (law.inner, onto @ law.map) if law.body is None else (law, onto)
+        return inner.known_body.support_function(directions @ image)
+
+    size = float(widths(DEGREES).max())
     for direction in np.random.default_rng(4).standard_normal((10, 2)):
         direction /= np.linalg.norm(direction)
-        widest = float(inner.known_body.support_function(direction @ image))
+        widest = float(widths(direction))
         assert float((law.shadow(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
 
 

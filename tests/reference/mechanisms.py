@@ -54,6 +54,7 @@ from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -127,12 +128,14 @@ REPLACED = tuple((moved(COUNTS, 0, j), RATE * j) for j in (1, 2, 3))
 
 
 def gauge(law, places):
-    """The norm behind a law, in float64."""
+    """The norm behind a law, in float64; with jumps what the normal part tells."""
     match law:
         case LaplaceNoise(scales=scales):
             return (np.abs(places) / scales).sum(axis=1)
         case BoxNoise(body=body) | EllipsoidNoise(body=body) | FacetConeNoise(body=body) | RejectionNoise(body=body):
             return body.gauge(places)
+        case GaussianWithJumps(gaussian=normal):
+            return normal.body.gauge(places) ** 2 / 2
         case LinearImageNoise(inner=inner, map=image):
             return gauge(inner, places @ np.linalg.pinv(image).T)
         case ProductNoise(parts=parts):
@@ -293,7 +296,7 @@ def counted_in_half(metric, members):
 
 
 CASES = {
-    **{name: additive(name) for name in names(Kind.SHAPE, Kind.ORDINARY)},
+    **{name: additive(name) for name in names(Kind.SHAPE, Kind.PURE, Kind.ORDINARY)},
     # What it states is the error of the worst records.
     "changed-queries": replace(additive("changed-queries", int(COUNTS.sum())), exact=False),
     "truncated geometric": secret(lambda spend: truncated_geometric(LINE, spend)),

@@ -23,6 +23,7 @@ from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import box_around, cross_polytope_around, ellipsoid_around
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -185,8 +186,8 @@ def test_released_draws_are_of_the_same_law(name):
 
 
 def test_no_law_is_forgotten():
-    """Normal noise has no K-norm, and a Cartesian product no sampler of its own: they have tests elsewhere."""
-    others = {GaussianNoise, DifferencedNormals, KroneckerNormals, CartesianProductNoise}
+    """Normal noise has no K-norm, a product no sampler of its own, and jumps are no norm: they have tests elsewhere."""
+    others = {GaussianNoise, GaussianWithJumps, DifferencedNormals, KroneckerNormals, CartesianProductNoise}
     assert {type(law) for laws in SAMPLERS.values() for law in laws} == members(NoiseLaw) - others
 
 

@@ -13,6 +13,7 @@ import pytest
 from reference.project import ROOT
 
 import dxgeom as dx
+from dxgeom.doors import _listed_below
 
 MOST_FLAT_NAMES = 43
 PACKAGE = ROOT / "dxgeom"
@@ -101,6 +102,21 @@ def test_an_unknown_name_is_told_with_the_nearest_one():
         _ = dx.mechanisms.selection.smal_database
 
 
+def test_a_name_of_a_deeper_room_is_told_with_that_room():
+    with pytest.raises(AttributeError, match=r"it is dxgeom\.mechanisms\.statistics\.regression_statistic$"):
+        _ = dx.regression_statistic
+    with pytest.raises(AttributeError, match=r"did you mean 'dxgeom\.mechanisms\.statistics\.regression_statistic'"):
+        _ = dx.regresion_statistic
+    with pytest.raises(AttributeError, match=r"dxgeom has no '_repr_unheard_of_'$"):
+        _ = dx._repr_unheard_of_
+
+
+def test_every_deeper_name_that_is_told_is_there():
+    for room in OPEN:
+        below = _listed_below(room, ROOT.joinpath(*room.split(".")))
+        assert all(hasattr(import_module(home), name) for name, home in below.items())
+
+
 def test_rooms_are_listed_without_loading_what_is_behind_their_names():
     code = (
         "import sys, dxgeom as dx; "
@@ -132,6 +148,24 @@ def test_checking_a_policy_loads_only_what_it_uses():
         "idle = {f'dxgeom.{room}' for room in rooms}; "
         "idle |= {f'dxgeom.policy.explain.{file}' for file in ('explanation', 'forms', 'record_path', 'block_path')}; "
         "found = (heavy | idle) & set(sys.modules); "
+        "sys.exit(str(found) if found else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_planning_queries_loads_only_what_plans_these():
+    files = [str(ROOT / "policies" / "clinic" / name) for name in ("policy.yaml", "queries.yaml")]
+    code = (
+        f"import sys; sys.argv = ['dxgeom', 'plan', '--quick', *{files!r}]; "
+        "from dxgeom.cli.main import app; "
+        "app(standalone_mode=False); "
+        "heavy = {'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'shapely'}; "
+        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.boxes.box_plan', "
+        "'planner.quantile_plan', "
+        "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
+        " 'mechanisms.synthetic', 'mechanisms.selection', 'mechanisms.linear.kronecker.linear_tables',"
+        " 'mechanisms.linear.gaussian.mechanism', 'audit', 'report'); "
+        "found = (heavy | {f'dxgeom.{room}' for room in rooms}) & set(sys.modules); "
         "sys.exit(str(found) if found else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

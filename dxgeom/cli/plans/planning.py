@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,12 +16,8 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.checking.data_set import DataSet
-    from dxgeom.planner.boxes.box_plan import BoxPlan
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.quantile_plan import QuantilePlan
-    from dxgeom.planner.tasks.families import FamilyPlan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
+    from dxgeom.planner.releases.plans import ChosenPlan
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -42,7 +39,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Policy]:
+) -> tuple[ChosenPlan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -51,7 +48,6 @@ def planned(
     """
     from dxgeom.planner.choose import plan
     from dxgeom.planner.options import NAMED_FAMILIES
-    from dxgeom.planner.quantile_plan import plan_quantiles
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
     from dxgeom.universe.quantile_queries import QuantileQueries
@@ -64,6 +60,8 @@ def planned(
     stated = {name: option for name, option in options.items() if option is not None}
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if isinstance(asked, QuantileQueries):
+        from dxgeom.planner.quantile_plan import plan_quantiles
+
         _refuse_options(stated)
         form = stated.get("mechanism", "auto")
         return plan_quantiles(metric, asked, spend=1 if spend is None else spend, mechanism=form), policy_read
@@ -87,7 +85,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan, Fraction]:
+) -> tuple[ChosenPlan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -130,19 +128,19 @@ def seek_bound(chosen: Plan) -> None:
             chosen.comparison.seek_bound()
 
 
-def least_spend(plan: Plan | QuantilePlan | MarginalPlan | BoxPlan | TaskPlan | FamilyPlan) -> Fraction | None:
+def least_spend(plan: ChosenPlan) -> Fraction | None:
     """The least spend for wanted errors, None where none are wanted."""
+    from dxgeom.planner.plan import Plan
+
+    if isinstance(plan, Plan):
+        return plan.least_spend if plan.objective.wanted is not None else None
     from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan
-    from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
-    if isinstance(plan, TaskPlan):
-        return plan.least_spend
     if isinstance(plan, (MarginalPlan, BoxPlan)):
         return plan.least_spend if any(plan.queries.errors) else None
-
-    return plan.least_spend if isinstance(plan, Plan) and plan.objective.wanted is not None else None
+    return plan.least_spend if isinstance(plan, TaskPlan) else None
 
 
 def _refuse_options(stated: dict[str, Any]) -> None:
@@ -168,13 +166,12 @@ def _of_tasks(stated: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def _told() -> Iterator[Callable[[str], None] | None]:
     """A line on standard error about what is being built, or a line now and then where nobody is looking."""
-    from rich.console import Console
-
     from dxgeom.progress_line import ProgressLine, begun_by_a_kernel
 
-    console = Console(stderr=True)
-    if begun_by_a_kernel() or not console.is_terminal:
+    if begun_by_a_kernel() or not sys.stderr.isatty():
         yield ProgressLine("planning")
         return
-    with console.status("planning") as line:
+    from rich.console import Console  # slow to load, and of use on a terminal only
+
+    with Console(stderr=True).status("planning") as line:
         yield lambda what: line.update(f"planning: {what}")

@@ -85,6 +85,10 @@ def mechanism_of(text: str) -> str:
 
     Raises: typer.BadParameter.
     """
+    from dxgeom.planner.options import AUTO
+
+    if text == AUTO:
+        return text
     from dxgeom.mechanisms.quantiles.choice import QUANTILE_FORMS
     from dxgeom.planner.candidates import require_known
 

@@ -12,6 +12,12 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 _PRECISIONS = (128, 512, 2048)
+_LARGE = 128
+"""From so many rows on elimination in balls takes long, and many digits."""
+_CORRECTIONS = 3
+_NEAR, _NOTHING = 0.1, 1e-100
+_UPWARD = 1 + 2.0**-30
+"""More than what sums and products of a few thousand terms round."""
 _SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
 
@@ -43,24 +49,68 @@ class Enclosure(NamedTuple):
 
 
 def inverse_enclosure(matrix: NDArray[np.float64]) -> Enclosure:
-    """The inverse of a square matrix, or the pseudo-inverse (p, m) of a wide one (m, p), its entries taken exactly.
+    """The inverse of a square matrix, or a right inverse (p, m) of a wide one (m, p), its entries taken exactly.
 
-    Definition: Rᵀ(RRᵀ)⁻¹, of all W with R·W = 1 that of least squares.
+    Definition: W with R·W = 1; of a wide matrix below 128 rows Rᵀ(RRᵀ)⁻¹, that of least squares, and from there on one
+    that differs from it by rounding.
     Raises: CertificateRefused when the matrix cannot be told from one of smaller rank.
     """
+    found = corrected_inverse(matrix) if len(matrix) >= _LARGE else None
+    if found is not None:
+        return found
     for precision in _PRECISIONS:
         with ctx.workprec(precision):
             try:
-                entries = _inverse(arb_mat(matrix.tolist())).tolist()
+                inverse = _inverse(arb_mat(matrix.tolist()))
             except ZeroDivisionError:
                 continue
-        middle = np.array([[float(entry.mid()) for entry in row] for row in entries])
-        radius = np.array([[float(entry.rad()) for entry in row] for row in entries])
-        # The middle's own conversion to float64 is off by half a unit in the last place, the radius' as well.
-        radius = radius * (1 + 2.0**-40) + np.abs(middle) * 2 * UNIT_ROUNDOFF + _SMALLEST_NORMAL
-        if np.all(np.isfinite(middle)) and np.all(radius <= np.abs(middle).max() * 2.0**-40):
-            return Enclosure(middle, radius)
+        found = _enclosed(inverse)
+        if _is_sharp(found):
+            return found
     raise CertificateRefused("a matrix is too near to a singular one for its inverse to be proved")
+
+
+def corrected_inverse(matrix: NDArray[np.float64]) -> Enclosure | None:
+    """W·(R·W)⁻¹, which is a right inverse of R whatever W is, for the W that float64 finds; None where that is too far
+    from one.
+
+    Definition: with F = R·W − 1 it is W − W·F + W·F²·(1 + F)⁻¹. The first two are computed in balls, and no entry of a
+    row of the last is above ‖row of W‖₁·‖F‖²/(1 − ‖F‖), ‖F‖ < 1 the largest sum of a row's magnitudes.
+    """
+    try:
+        nearly = np.linalg.pinv(matrix) if len(matrix) < matrix.shape[1] else np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    for _ in range(_CORRECTIONS):
+        if not np.all(np.isfinite(nearly)):
+            return None
+        with ctx.workprec(_PRECISIONS[0]):
+            there = arb_mat(nearly.tolist())
+            off = arb_mat(matrix.tolist()) * there - arb_mat(np.eye(len(matrix)).tolist())
+            first = _enclosed(there - there * off)
+        far = _enclosed(off)
+        distance = max(float((np.abs(far.middle) + far.radius).sum(axis=1).max()) * _UPWARD, _NOTHING)
+        if not distance < _NEAR:
+            return None
+        rest = np.abs(nearly).sum(axis=1) * (distance**2 / (1 - distance)) * _UPWARD
+        found = Enclosure(first.middle, (first.radius + rest[:, None] + _SMALLEST_NORMAL) * _UPWARD)
+        if _is_sharp(found):
+            return found
+        nearly = first.middle
+    return None
+
+
+def _enclosed(entries: arb_mat) -> Enclosure:
+    rows = entries.tolist()
+    middle = np.array([[float(entry.mid()) for entry in row] for row in rows])
+    radius = np.array([[float(entry.rad()) for entry in row] for row in rows])
+    # The middle's own conversion to float64 is off by half a unit in the last place, the radius' as well.
+    return Enclosure(middle, radius * (1 + 2.0**-40) + np.abs(middle) * 2 * UNIT_ROUNDOFF + _SMALLEST_NORMAL)
+
+
+def _is_sharp(found: Enclosure) -> bool:
+    middle, radius = found
+    return bool(np.all(np.isfinite(middle)) and np.all(radius <= np.abs(middle).max() * 2.0**-40))
 
 
 def _inverse(matrix: arb_mat) -> arb_mat:

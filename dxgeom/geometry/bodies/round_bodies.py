@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from flint import fmpq
@@ -22,6 +22,9 @@ from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, power, rational_matrix, solve_rationally
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+
+_LOST: Final = 2.0**-510
+"""Of a number whose square leaves float64 at its lower end, no more than this is lost."""
 
 
 @final
@@ -180,4 +183,6 @@ class Ellipsoid(ConvexBody):
 
 def lengths_rounded_up(points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """(E,): ‖w‖₂, *rounded up*, for every w within ``errors`` (E, m) of the ``points`` (E, m)."""
-    return np.asarray(np.linalg.norm(np.abs(points) + errors, axis=1) * (1 + (points.shape[1] + 4) * UNIT_ROUNDOFF))
+    sizes = np.abs(points) + errors
+    lengths = np.linalg.norm(sizes, axis=1) * (1 + (points.shape[1] + 4) * UNIT_ROUNDOFF)
+    return np.asarray(lengths + np.where(np.any(sizes > 0, axis=1), _LOST * math.sqrt(points.shape[1]), 0.0))

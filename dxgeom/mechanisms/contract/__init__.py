@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         digest_of as digest_of,
         require_spend as require_spend,
     )
+    from dxgeom.mechanisms.contract.row_reader import RowReader as RowReader
     from dxgeom.mechanisms.contract.secret_mechanism import (
         SecretMechanism as SecretMechanism,
         require_one_record as require_one_record,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.mechanisms.contract.mechanism import Answer
+from dxgeom.mechanisms.contract.row_reader import RowReader
 from dxgeom.numeric.exact_sums import LARGEST, exact_sum
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.universe.people.people import shares_of
 from dxgeom.universe.universe import Universe
 
 
-class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
+class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
     """A randomised map from histograms over metric.size record types to answers.
 
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
@@ -34,30 +32,10 @@ class HistogramMechanism(Mechanism[NDArray[np.int64], Answer]):
     needs_whole_people: ClassVar[bool] = False
     """Whether it goes by a whole number of people, which a block of records may not have."""
 
-    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
-
-        @property
-        def metric(self) -> VerifiedMetric:
-            """The metric that it honours."""
-
-    @property
-    def account(self) -> Account:
-        return account_of(self.metric)
-
-    @property
-    def absent(self) -> int | None:
-        """The index that means no record; None where the number of records is public."""
-        return self.metric.absent
-
     @property
     def universe(self) -> Universe | None:
         """The records that the histogram counts, None where nobody said what they are."""
         return self.metric.universe
-
-    @property
-    def shares(self) -> int:
-        """What one person adds to a histogram: 1, but where people count once."""
-        return shares_of(self.metric.people)
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.

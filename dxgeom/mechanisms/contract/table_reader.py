@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
-from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.mechanisms.contract.mechanism import Answer
+from dxgeom.mechanisms.contract.row_reader import RowReader
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.universe.people.people import shares_of
+
+if TYPE_CHECKING:
+    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 class CountedTables(Protocol):
@@ -31,7 +32,7 @@ class CountedTables(Protocol):
         """How many records."""
 
 
-class TableReader(Mechanism[CountedTables, Answer]):
+class TableReader(RowReader[CountedTables, Answer]):
     """A randomised map from counts in whole tables, which are all of the same records, to answers.
 
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Where
@@ -43,22 +44,8 @@ class TableReader(Mechanism[CountedTables, Answer]):
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
         @property
-        def metric(self) -> VerifiedMetric:
-            """The metric that it honours."""
-
-    @property
-    def account(self) -> Account:
-        return account_of(self.metric)
-
-    @property
-    def absent(self) -> int | None:
-        """Not None where the number of records is private."""
-        return self.metric.absent
-
-    @property
-    def shares(self) -> int:
-        """What one person adds to each table: 1, but where people count once."""
-        return shares_of(self.metric.people)
+        def queries(self) -> MarginalQueries:
+            """The tables that are read."""
 
     def require_whole_people(self, data: CountedTables) -> None:
         """Raises: DataError where cells do not hold all shares of everybody."""

@@ -30,8 +30,8 @@ from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 _ENTRIES_PER_BLOCK = 4_000_000
 _MARGINS = (1e-13, 1e-10, 1e-7)
 """By how much more than the load noise is enlarged, each tried when the one before was not enough."""
-_MARGINS_OF_PAIRS = (1e-9, 1e-7)
-"""Their error bounds are wider, and a pass over all takes longest."""
+_MARGINS_OF_PAIRS = (1e-9, 1e-7, 1e-5)
+"""Their error bounds are wider, most where some answers follow from others, and a pass over all takes longest."""
 _NEAR = 1e-9
 """Relative: loads so near to 1 are told apart in exact numbers."""
 _TOO_NARROW = "it is too narrow for some difference"
@@ -45,7 +45,7 @@ def hiding(
     noisy: NDArray[np.bool_] | NDArray[np.int64] | slice = _ALL,
     first: ListedChanges | None = None,
 ) -> LinearImageNoise:
-    """The noise f·image·V, V ~ ``inner``, with the smallest factor f that hides every difference, up to 1e-7.
+    """The noise f·image·V, V ~ ``inner``, with the smallest factor f that hides every difference, up to 1e-5.
 
     Args: ``image`` (m, n) of rank m; ``changes`` of K queries, differences below 2⁵³, of which the ``noisy`` (K,) are
     the coordinates; the others never change. ``first``: some of them, to begin with where all take long to look at.
@@ -89,7 +89,7 @@ def _load_of_pairs(
     for steps, bounds in changes.steps(values):
         here = slice(start, start := start + len(bounds))
         gauges = (gauge(steps, np.abs(steps) * rounding) + own[first[here]] + own[second[here]]) * (1 + rounding)
-        largest = float(np.maximum(largest, quotient_round_up(gauges, bounds).max()))
+        largest = float(np.maximum(largest, _loads(gauges, bounds).max()))
     return largest
 
 
@@ -128,8 +128,14 @@ def largest_load(
         here = differences[start : start + rows].astype(np.float64)
         gauges = law.loss_upper_bounds(here, np.zeros_like(here))
         # What overflows is not a number, which this keeps and no comparison accepts.
-        largest = float(np.maximum(largest, quotient_round_up(gauges, bounds[start : start + rows]).max()))
+        largest = float(np.maximum(largest, _loads(gauges, bounds[start : start + rows]).max()))
     return largest
+
+
+def _loads(gauges: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quotients, *rounded up*, and not above 1 where no gauge is above its bound."""
+    loads = quotient_round_up(gauges, bounds)
+    return np.where(gauges <= bounds, np.minimum(loads, 1.0), loads)
 
 
 def require_hiding(mechanism: AdditiveMechanism) -> None:

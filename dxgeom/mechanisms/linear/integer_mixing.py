@@ -22,13 +22,15 @@ class IntegerMixing:
     ``numerators`` (K, m) int64; ``divisors`` (K,) positive.
     The same as a matrix of rationals, for answers by the hundred that follow from noise by the hundred. ``scales``: of
     the noise in each part of the tables of counts that it puts together, in counts, from which all of it can be made
-    again; ``bases``: of each attribute, where noise is along such.
+    again; ``bases``: of each attribute, where noise is along such; ``trees``: of each, where noise is in boxes, into
+    how many each level of its tree splits, none for a line.
     """
 
     numerators: NDArray[np.int64] = field(repr=False)
     divisors: tuple[Fraction, ...] = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
     bases: tuple[NDArray[np.float64] | None, ...] = field(default=(), repr=False)
+    trees: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
 
     @cached_property
     def digest(self) -> str:

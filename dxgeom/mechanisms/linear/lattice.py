@@ -7,6 +7,7 @@ of a step g_k, and so is its noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -67,6 +68,16 @@ class LatticeQueries:
     def float_steps(self) -> NDArray[np.float64]:
         """The steps as float64."""
         return np.array([float(step) for step in self.steps])
+
+    def only(self, places: Sequence[int]) -> LatticeQueries:
+        """The queries at these rising places: each has the steps that it would have alone."""
+        return LatticeQueries(
+            tuple(self.names[place] for place in places),
+            self.tables.only(places),
+            tuple(self.steps[place] for place in places),
+            tuple(self.weight_errors[place] for place in places),
+            self.records,
+        )
 
     def integer_answers(self, counts: NDArray[np.int64]) -> list[int]:
         """The exact answers in steps. **Not private.**"""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
@@ -16,8 +17,8 @@ from dxgeom.mechanisms.linear.working_sets import active_differences, corner_pla
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
-from dxgeom.metrics.operations.differences import differences_of_tables
-from dxgeom.metrics.operations.paired_changes import PairedChanges, paired_changes
+from dxgeom.metrics.operations.differences import differences_of_some, differences_of_tables
+from dxgeom.metrics.operations.paired_changes import PairedChanges, changes_of_places, paired_changes
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
@@ -84,6 +85,14 @@ class Sensitivity:
     def proved(self) -> ListedChanges | PairedChanges:
         """All differences, as containment is shown for them. Raises: as ``shaping``."""
         return self.changes if isinstance(self.changes, PairedChanges) else self._listed
+
+    def only(self, places: Sequence[int]) -> Sensitivity:
+        """That of the queries at these rising places, without another look at the metric.
+
+        Raises: TooLarge where the differences of all are too many to list one by one.
+        """
+        listed = differences_of_some(self.differences, self.bounds, list(places))
+        return replace(self, queries=self.queries.only(places), changes=ListedChanges(*listed))
 
     @cached_property
     def _listed(self) -> ListedChanges:
@@ -178,19 +187,22 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
     """Listed where they are few; as pairs of kinds of records where these are; in factors for workloads in tables."""
     if tables.count <= FEW_QUERIES:
         try:
-            return ListedChanges(*differences_of_tables(metric, tables))
+            near = changes_of_places(metric, tables)
+            return ListedChanges(*differences_of_tables(metric, tables)) if near is None else _listed_if_few(near)
         except TooLarge:
             if tables.is_matrix:
                 raise
     elif tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX:
         try:
-            paired = paired_changes(metric, tables)
-            few = paired.count * tables.count <= MOST_KEPT_ENTRIES
-            return paired.listed() if few else paired
+            return _listed_if_few(paired_changes(metric, tables))
         except TooLarge:
             if tables.is_matrix:
                 raise
     return factored_changes(metric, tables)
+
+
+def _listed_if_few(paired: PairedChanges) -> ListedChanges | PairedChanges:
+    return paired.listed() if paired.count * paired.kinds.columns.shape[1] <= MOST_KEPT_ENTRIES else paired
 
 
 def _refuse_rounding(lattice: LatticeQueries) -> None:

@@ -17,6 +17,8 @@ _ENTRIES: Final = 1_200_000
 """Of the differences that are kept, at most."""
 _LEAST: Final = 2_000
 _FLAT: Final = 1e-9
+_FLAT_SQUARED: Final = 1e-13
+"""Squares of lengths tell no smaller ones apart."""
 _PER_QUERY: Final = 2
 _MANY: Final = 2_000
 """Fewer differences are looked at as soon as their corners are told from the others."""
@@ -52,7 +54,8 @@ def active_differences(changes: PairedChanges) -> ListedChanges:
     lengths = np.concatenate([np.sqrt((rows**2).sum(axis=1)) / bounds for rows, bounds in changes.steps(whitened)])
     longest = largest_first(lengths, count)
     spread = np.linspace(0, changes.count - 1, min(changes.count, count // 8)).astype(np.int64)
-    chosen = np.unique(np.concatenate([longest, spread, _spanning(changes, whitened, lengths)]))
+    chosen = np.unique(np.concatenate([longest, spread, _furthest(changes, whitened)[0]]))
+    chosen = _in_all_directions(changes, whitened, chosen, _FLAT * float(lengths.max()))
     return ListedChanges(changes.rows(chosen), changes.bounds[chosen])
 
 
@@ -65,16 +68,34 @@ def _whitening(changes: PairedChanges, scales: NDArray[np.float64]) -> NDArray[n
     centred -= centred.mean(axis=0)
     # The pairs' own second moment would need a row for each; with every kind as often as it is in pairs it is near.
     values, axes = np.linalg.eigh((centred * degrees[:, None]).T @ centred)
-    kept = values > values[-1] * _FLAT
+    kept = values > values[-1] * _FLAT_SQUARED
     return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
 
 
-def _spanning(changes: PairedChanges, whitened: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.int64]:
-    """For each direction the pairs that reach furthest along it."""
-    best = np.zeros((_PER_QUERY, whitened.shape[1]), dtype=np.int64)
-    reach = np.zeros((_PER_QUERY, whitened.shape[1]))
+def _in_all_directions(
+    changes: PairedChanges, whitened: NDArray[np.float64], chosen: NDArray[np.int64], least: float
+) -> NDArray[np.int64]:
+    """With others, for as long as some reach further than ``least`` where the ``chosen`` do not reach at all."""
+    _, first, second, bounds = changes.kinds
+    while True:
+        rows = (whitened[first[chosen]] - whitened[second[chosen]]) / bounds[chosen, None]
+        _, reach, turned = np.linalg.svd(np.asarray(np.linalg.qr(rows, mode="r")), full_matrices=True)
+        missing = turned[int(np.sum(reach > _FLAT * reach[0])) :]
+        if len(missing) == 0:
+            return chosen
+        places, reached = _furthest(changes, whitened @ missing.T)
+        fresh = np.setdiff1d(places[reached > least], chosen)
+        if fresh.size == 0:
+            return chosen
+        chosen = np.union1d(chosen, fresh)
+
+
+def _furthest(changes: PairedChanges, turned: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """For each coordinate (R, m) the pairs that reach furthest along it, and how far, (2·m,) both."""
+    best = np.zeros((_PER_QUERY, turned.shape[1]), dtype=np.int64)
+    reach = np.zeros((_PER_QUERY, turned.shape[1]))
     start = 0
-    for rows, bounds in changes.steps(whitened):
+    for rows, bounds in changes.steps(turned):
         sizes = np.abs(rows) / bounds[:, None]
         top = sizes.argmax(axis=0)
         found = sizes[top, np.arange(len(top))]
@@ -82,4 +103,4 @@ def _spanning(changes: PairedChanges, whitened: NDArray[np.float64], lengths: ND
         best[1], reach[1] = np.where(better, best[0], best[1]), np.where(better, reach[0], reach[1])
         best[0], reach[0] = np.where(better, start + top, best[0]), np.where(better, found, reach[0])
         start += len(bounds)
-    return np.unique(best)
+    return best.ravel(), reach.ravel()

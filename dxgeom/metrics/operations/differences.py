@@ -56,18 +56,34 @@ def differences_of_tables(metric: Metric, tables: WeightTables) -> Differences:
     return _collected(_of_moves(pair_classes_of(metric, tables), tables.count), tables.count)
 
 
+def differences_of_some(differences: NDArray[np.int64], bounds: NDArray[np.float64], places: list[int]) -> Differences:
+    """Those of the queries at ``places`` alone, from those of all. Guarantee: as :func:`generating_differences`."""
+    return _collected(iter([(differences[:, places], bounds)]), len(places))
+
+
 def _collected(blocks: Iterator[Differences], queries: int) -> Differences:
-    rows, bounds = np.empty((0, queries), dtype=np.int64), np.empty(0)
-    for block_rows, block_bounds in blocks:
-        fresh_rows, fresh_bounds = _without_sign_and_zero(block_rows, block_bounds)
-        rows, bounds = least_by_row(np.concatenate([rows, fresh_rows]), np.concatenate([bounds, fresh_bounds]))
-        if len(rows) > DISTINCT_LIMIT or rows.size > ENTRY_LIMIT:
-            raise TooLarge(
-                f"the queries have more than {min(DISTINCT_LIMIT, ENTRY_LIMIT // queries):,} distinct differences "
-                "between generating pairs; ask fewer queries at once, or coarsen the universe"
-            )
+    known: Differences = np.empty((0, queries), dtype=np.int64), np.empty(0)
+    waiting: list[Differences] = []
+    for block in blocks:
+        waiting.append(_without_sign_and_zero(*block))
+        # As many again as are known: each is then compared a few times only.
+        if sum(rows.size for rows, _ in waiting) >= max(known[0].size, ENTRIES_PER_BLOCK):
+            known = _merged([known, *waiting], queries)
+            waiting.clear()
+    rows, bounds = _merged([known, *waiting], queries)
     if np.any(bounds == 0):
         raise UnboundedLoss(SEPARATES_THE_SAME)
+    return rows, bounds
+
+
+def _merged(parts: list[Differences], queries: int) -> Differences:
+    rows, bounds = (np.concatenate(column) for column in zip(*parts, strict=True))
+    rows, bounds = least_by_row(rows, bounds)
+    if len(rows) > DISTINCT_LIMIT or rows.size > ENTRY_LIMIT:
+        raise TooLarge(
+            f"the queries have more than {min(DISTINCT_LIMIT, ENTRY_LIMIT // queries):,} distinct differences "
+            "between generating pairs; ask fewer queries at once, or coarsen the universe"
+        )
     return rows, bounds
 
 

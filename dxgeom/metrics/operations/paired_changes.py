@@ -16,7 +16,7 @@ from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, Heaviest, ListedChanges, largest_first
 from dxgeom.metrics.operations.differences import SEPARATES_THE_SAME, refuse_wide, surroundings_of
-from dxgeom.metrics.operations.near_places import TREE_FROM, near_pairs
+from dxgeom.metrics.operations.near_places import TREE_FROM, few_kinds, near_pairs
 from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_of
 from dxgeom.metrics.operations.pairs_of_kinds import Kinds, distinct, least_by_pair, pairs_of_kinds
 from dxgeom.metrics.operations.restriction import without_idle_attributes
@@ -145,6 +145,19 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     kinds = _of_places(metric, tables)
     if kinds is None:
         kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
+    return _finished(kinds)
+
+
+def changes_of_places(metric: Metric, tables: WeightTables) -> PairedChanges | None:
+    """The same of very many places of many kinds, without a look at most of their pairs; None of anything else.
+
+    Raises: as above.
+    """
+    kinds = _of_places(metric, tables, of_many_kinds=True)
+    return None if kinds is None else _finished(kinds)
+
+
+def _finished(kinds: Kinds) -> PairedChanges:
     refuse_wide(kinds.columns)
     # Only differences count, and these are numbers nearer to zero.
     kinds = distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
@@ -153,11 +166,13 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     return PairedChanges(kinds)
 
 
-def _of_places(metric: Metric, tables: WeightTables) -> Kinds | None:
+def _of_places(metric: Metric, tables: WeightTables, of_many_kinds: bool = False) -> Kinds | None:
     """Of very many places the pairs that no shorter ones stand for; None of anything else."""
     if not isinstance(metric, PointsMetric) or metric.size < TREE_FROM or metric.size * tables.count > MOST_ENTRIES:
         return None
     columns = np.ascontiguousarray(tables.matrix().T)
+    if of_many_kinds and few_kinds(metric, distinct_rows(columns)[1]):
+        return None
     pairs = near_pairs(metric, columns, MOST_PAIRS)
     return None if pairs is None else Kinds(columns, *pairs, metric.distance(*pairs))
 

@@ -152,12 +152,12 @@ class LinearImageNoise(NoiseLaw):
         return self.inner.normal
 
     def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Through a wide map R the norm is min{‖u‖ : R·u = w}, and ‖u‖ of least squares, u = Rᵀ(RRᵀ)⁻¹w, is never
-        below it."""
+        """Through a wide map R the norm is min{‖u‖ : R·u = w}, and ‖u‖ of that of least squares, u = Rᵀ(RRᵀ)⁻¹w, or of
+        one near it, is never below it."""
         return self.inner.loss_upper_bounds(*self._inverse.images(shifts, errors))
 
     def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(E, n) and (E, n): for each point the u of least squares with map·u = point, and bounds on its errors."""
+        """(E, n) and (E, n): for each point a u with map·u = point, near least squares, and bounds on its errors."""
         return self._inverse.products(points)
 
     def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:

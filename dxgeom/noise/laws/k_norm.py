@@ -15,6 +15,7 @@ from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.envelope import tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rejection import RejectionNoise
@@ -28,6 +29,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     GaussianNoise,
     DifferencedNormals,
     KroneckerNormals,
+    GaussianWithJumps,
     FacetConeNoise,
     ProductNoise,
     LinearImageNoise,

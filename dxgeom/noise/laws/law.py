@@ -87,6 +87,12 @@ class NoiseLaw(DefinedByNumbers):
         """(E,): ‖w‖_K, *rounded up*, for every w within ``errors`` (E, m) of the ``shifts`` (E, m)."""
         return self.known_body.gauge_upper_bounds(shifts, errors)
 
+    def widths_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        """(n,): what |a·V| exceeds with probability ``missed`` at most, for each a of ``rows`` (n, m), proved however
+        small that is, and not below some norm of a that is such a bound everywhere; None where only the norm of V
+        tells."""
+        return None
+
     def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the image of K under ``onto`` (2, m), up to the rounding of float64."""
         return self.known_body.shadow(onto)

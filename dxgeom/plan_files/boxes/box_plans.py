@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.mechanisms.linear.boxes.factors import Tree
 from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
-from dxgeom.plan_files.laws import scales_data, scales_of
+from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import figure_of
@@ -28,7 +28,6 @@ from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
 _SAME: Final = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
-_MOST_LEVELS: Final = 64
 
 
 @final
@@ -110,7 +109,7 @@ def box_plan_text(plan: BoxPlan, policy: Policy, spend: Amount | None) -> str:
     }
     noise = {
         "name": plan.mechanism.name,
-        "measured": [list(one.radices) if isinstance(one, Tree) else "line" for one in plan.mechanism.factors],
+        "measured": measured_data([one.radices if isinstance(one, Tree) else () for one in plan.mechanism.factors]),
         "scales": scales_data(plan.mechanism.scales),
     }
     errors = [repr(error) for error in plan.rmse().tolist()]
@@ -127,7 +126,7 @@ def loaded_boxes(document: dict[str, Any]) -> LoadedBoxPlan:
     part = parsed(BoxPlanDocument, document)
     policy = policy_of(part.policy)
     queries = _queries(part.boxes, policy)
-    factors = _factors(part.box_noise, queries)
+    factors = measured_of(part.box_noise.measured, queries.merged.sizes, "box_noise.measured")
     scales = scales_of(part.box_noise.scales, "box_noise.scales")
     with refused_as("DX306", "box_noise"):
         plan = boxes_of_scales(policy.compile(), queries, part.objective, part.box_noise.name, factors, scales)
@@ -161,25 +160,6 @@ def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:
 
 def _figures(texts: list[str], place: str) -> tuple[Fraction, ...]:
     return tuple(figure_of(one, f"{place}[{number}]") for number, one in enumerate(texts))
-
-
-def _factors(part: BoxNoisePart, queries: BoxQueries) -> list[Factor]:
-    """Raises: Wrong for trees that are no trees over these values."""
-    sizes = queries.merged.sizes
-    if len(part.measured) != len(sizes):
-        raise Wrong("DX305", "box_noise.measured", f"there is one for each of the {len(sizes)} attributes told apart")
-    found: list[Factor] = []
-    for place, (one, size) in enumerate(zip(part.measured, sizes, strict=True)):
-        if one == "line":
-            found.append(Path(size))
-            continue
-        radices = tuple(int(radix) for radix in one)
-        enough = 0 < len(radices) <= _MOST_LEVELS and min(radices) > 1 and max(radices) <= 2 * size
-        if not enough or not size <= np.prod(np.array(radices, dtype=np.float64)) <= 4 * size:
-            what = f"a tree over {size:,} values splits into two or more, until there is a class for each value"
-            raise Wrong("DX305", f"box_noise.measured[{place}]", what)
-        found.append(Tree(size, radices))
-    return found
 
 
 def _check_errors(stated: list[str], plan: BoxPlan) -> None:

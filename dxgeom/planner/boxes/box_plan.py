@@ -60,6 +60,11 @@ class BoxPlan(Releasable[BoxAnswers], Displayed):
         return self.losses[self.mechanism.name]
 
     @property
+    def predicted_mse(self) -> float:
+        """Total mean squared error over all boxes at spend 1, lattice rounding included."""
+        return float(self.mechanism.mean_squares(Fraction(1)).sum())
+
+    @property
     def gap(self) -> float:
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf

@@ -52,7 +52,7 @@ def plan_boxes(
     _require_fit(metric, queries)
     built, losses, pressed = {}, {}, None
     for kind in _kinds(metric, mechanism):
-        built[kind], pressed = _best(metric, queries, kind, worst)
+        built[kind], pressed = sought(metric, queries, kind, worst)
         losses[kind] = loss_of(built[kind], worst)
     taken = min(losses, key=lambda kind: losses[kind])
     return BoxPlan(metric, queries, built[taken], losses, "max" if worst else "mse", pressed)
@@ -110,10 +110,14 @@ def _places(queries: BoxQueries) -> Callable[[str], int]:
     return place
 
 
-def _best(
+def sought(
     metric: VerifiedMetric, queries: BoxQueries, kind: str, worst: bool
 ) -> tuple[BoxMechanism, NDArray[np.float64] | None]:
-    """One attribute after the other is measured in the way that is best, the others as they are."""
+    """The noise of one kind, and where the worst error counts how much each box does in its bound. One attribute after
+    the other is measured in the way that is best, the others as they are.
+
+    Raises: TooLarge, CertificateRefused.
+    """
     asked, queries = queries, queries.merged
     gaps = line_gaps(metric, queries)
     ways: list[tuple[Factor, ...]] = [

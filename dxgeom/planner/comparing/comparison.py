@@ -13,17 +13,21 @@ from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
-from dxgeom.planner.changed_queries import WORTH_A_BIAS, require_something_to_save
+from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
 from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
 COMPARED: Final = (
     Kind.SHAPE,
+    Kind.PURE,
     Kind.CONCENTRATED,
     Kind.TABLES,
     Kind.CONCENTRATED_TABLES,
     Kind.UNEVEN_TABLES,
+    Kind.BOXES,
+    Kind.CONCENTRATED_BOXES,
     Kind.OWN,
     Kind.ORDINARY,
 )
@@ -31,10 +35,12 @@ COMPARED: Final = (
 
 BOUND: Final = "the lower bound"
 QUICK: Final = (
-    *("laplace", "box", "rotated-laplace", "hull", "coarse-hull", "gaussian", "marginal-laplace", "marginal-gaussian"),
-    *("kronecker-gaussian", "body", "epsilon-dp", "changed-queries"),
+    *("laplace", "hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "epsilon-dp"),
+    *("marginal-laplace", "changed-queries", "gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull"),
 )
-"""What a quick plan looks at."""
+"""What a quick plan looks at, in this order;"""
+SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
+"""and these only where none was built that seldom has a hundredth more."""
 
 Search: TypeAlias = Literal["full", "quick", "interrupted"]
 
@@ -90,6 +96,8 @@ class CandidateComparison:
         first: others may spare them."""
         shared, missing = self.shared, [name for name in self.listed if name not in self._results]
         if shared is not None and missing:
+            if shared.options.quick:
+                missing.sort(key=lambda name: QUICK.index(name) if name in QUICK else len(QUICK))
             late = is_large(shared)
             floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
             for name in (name for name in missing if name not in floors):
@@ -124,7 +132,8 @@ class CandidateComparison:
         if self.shared is None or (self.named is None and self.search == "full"):
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
-        return not pure and not {*self._built}.isdisjoint(names(*NORMAL_KINDS))
+        known = {*NORMAL_KINDS} - {Kind.CONCENTRATED_BOXES}
+        return not pure and not {*self._built}.isdisjoint(names(*known))
 
     def result(self, name: str) -> CandidateResult:
         """What became of one candidate.
@@ -207,8 +216,11 @@ class CandidateComparison:
         records = shared.options.records
         if shared.options.quick and name not in QUICK:
             raise TooLarge("it takes longer than a quick plan may")
+        if shared.options.quick and name in SOUGHT and not _enough(shared.objective).isdisjoint(self._built):
+            raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
-            require_something_to_save(shared.sensitivity, records)
+            worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
+            require_something_to_save(shared.sensitivity, records, worth)
         best = min((one.loss for one in self._results.values() if one.loss is not None), default=None)
         if best is None or not is_large(shared):
             return
@@ -234,3 +246,10 @@ class CandidateComparison:
             self._under_way[:] = [name]
             if shared.options.progress is not None:
                 shared.options.progress(name)
+
+
+def _enough(objective: Objective) -> set[str]:
+    """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective, the
+    hull is the same for all, and may be far from one in which some answers count more."""
+    plain = objective.name != "max" and objective.importance is None
+    return {*names(*NORMAL_KINDS), *(["hull"] if plain else [])}

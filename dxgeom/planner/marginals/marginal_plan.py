@@ -28,6 +28,7 @@ from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
+from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount, spend_for
@@ -36,7 +37,7 @@ from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.privacy.currencies import currency_of
+from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -63,6 +64,11 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
         return self.losses[self.mechanism.name]
 
     @property
+    def predicted_mse(self) -> float:
+        """Total mean squared error over all cells at spend 1, lattice rounding included."""
+        return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
+
+    @property
     def gap(self) -> float:
         """The loss over the lower bound."""
         return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
@@ -70,7 +76,7 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     @property
     def noise(self) -> Literal["gaussian", "pure"]:
         """What is known of the noise beside the promise, for curves of what many releases tell."""
-        return "gaussian" if self.mechanism.name == NORMAL else "pure"
+        return "gaussian" if self.mechanism.normal else "pure"
 
     def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
         """(tables,): root mean squared error of the least exact cell of each table, rounding included."""
@@ -176,6 +182,8 @@ def plan_tables(
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
     bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    if metric.privacy == PURE:
+        bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
     return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 

@@ -138,12 +138,12 @@ def objective_of(
     importance: Sequence[Amount] | None,
     errors: Sequence[Amount] | Mapping[str, Amount] | None,
     bounds: NDArray[np.float64],
-    alone: Callable[[LinearQueries], float],
+    alone: Callable[[Sequence[int]], float],
 ) -> Objective:
     """The objective that these arguments of a plan mean.
 
     Args: ``importance``: instead of the queries' own. ``bounds`` (K,): no answer has a mean squared error below these.
-    ``alone``: the total mean squared error that queries would have if they were all that is asked.
+    ``alone``: the total mean squared error that the queries at some places would have if they were all that is asked.
     Raises: UnsupportedCombination.
     """
     if name not in get_args(ObjectiveName):
@@ -160,11 +160,11 @@ def objective_of(
     return Objective("max" if name == "max" else "mse", stated)
 
 
-def _balance(queries: LinearQueries, alone: Callable[[LinearQueries], float]) -> tuple[Fraction, ...]:
+def _balance(queries: LinearQueries, alone: Callable[[Sequence[int]], float]) -> tuple[Fraction, ...]:
     """One over the total error that the answers of each one's unit would have alone; 1 where that is none."""
     factors = [Fraction(1)] * queries.count
     for places in queries.by_measure.values():
-        total = alone(queries.only(places))
+        total = alone(places)
         for place in places:
             factors[place] = _short(1 / total) if total > 0 else Fraction(1)
     return tuple(factors)

@@ -14,8 +14,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
@@ -54,7 +53,7 @@ def read(
     require(quiet_data, bool, "quiet_data", "say True or False")
     if isinstance(data, TableOfOneRecord):
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
-    if isinstance(mechanism, (CountsWithNoise, BoxMechanism)):
+    if isinstance(mechanism, TableReader):
         return _tables(mechanism, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if not readers:
@@ -97,7 +96,7 @@ def _one_record(
 
 
 def _tables(
-    mechanism: CountsWithNoise | BoxMechanism,
+    mechanism: TableReader[Any],
     data: Any,
     outside: Literal["refuse", "drop"],
     count_column: str | None,

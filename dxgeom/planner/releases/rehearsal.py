@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.contract.table_reader import TableReader
 
 RECORDS: Final = 1000
 """How many are made up where nobody says how many there are."""
@@ -34,13 +33,13 @@ class MadeUpTables(NamedTuple):
 
 def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables:
     """As :func:`made_up_counts`, in shares where people count once; tables of them for what reads these."""
-    if isinstance(mechanism, (CountsWithNoise, BoxMechanism)):
+    if isinstance(mechanism, TableReader):
         return _made_up_tables(mechanism, people)
     counts = made_up_counts(mechanism, people)
     return MadeUp(counts * histogram_readers(mechanism)[0].shares, people)
 
 
-def _made_up_tables(mechanism: CountsWithNoise | BoxMechanism, records: int) -> MadeUpTables:
+def _made_up_tables(mechanism: TableReader[Any], records: int) -> MadeUpTables:
     queries, generator = mechanism.queries, np.random.default_rng()
     codes, cells = [generator.integers(0, size, records) for size in queries.sizes], []
     for one, shape in zip(queries.asked, queries.shapes, strict=True):

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.answer_once import checked_order, release_as
-from dxgeom.planner.releases.opendp_measurement import measurement_of
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 
 if TYPE_CHECKING:
@@ -78,6 +76,8 @@ class Releasable(ABC, Generic[Shown]):
         :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
+        from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger
+
         made = self._releasing()
         order = checked_order(
             made.mechanism,
@@ -106,6 +106,8 @@ class Releasable(ABC, Generic[Shown]):
 
         Guarantee, arguments, errors: those of :func:`dxgeom.planner.releases.opendp_measurement.measurement_of`.
         """
+        from dxgeom.planner.releases.opendp_measurement import measurement_of
+
         return measurement_of(
             self.release,
             self._releasing().mechanism,

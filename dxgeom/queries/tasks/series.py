@@ -31,13 +31,16 @@ class SeriesKind(TaskKind):
 
     def asked(self, value: Node, reader: TaskReader) -> SeriesTask | None:
         nodes = value.items if isinstance(value, Sequence) else (value,)
-        names = tuple(node.text for node in nodes if isinstance(node, Scalar))
-        known = reader.universe.names
-        for node in nodes:
-            if not isinstance(node, Scalar) or node.text not in known:
-                word = node.text if isinstance(node, Scalar) else "a list"
-                reader.note("DX201", node.span, f"there is no attribute {shown(word)}", did_you_mean(word, known))
-                return None
+        words = [node for node in nodes if isinstance(node, Scalar)]
+        if len(words) < len(nodes):
+            reader.note("DX108", value.span, "'series' is a list of attributes, such as [morning, evening]")
+            return None
+        names, known = tuple(node.text for node in words), reader.universe.names
+        unknown = [node for node in words if node.text not in known]
+        for node in unknown:
+            reader.note("DX201", node.span, f"there is no attribute {shown(node.text)}", did_you_mean(node.text, known))
+        if unknown:
+            return None
         if names != known:
             message = f"a series is all readings of a record in the policy's order: {', '.join(map(shown, known))}"
             reader.note(

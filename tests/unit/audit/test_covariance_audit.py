@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused
+from dxgeom.noise.laws.jumps.rates import rates_of_reaches
 
 POLICY = """
 policy: visits
@@ -72,3 +75,56 @@ def test_the_command_audits_a_plan_file(tmp_path: Path):
     )
     as_json = CliRunner().invoke(app, ["audit", "covariance", str(tmp_path / "plan.json"), "--format", "json"])
     assert '"verdict": "holds"' in as_json.stdout
+
+
+def with_jumps(change=None):
+    rows = np.random.default_rng(4).integers(0, 3, (4, 9)).tolist()
+    queries = dx.LinearQueries.from_matrix(["a", "b", "c", "d"], rows)
+    plan = dx.plan(dx.verify_metric(1 - np.eye(9)), queries, mechanism="gaussian-with-jumps")
+    if change is None:
+        return plan
+    mechanism = replace(plan.mechanism, law=change(plan.mechanism.law))
+    return replace(plan, mechanism=mechanism)
+
+
+def test_gaussian_noise_with_jumps_is_confirmed_by_another_route():
+    plan = with_jumps()
+    found = dx.audit.audit_covariance(plan)
+    assert found.with_jumps
+    assert found.differences == len(plan.mechanism.sensitivity.bounds)
+    assert found.gap > 1
+    assert "jumps along all" in found.lines()[0]
+
+
+def test_noise_that_does_not_jump_along_some_difference_is_refused():
+    def without_the_first(law):
+        shifts = law.shifts
+        fewer = type(shifts)(shifts.columns, shifts.first[1:], shifts.second[1:], shifts.distances[1:])
+        return type(law)(law.gaussian, fewer, law.reaches[1:])
+
+    with pytest.raises(CertificateRefused, match="jumps along"):
+        dx.audit.audit_covariance(with_jumps(without_the_first))
+
+
+def test_jumps_that_are_promised_too_much_are_refused():
+    def longer(law):
+        return type(law).around(law.gaussian, replace(law.shifts, distances=law.shifts.distances * 1.01))
+
+    with pytest.raises(CertificateRefused, match="jumps along"):
+        dx.audit.audit_covariance(with_jumps(longer))
+
+
+def test_a_reach_that_is_not_there_is_refused():
+    plan = with_jumps()
+    law = plan.mechanism.law
+    forged = copy.copy(law)
+    object.__setattr__(forged, "reaches", law.reaches + 1)
+    with pytest.raises(CertificateRefused, match="too narrow"):
+        dx.audit.audit_covariance(replace(plan, mechanism=replace(plan.mechanism, law=forged)))
+
+
+def test_jumps_that_are_too_seldom_are_refused(monkeypatch):
+    seldom = rates_of_reaches() - np.minimum(rates_of_reaches(), np.uint64(2))
+    monkeypatch.setattr("dxgeom.audit.jumps_audit.rates_of_reaches", lambda: seldom)
+    with pytest.raises(CertificateRefused, match="not as frequent"):
+        dx.audit.audit_covariance(with_jumps())

@@ -178,6 +178,8 @@ def along_bases(tmp_path):
 def test_a_plan_along_bases_is_kept(along_bases):
     plan, path = along_bases
     loaded = dx.load_plan(path)
+    assert plan.noise == loaded.plan.noise == "gaussian"
+    assert plan.predicted_mse == pytest.approx(plan.loss, rel=1e-3)
     assert (loaded.fingerprint, loaded.to_json()) == (plan.fingerprint, path.read_text("ascii"))
     assert is_valid(read(path), plan_schema())
     assert np.array_equal(loaded.rmse(), plan.rmse("1/2"))

@@ -322,3 +322,17 @@ def test_cells_by_the_hundred_thousand_are_kept_and_not_written_out():
     again = mechanism.recalled(json.loads(json.dumps(mechanism.kept(released.answer.exact))))
     each = zip(again.numerators, released.answer.exact.numerators, strict=True)
     assert all(np.array_equal(one, other) for one, other in each)
+
+
+@pytest.mark.parametrize("epsilon", [1e6, 1e9])
+def test_noise_far_below_one_count_is_drawn_on_a_lattice_that_64_bits_have_room_for(epsilon):
+    attributes = {"a": {"values": ["x", "y", "z"]}, "b": {"values": ["p", "q", "r", "s"]}}
+    rules = [{"change": name, "epsilon": epsilon} for name in attributes]
+    own = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "rules": rules})
+    plan = dx.plan(own.compile(), dx.universe.MarginalQueries.of(own.universe, [("a",), ("a", "b")]))
+    rows = pd.DataFrame({"a": ["x", "y", "y"], "b": ["p", "q", "q"]})
+    answer = plan.release(rows, ledger=":memory:", spend=1, insecure_test_seed=1).answer
+    first, both = (np.ravel(answer.table(name)) for name in ("a", "a, b"))
+    assert first == pytest.approx([1, 2, 0], abs=1e-3)
+    assert both == pytest.approx([1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0], abs=1e-3)
+    assert np.all(answer.rmse < 1e-3)

@@ -91,6 +91,7 @@ MISTAKES = [
     ({"statistics": {"products": [["pay"] * 9]}}, "DX232", "at most 8 numbers"),
     ({"series": ["ward"]}, "DX233", "all readings of a record"),
     ({"series": ["wards"]}, "DX201", "did you mean 'ward'"),
+    ({"series": {"ward": "ill"}}, "DX108", "a list of attributes"),
     ({"queries": "count"}, "DX108", "'queries' is a list with at least one query"),
     ({"queries": [{"count": "ward == 'west'"}]}, "DX202", "has no value"),
     ({"queries": [{"count": True}], "share": 0}, "DX231", "a share lies between 0 and 1"),
@@ -141,6 +142,12 @@ def test_all_mistakes_of_all_tasks_are_told_at_once():
     with pytest.raises(dx.QueryError) as caught:
         asked({"select": {"best": "wards"}}, {"queries": [{"count": "x"}]}, {"share": 2, "select": {"best": "ward"}})
     assert [one.path.split(".")[0] for one in caught.value.diagnostics] == ["tasks[0]", "tasks[1]", "tasks[2]"]
+
+
+def test_all_unknown_attributes_of_a_series_are_told_at_once():
+    with pytest.raises(dx.QueryError) as caught:
+        asked({"series": ["wards", "ill", "pays"]})
+    assert [one.path for one in caught.value.diagnostics] == ["tasks[0].series[0]", "tasks[0].series[2]"]
 
 
 def test_queries_and_tasks_do_not_share_a_file_and_tasks_no_name():

@@ -221,6 +221,9 @@ def test_a_table_whose_queries_stand_in_another_order_is_no_plain_matrix():
     assert tables.totals(np.array([2, 3, 5])) == [2, 3000]
 
 
-def test_a_sparse_matrix_is_refused_by_name():
+def test_a_sparse_factor_is_refused_by_name():
+    universe = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 1}]}
+    ).universe
     with pytest.raises(WrongArgument, match="toarray"):
-        dx.LinearQueries.from_matrix(["a", "b"], sparse.csr_matrix(np.eye(2, dtype=int)))
+        dx.LinearQueries.kronecker(["a", "b"], universe, {"a": sparse.csr_matrix(np.eye(2, dtype=int))})

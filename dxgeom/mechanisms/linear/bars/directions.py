@@ -84,6 +84,9 @@ class CombinedNoise:
         try:
             rank = safe_rank(count, level)
         except UnsupportedCombination:
+            proved = law.widths_along(directions @ columns, 1 - level)
+            if proved is not None:
+                return proved
             supports = supports_of(law, directions @ columns)
             if supports is None:
                 raise
@@ -135,8 +138,9 @@ class ErrorNorm:
     ``ratios`` (n,): rising; ``bounds`` (n,): b there; ``slope``: at most b grows by this per unit of |ρ| beyond them.
     ``beside`` (2,): what N and D can be off beside noise, which is counted at |ρ|'s own.
 
-    The quantile of |a·V| is a norm of a where V is symmetric and log-concave, as all noise here is; so between two
-    directions it is at most what lies on the chord, and beyond the last ones at most q(1, −ρ₀) + |ρ − ρ₀|·q(0, 1).
+    The quantile of |a·V| is a norm of a where V is symmetric and log-concave; noise that is not, that with jumps, gives
+    Chernoff's bound, inf (c + Λ(θa))/θ with Λ convex, which is a norm of a for any V. So between two directions it is
+    at most what lies on the chord, and beyond the last ones at most q(1, −ρ₀) + |ρ − ρ₀|·q(0, 1).
     Source: Meyer & Reisner 1991 (floating bodies of symmetric bodies); Bobkov 2010 (log-concave measures).
     """
 
@@ -221,4 +225,6 @@ def _quantiles(
         ratios = slant + (rest if rest > 0 else sizes[0] / sizes[1]) * np.tan(angles)
         ratios = np.unique(np.append(ratios, slant))
     directions = np.vstack([np.column_stack([np.ones(len(ratios)), -ratios]), [0.0, 1.0]])
-    return ratios, noise.quantiles(directions, level)
+    law = mechanism.law
+    proved = None if law is None else law.widths_along(directions @ combined @ mechanism.float_mixing, 1 - level)
+    return ratios, noise.quantiles(directions, level) if proved is None else proved

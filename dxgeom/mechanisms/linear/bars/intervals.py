@@ -34,9 +34,10 @@ def half_widths(
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
     Laplace and Gaussian: exact. Others: the quantile of a fixed simulation, taken at an order statistic so far out that
-    it is too small with a chance below 1e-7. Both widened by the lattice's half steps and, given ``records``, by what
-    rounding the weights can have changed. A known bias, that of changed queries and ``rounding`` (K,), is counted at
-    its worst: exactly for Laplace noise from level ½ on, else by widening.
+    it is too small with a chance below 1e-7, or, where the level leaves no such, what the law proves of itself. All
+    widened by the lattice's half steps and, given ``records``, by what rounding the weights can have changed. A known
+    bias, that of changed queries and ``rounding`` (K,), is counted at its worst: exactly for Laplace noise from level ½
+    on, else by widening.
     Raises: UnsupportedCombination unless 0 < level < 1.
     """
     require_level(level)
@@ -96,7 +97,13 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
     if law.normal:
         return np.asarray(np.sqrt(mechanism.ideal_variances) * normal_quantile(level))
     draws = simulated_noise(mechanism)
-    rank = safe_rank(len(draws), level)
+    try:
+        rank = safe_rank(len(draws), level)
+    except UnsupportedCombination:
+        proved = law.widths_along(mechanism.float_mixing, 1 - level)
+        if proved is None:
+            raise
+        return proved
     return np.array([np.partition(errors, rank - 1)[rank - 1] for errors in draws.T.copy()])
 
 

@@ -82,9 +82,13 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
         values, dimension = supports
         yield values * gamma_quantile(dimension, level) * _OUTWARD
     draws = simulated_noise(mechanism)
-    with suppress(UnsupportedCombination):
+    try:
         rank = safe_rank(len(draws), 1 - (1 - level) / noisy)
         yield np.asarray(np.partition(draws, rank - 1, axis=0)[rank - 1])
+    except UnsupportedCombination:
+        proved = law.widths_along(mechanism.float_mixing, (1 - level) / noisy)
+        if proved is not None:
+            yield proved
     deviations = np.sqrt(mechanism.ideal_variances)
     seen = deviations > 0
     with suppress(UnsupportedCombination):

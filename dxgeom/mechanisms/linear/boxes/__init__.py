@@ -20,6 +20,11 @@ if TYPE_CHECKING:
         Tree as Tree,
         trees as trees,
     )
+    from dxgeom.mechanisms.linear.boxes.linear_boxes import (
+        coefficients_of as coefficients_of,
+        counted_boxes as counted_boxes,
+        in_answers as in_answers,
+    )
     from dxgeom.mechanisms.linear.boxes.measuring import (
         below as below,
         centred_sums as centred_sums,

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.boxes.promises import line_gaps
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
+from dxgeom.mechanisms.linear.marginals.set_family import family_of
+from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.privacy.currencies import currency_of
+from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _TOGETHER: Final = ((1_600, 1_600), (20_000, 800), (math.inf, 200))
@@ -32,20 +34,65 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     pairs: of each attribute neighbours on its line, or all values, with every value of the others alike; and a record
     and none. Of all values the average of (u_i − u_j)² is 2n/(n−1) times the variance of u. More than 1,600 boxes are
     taken in groups, whose bounds add up; very many prefixes in closed form. Each box alone needs the variance of noise
-    of its own or more; where these add up to more than a group's bound, they are taken.
+    of its own or more; where these add up to more than a group's bound, they are taken. For pure privacy boxes that are
+    whole tables have the bound of volumes, if that and the others' add up to more.
     Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
     """
-    boxes, alone = boxes.merged, costs * _each_alone(metric, boxes)
-    total, left = 0.0, np.arange(boxes.count)
-    for place in range(len(boxes.columns)):
-        known, among = _of_all_prefixes(metric, boxes, costs, place)
-        total, left = total + known, np.setdiff1d(left, among)
-    size = next(together for most, together in _TOGETHER if boxes.count <= most)
+    boxes, least = boxes.merged, currency_of(metric.privacy).least_mean_square
+    alone = costs * _each_alone(metric, boxes)
+    every = np.arange(boxes.count)
+    found = _by_duality(metric, boxes, costs, alone, every) * least
+    if metric.privacy == PURE:
+        known, among = _of_whole_tables(metric, boxes, costs)
+        if known:
+            rest = _by_duality(metric, boxes, costs, alone, np.setdiff1d(every, among))
+            found = max(found, known + rest * least)
+    return found / _UPWARD
+
+
+def _by_duality(
+    metric: VerifiedMetric,
+    boxes: BoxQueries,
+    costs: NDArray[np.float64],
+    alone: NDArray[np.float64],
+    among: NDArray[np.int64],
+) -> float:
+    """Of some of the boxes, with normal noise."""
+    total, left = 0.0, among
+    for place in range(len(boxes.columns) if len(among) == boxes.count else 0):
+        known, own = _of_all_prefixes(metric, boxes, costs, place)
+        total, left = total + known, np.setdiff1d(left, own)
+    size = next(together for most, together in _TOGETHER if len(among) <= most)
     groups = -(-len(left) // size)
     for start in range(groups):
         own = left[start::groups]
         total += max(_of_group(_moments(metric, boxes, own), np.sqrt(costs[own])), float(alone[own].sum()))
-    return max(total, float(alone.sum())) * currency_of(metric.privacy).least_mean_square / _UPWARD
+    return max(total, float(alone[among].sum()))
+
+
+def _of_whole_tables(
+    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]
+) -> tuple[float, NDArray[np.int64]]:
+    """The boxes that are every cell of tables of one attribute or two, and the bound that pure noise for tables has."""
+    asked, least, among = [], [], []
+    for columns, places in boxes.supports:
+        sizes = [boxes.sizes[place] for place in columns]
+        lower, upper = boxes.lower[places][:, list(columns)], boxes.upper[places][:, list(columns)]
+        cells = np.flatnonzero(np.all(upper - lower == 1, axis=1))
+        if not 1 <= len(columns) <= 2 or len(cells) < math.prod(sizes):
+            continue
+        _, first = np.unique(np.ravel_multi_index(tuple(lower[cells].T), sizes), return_index=True)
+        if len(first) == math.prod(sizes):
+            own = places[cells[first]]
+            asked.append(columns)
+            least.append(float(costs[own].min()))
+            among.append(own)
+    if not asked:
+        return 0.0, np.zeros(0, dtype=np.int64)
+    most = [_most(metric, boxes, place) for place in range(len(boxes.columns))]
+    constants = np.array([math.inf if one is None else float(one) for one in most])
+    bound = tables_volume_bound(family_of(boxes.sizes, asked), constants, np.array(least), worst=False)
+    return bound, np.concatenate(among)
 
 
 def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:

@@ -192,7 +192,7 @@ class Path(Factor):
 def trees(size: int) -> tuple[Tree, ...]:
     """Trees of different heights over so many values, with as few beyond as there can be: one level, and more; and of
     two levels, with few values in each class. The flat one first, then by height."""
-    heights = {1, 2, 3, round(np.log(size) / np.log(4)), round(np.log2(size))}
+    heights = {1, 2, 3, *(round(np.log(size) / np.log(split)) for split in (10, 4, 2))}
     found = {Tree(size, _radices(size, height)) for height in heights if height >= 1}
     found |= {Tree(size, (-(-size // last), last)) for last in _LAST if size > last}
     proper = (one for one in found if min(one.radices) > 1)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DataError, TooLarge
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
-from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
+from dxgeom.mechanisms.contract.table_reader import CountedTables
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interleaved, sibling_differences
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
-from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -40,7 +40,7 @@ _FAR: Final = 400
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxMechanism(TableReader[tuple[float, ...]]):
+class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     """Counts in boxes, with noise of ``scales`` in the blocks that ``factors`` measure.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
@@ -98,23 +98,6 @@ class BoxMechanism(TableReader[tuple[float, ...]]):
     def variances(self) -> NDArray[np.float64]:
         """(K,): mean squared error of each box at spend 1, rounding to the lattice left out."""
         return self.question.variances(self._variances)
-
-    @cached_property
-    def step(self) -> Fraction:
-        """What noise is rounded to, in counts; in shares, one of them, where people count once."""
-        return lattice_step(self.scales) if np.any(self.scales > 0) and self.shares == 1 else Fraction(1)
-
-    @cached_property
-    def rounding_part(self) -> float:
-        """What rounding adds to every error, over ``variances`` at most: each noisy number's is step²/12."""
-        if not np.any(self.scales > 0):
-            return 0.0
-        narrowest = float(self.scales[self.scales > 0].min())
-        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
-
-    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
-        """(K,): mean squared error of each box, rounding to the lattice included."""
-        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if not (hasattr(data, "cells") and hasattr(data, "total")):

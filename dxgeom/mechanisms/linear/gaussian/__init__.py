@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Design as Design,
         Problem as Problem,
         first_design as first_design,
+        is_wide as is_wide,
         multiplied as multiplied,
     )
     from dxgeom.mechanisms.linear.gaussian.exact_span import (
@@ -25,10 +26,22 @@ if TYPE_CHECKING:
         Curvature as Curvature,
         Fidelity as Fidelity,
         fidelity_at as fidelity_at,
+        rough_roots as rough_roots,
+        triangle_of as triangle_of,
     )
     from dxgeom.mechanisms.linear.gaussian.interior_point import (
         Centre as Centre,
         on_central_path as on_central_path,
+    )
+    from dxgeom.mechanisms.linear.gaussian.jump_search import (
+        JumpShape as JumpShape,
+        best_jump_shape as best_jump_shape,
+        best_widening as best_widening,
+    )
+    from dxgeom.mechanisms.linear.gaussian.jumps import (
+        gaussian_with_jumps as gaussian_with_jumps,
+        jump_law as jump_law,
+        jump_shifts as jump_shifts,
     )
     from dxgeom.mechanisms.linear.gaussian.mechanism import (
         BestGaussian as BestGaussian,

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.gaussian.fidelity import Fidelity, fidelity_at
+from dxgeom.mechanisms.linear.gaussian.fidelity import (
+    Fidelity,
+    fidelity_at,
+    rough_roots,
+    triangle_of,
+)
 from dxgeom.mechanisms.linear.gaussian.scaled_points import ScaledPoints
 from dxgeom.numeric.qhull import far_apart
 
@@ -20,6 +25,7 @@ _SLOWER: Final = 0.5
 """Where costs move, too, weights follow them, and both would swing."""
 _NEW: Final = 0.2
 _LEAST: Final = 1e-6
+_WIDE: Final = 128
 
 
 @final
@@ -84,16 +90,34 @@ def first_design(problem: Problem, largest: NDArray[np.int64]) -> Design:
     return Design(working, np.ones(len(working)), costs, size)
 
 
+def is_wide(problem: Problem) -> bool:
+    """Whether a round takes long. Where it does not, rounds are what they were: recorded plans rest on their digits."""
+    return problem.points.width >= _WIDE
+
+
 def multiplied(problem: Problem, design: Design, times: int) -> Design:
     """Weights multiplied by powers of their loads, and costs by powers of their variances, some times: slow at the end,
     and soon near the optimum. Source: Titterington 1976; Yu 2010."""
-    points, weights, costs = problem.points.rows(design.working), design.weights, design.costs
-    power = _SLOWER if problem.worst else _POWER
+    points = problem.points.rows(design.working)
+    if is_wide(problem) and not problem.worst:
+        return replace(design, weights=_weighed(points @ triangle_of(problem.answers).T, design.weights, times))
+    weights, costs = design.weights, design.costs
     for _ in range(times):
         found, _ = fidelity_at(weights, points, costs, problem.answers, rough=True)
-        loads = found.loads
-        weights = weights * (loads * (weights.sum() / float(weights @ loads))) ** power
+        weights = _raised(weights, found.loads, _SLOWER if problem.worst else _POWER)
         if problem.worst:
-            costs = costs * found.variances**power
+            costs = costs * found.variances**_SLOWER
             costs = costs / costs.sum()
     return replace(design, weights=weights, costs=costs)
+
+
+def _weighed(turned: NDArray[np.float64], weights: NDArray[np.float64], times: int) -> NDArray[np.float64]:
+    """Where costs stay: ``turned`` (n, m), the points in coordinates in which the answers are orthonormal."""
+    for _ in range(times):
+        roots, axes = rough_roots(turned * np.sqrt(weights)[:, None])
+        weights = _raised(weights, ((turned @ axes) ** 2) @ (1 / roots), _POWER)
+    return weights
+
+
+def _raised(weights: NDArray[np.float64], loads: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    return np.asarray(weights * (loads * (weights.sum() / float(weights @ loads))) ** power)

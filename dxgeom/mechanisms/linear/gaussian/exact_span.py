@@ -45,7 +45,9 @@ def exact_span_of(differences: NDArray[np.int64]) -> ExactSpan:
         missed = _not_following(differences, pivots, shares)
         if missed.size == 0:
             return ExactSpan(pivots, shares)
-        part = np.concatenate([part, missed[: _ADDED * width]])
+        # Neighbours in the list are much alike.
+        spread = np.linspace(0, len(missed) - 1, min(len(missed), _ADDED * width)).astype(np.int64)
+        part = np.concatenate([part, missed[spread]])
 
 
 def whole_span_of(changes: PairedChanges) -> ExactSpan:

@@ -102,13 +102,24 @@ def fidelity_at(
     Singular values are taken of the factors, so that small roots are as exact as large ones; ``rough`` ones, which
     take a tenth of the time, of their squares.
     """
-    triangle = np.asarray(np.linalg.qr(answers * np.sqrt(costs)[:, None], mode="r"))
+    triangle = triangle_of(answers * np.sqrt(costs)[:, None])
     turned = (points * np.sqrt(weights)[:, None]) @ triangle.T
     if rough:
-        squares, axes = np.linalg.eigh(turned.T @ turned)
-        roots, axes = np.sqrt(np.maximum(squares[::-1], squares[-1] * 1e-28)), axes.T[::-1]
+        roots, axes = rough_roots(turned)
     else:
-        _, roots, axes = np.linalg.svd(np.asarray(np.linalg.qr(turned, mode="r")))
-    onto = triangle.T @ axes.T
-    there = np.linalg.solve(triangle.T, answers.T).T @ axes.T
+        _, roots, rows = np.linalg.svd(np.asarray(np.linalg.qr(turned, mode="r")))
+        axes = rows.T
+    onto = triangle.T @ axes
+    there = np.linalg.solve(triangle.T, answers.T).T @ axes
     return Fidelity(np.maximum(roots, roots[0] * 1e-300), points @ onto, there), onto
+
+
+def triangle_of(answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(m, m): R with RᵀR = Σ_k c_k c_kᵀ."""
+    return np.asarray(np.linalg.qr(answers, mode="r"))
+
+
+def rough_roots(turned: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Singular values (m,) of a matrix (n, m), falling, and its right singular vectors as columns, by its square."""
+    squares, axes = np.linalg.eigh(turned.T @ turned)
+    return np.sqrt(np.maximum(squares[::-1], squares[-1] * 1e-28)), axes[:, ::-1]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.gaussian.design import Design, Problem, first_design, multiplied
+from dxgeom.mechanisms.linear.gaussian.design import Design, Problem, first_design, is_wide, multiplied
 from dxgeom.mechanisms.linear.gaussian.fidelity import Fidelity
 from dxgeom.mechanisms.linear.gaussian.interior_point import Centre, on_central_path
 from dxgeom.mechanisms.linear.gaussian.scaled_points import ScaledPoints
@@ -27,6 +27,9 @@ GAP: Final = 1e-9
 """Relative gap at which the search ends."""
 _ROUNDS: Final = 60
 _TIMES: Final = 40
+_FIRST_TIMES: Final = 8
+_BARELY: Final = 2
+"""With hardly more differences in hand than dimensions, weights are soon as near as they will help."""
 _NEAR: Final = 0.05
 """Gap from which on Newton's method is the faster one."""
 _FIRST_ROUNDS: Final = 15
@@ -134,7 +137,8 @@ class _Search:
         points = self.problem.points
         loads, mean = np.empty(0), 0.0
         for _ in range(_FIRST_ROUNDS):
-            design = multiplied(self.problem, design, _TIMES)
+            few = is_wide(self.problem) and len(design.working) <= _BARELY * points.width
+            design = multiplied(self.problem, design, _FIRST_TIMES if few else _TIMES)
             found, onto = design.fidelity(self.problem, rough=True)
             # Single precision will do here: this covariance is only a start.
             loads = points.lengths((onto / np.sqrt(found.roots)).astype(np.float32))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,8 @@ from dxgeom.mechanisms.linear.marginals.program import BudgetedRates, Budgets, l
 from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 
-if TYPE_CHECKING:
-    pass
-
 _TURNS: Final = 6
 _TURNS_TO_THE_WORST: Final = 20
-_POWER: Final = 1.0
 _MARGINS: Final = (1e-13, 1e-11, 1e-9, 1e-7)
 _SAME: Final = 1e-4
 _MOST_SETS: Final = 20_000
@@ -197,7 +193,7 @@ class _Turn:
             here = columns == a
             along = np.bincount(vectors[here], averaged[rows[here]], len(own.values)) * family.sizes[a]
             worth = own.steps @ along
-            weights = own.weights * (worth / float(own.weights @ worth)) ** _POWER
+            weights = own.weights * worth / float(own.weights @ worth)
             weights = np.maximum(weights, weights.max() * 1e-12)
             found.append(WeighedPairs(own.distances, weights / weights.sum()))
         return tuple(found)

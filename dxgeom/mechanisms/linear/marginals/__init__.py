@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.marginals.counts_with_noise import (
         CellErrors as CellErrors,
         CountsWithNoise as CountsWithNoise,
+        LatticeNoise as LatticeNoise,
         NoisyTables as NoisyTables,
         packed as packed,
         unpacked as unpacked,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.marginals.recognised import (
         CountTables as CountTables,
         count_tables as count_tables,
+        tables_over as tables_over,
     )
     from dxgeom.mechanisms.linear.marginals.set_family import (
         SetFamily as SetFamily,
@@ -82,6 +84,11 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.marginals.table_mechanism import (
         TableMechanism as TableMechanism,
+    )
+    from dxgeom.mechanisms.linear.marginals.volumes import (
+        log_mean_section as log_mean_section,
+        log_volume_of_hull as log_volume_of_hull,
+        tables_volume_bound as tables_volume_bound,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

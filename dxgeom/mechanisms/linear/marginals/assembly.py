@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+from dxgeom.mechanisms.linear.marginals.laplace_scales import MeasuredTables
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 
 SHARES: Final = 1 << 12
 """Measurements of one residual are averaged in whole parts of this."""
 
 
-def measurement_shares(question: MarginalQuestion, scales: NDArray[np.float64]) -> dict[int, dict[int, int]]:
+def measurement_shares(question: MeasuredTables, scales: NDArray[np.float64]) -> dict[int, dict[int, int]]:
     """For each protected S, by number, the part of :data:`SHARES` that each measured table has in its average.
 
     Next to the best, in proportion to their exactness; they add up exactly. Every step is one of float64's four
@@ -25,7 +25,7 @@ def measurement_shares(question: MarginalQuestion, scales: NDArray[np.float64]) 
     inner, outer, spread = question.measurements
     used = scales[outer] > 0
     inner, outer, each = inner[used], outer[used], 1 / (2 * spread[used] * scales[outer[used]] * scales[outer[used]])
-    whole = np.bincount(inner, each, question.family.count)
+    whole = np.bincount(inner, each, question.count)
     parts = np.floor(each / whole[inner] * SHARES).astype(np.int64)
     shares: dict[int, dict[int, int]] = {place: {} for place in np.unique(inner).tolist()}
     for small, large, part in zip(inner.tolist(), outer.tolist(), parts.tolist(), strict=True):

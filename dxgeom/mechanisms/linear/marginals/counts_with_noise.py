@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge
+from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, put_together
 from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
@@ -59,14 +60,9 @@ class CellErrors(NamedTuple):
     most: NDArray[np.float64]
 
 
-class CountsWithNoise(TableReader[NoisyTables]):
-    """Counts in all cells of marginal tables, with noise of ``scales``, in counts, in their parts. Released tables
-    agree: what two of them have in common is the same, exactly.
+class LatticeNoise(TableReader[Answer]):
+    """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice."""
 
-    Each block of noise is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
-    """
-
-    queries: MarginalQueries
     scales: NDArray[np.float64]
 
     @property
@@ -74,6 +70,46 @@ class CountsWithNoise(TableReader[NoisyTables]):
     def normal(self) -> bool:
         """Whether noise is normal, for concentrated privacy."""
 
+    @property
+    @abstractmethod
+    def variances(self) -> NDArray[np.float64]:
+        """Mean squared errors at spend 1, rounding to the lattice left out."""
+
+    @cached_property
+    def step(self) -> Fraction:
+        """What noise is rounded to, in counts; in shares, one of them, where people count once. Where there is hardly
+        any noise, no finer than whole numbers of 64 bits have room for beside many records."""
+        if not np.any(self.scales > 0) or self.shares > 1:
+            return Fraction(1)
+        return max(lattice_step(self.scales), self._finest)
+
+    @property
+    def _finest(self) -> Fraction:
+        """No step is finer than this."""
+        return Fraction(0)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to every error, at any spend, over :attr:`variances` at most: each noisy
+        number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """Of each of :attr:`variances` the mean squared error at a spend, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
+
+
+class CountsWithNoise(LatticeNoise[NoisyTables]):
+    """Counts in all cells of marginal tables, with noise of ``scales``, in counts, in their parts. Released tables
+    agree: what two of them have in common is the same, exactly.
+
+    Each block of noise is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
+    """
+
+    queries: MarginalQueries
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
         @property
@@ -99,10 +135,11 @@ class CountsWithNoise(TableReader[NoisyTables]):
         """(tables,): mean squared error of the least exact cell of each table at spend 1, rounding left out."""
         return self.cell_errors.most
 
-    @cached_property
-    def step(self) -> Fraction:
-        """What noise is rounded to, in counts; in shares, one of them, where people count once."""
-        return lattice_step(self.scales) if np.any(self.scales > 0) and self.shares == 1 else Fraction(1)
+    @property
+    def _finest(self) -> Fraction:
+        averages = 1 if self.normal else SHARES
+        room = 2**_BITS // (max(map(math.prod, self.queries.shapes)) * averages)
+        return Fraction(1, 2 ** max(0, (room // (2 * _LEAST_ROOM)).bit_length() - 1))
 
     @cached_property
     def divisors(self) -> tuple[int, ...]:
@@ -117,19 +154,6 @@ class CountsWithNoise(TableReader[NoisyTables]):
         averages = 1 if self.normal else SHARES
         return tuple(math.prod(shape) * averages * self.step.denominator for shape in self.queries.shapes)
 
-    @cached_property
-    def rounding_part(self) -> float:
-        """What rounding to the lattice adds to the errors of every cell, at any spend, over :attr:`variances` at most:
-        each noisy number is rounded on its own, by a variance of step²/12."""
-        if not np.any(self.scales > 0):
-            return 0.0
-        narrowest = float(self.scales[self.scales > 0].min())
-        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
-
-    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
-        """(tables,): mean squared error of the least exact cell of each table, rounding to the lattice included."""
-        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
-
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if self.queries.count > MOST_CELLS:
             raise TooLarge(
@@ -142,7 +166,9 @@ class CountsWithNoise(TableReader[NoisyTables]):
             raise DataError("counts of other tables than these are no data here")
         most = self._most_records(spend)
         if most < _LEAST_ROOM:
-            raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask for smaller tables")
+            much = 2**_BITS / max(self.divisors) >= _LEAST_ROOM or self.shares > 1
+            advice = "spend more, or ask" if much else "tables of so many cells leave no room beside it: ask"
+            raise TooLarge(f"noise of this size does not fit 64-bit integers; {advice} for smaller tables")
         if data.total > most:
             raise DataError(f"at most {most:,} records fit these tables' whole numbers")
         self.require_whole_people(data)

@@ -23,6 +23,8 @@ _STARTS: Final = ((0.0, 1.0), (0.0, 1e-2), (0.5, 1.0), (0.5, 1e-2), (1.0, 1.0))
 """Rates begin as the cells of a table to a power, those of differences times a factor."""
 _TRIAL: Final = 12
 _STEPS: Final = 600
+_STEPS_AGAIN: Final = 60
+_LITTLE: Final = 1e-3
 _SAME: Final = 1e-9
 _PATIENCE: Final = 8
 _FARTHEST: Final = 690.0
@@ -116,8 +118,11 @@ class _Measured:
         return found.rates, found.prices
 
 
-def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] | None = None) -> LaplaceScales:
-    """Rates of little total error; ``costs`` (asked,): instead of the question's.
+def best_laplace_scales(
+    question: MarginalQuestion, costs: NDArray[np.float64] | None = None, begun: LaplaceScales | None = None
+) -> LaplaceScales:
+    """Rates of little total error; ``costs`` (asked,): instead of the question's; ``begun``: what was best at other
+    costs, near which it is then looked for.
 
     Definition: make Σ_S w_S/τ_S small, τ_S the sum over tables of 1/(2·b²) over how many times the noise's variance S
     has, Π_{a∈B∖S} n_a for the table of B, subject to Σ_{B∋k} 2/b_B ≤ ε_k for every
@@ -125,18 +130,23 @@ def best_laplace_scales(question: MarginalQuestion, costs: NDArray[np.float64] |
     Guarantee: a feasible choice, up to the rounding of float64; nothing is promised of other local optima.
     """
     weights = (question.weights if costs is None else question.weights_for(costs))[question.protected]
-    return rates_of_tables(question, weights)
+    return rates_of_tables(question, weights, begun)
 
 
-def rates_of_tables(question: MeasuredTables, weights: NDArray[np.float64]) -> LaplaceScales:
+def rates_of_tables(
+    question: MeasuredTables, weights: NDArray[np.float64], begun: LaplaceScales | None = None
+) -> LaplaceScales:
     """The same for other tables than those of sets of attributes; ``weights``: of the protected residuals."""
     every = np.zeros(2 * question.count)
     if not np.any(weights > 0):
         return LaplaceScales(every, 0.0)
     measured = _Measured(question, weights)
-    tried = [_followed(measured, _start(question, *begun), _TRIAL) for begun in _STARTS]
-    rates = min((rates for rates in tried), key=measured.error)
-    rates = _followed(measured, rates, _STEPS)
+    if begun is None:
+        tried = [_followed(measured, _start(question, *start), _TRIAL) for start in _STARTS]
+        rates = _followed(measured, min(tried, key=measured.error), _STEPS)
+    else:
+        rates = begun.rates[question.measurable]
+        rates = _followed(measured, np.maximum(rates, rates.max() * _LITTLE), _STEPS_AGAIN)
     every[question.measurable] = np.where(measured.needs(rates), rates, 0.0)
     return LaplaceScales(every, measured.error(rates))
 

@@ -25,11 +25,12 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
 )
 from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged, hides_everything
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import GaussianScales, best_gaussian_scales, cell_variances
-from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scales
+from dxgeom.mechanisms.linear.marginals.laplace_scales import LaplaceScales, best_laplace_scales
 from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.recognised import CountTables, count_tables
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
+from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
@@ -42,6 +43,7 @@ STEPS_PER_SCALE: Final = 64
 _MOST_ENTRIES: Final = 1 << 25
 """How noise reaches answers is not laid out beyond so many numbers."""
 _ATTENTION_SHIFTS: Final = 12
+_ALIKE: Final = 1 + 1e-3
 _MANY: Final = 400
 _UPWARD: Final = 1 + 1e-9
 """Distances are rounded down; a bound needs them rounded up."""
@@ -98,6 +100,12 @@ class MarginalSpace:
         if self.optimal:
             return self.best.bound
         return best_gaussian_scales(self._question(self.promise.most, self.least_costs), self.worst).bound
+
+    @cached_property
+    def volume_bound(self) -> float:
+        """What no pure noise that stretches to every spend has a smaller objective than."""
+        constants = self._question(self.promise.most, self.least_costs).constants
+        return tables_volume_bound(self.family, constants, self.least_costs, self.worst)
 
 
 def unbiased_tables_bound(space: MarginalSpace, concentrated: bool) -> float:
@@ -157,14 +165,18 @@ def scales_of_laplace(question: MarginalQuestion, worst: bool) -> NDArray[np.flo
 
 
 def _worst_rates(question: MarginalQuestion) -> NDArray[np.float64]:
-    """Attention is shifted to the tables that come out worst; the best of what that finds."""
+    """Attention is shifted to the tables that come out worst, each time from the rates of the time before; the best of
+    what that finds."""
     family = question.family
     attention, best, least = question.costs / family.cells[family.asked], np.zeros(2 * family.count), math.inf
+    found: LaplaceScales | None = None
     for _ in range(_ATTENTION_SHIFTS):
-        rates = best_laplace_scales(question, attention).rates
-        errors = cell_variances(question, residual_variances(question, rates)) * question.costs
+        found = best_laplace_scales(question, attention, found)
+        errors = cell_variances(question, residual_variances(question, found.rates)) * question.costs
         if float(errors.max()) < least:
-            best, least = rates, float(errors.max())
+            best, least = found.rates, float(errors.max())
+        if float(errors.max()) <= _ALIKE * float(errors.min()):
+            break
         attention = attention * np.sqrt(np.maximum(errors / max(float(errors.max()), 1e-300), 1e-6))
     return best
 

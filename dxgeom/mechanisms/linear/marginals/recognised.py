@@ -65,7 +65,7 @@ def count_tables(queries: LatticeQueries, universe: Universe | None) -> CountTab
 
 def _cells(queries: LatticeQueries, universe: Universe) -> Iterator[tuple[int, _Cell]]:
     """Every query as the one cell that it counts."""
-    for table in _tables(queries, universe):
+    for table in tables_over(queries, universe):
         flat = table.flat
         place = flat.argmax(axis=1)
         single = (np.count_nonzero(flat, axis=1) == 1) & (flat.min(axis=1) >= 0)
@@ -79,7 +79,8 @@ def _cells(queries: LatticeQueries, universe: Universe) -> Iterator[tuple[int, _
             yield query, {axis: (classes == one).astype(np.uint8).tobytes() for axis, classes, one in both}
 
 
-def _tables(queries: LatticeQueries, universe: Universe) -> Iterator[WeightTable]:
+def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightTable]:
+    """The queries' weights as tables over the attributes, also where they are a matrix. Raises: TooLarge."""
     tables = queries.tables
     if tables.shape == universe.shape:
         yield from tables.tables

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         require_norm_ball as require_norm_ball,
     )
     from dxgeom.mechanisms.linear.shapes.rotated_axes import (
+        Effort as Effort,
         best_strategy as best_strategy,
         rotated_laplace as rotated_laplace,
     )

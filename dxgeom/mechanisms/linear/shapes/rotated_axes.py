@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final, final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,24 @@ from dxgeom.mechanisms.linear.shapes.strategy_program import (
 )
 from dxgeom.mechanisms.linear.shapes.working_points import refined
 from dxgeom.noise.laws.laplace import LaplaceNoise
+
+
+@final
+@dataclass(frozen=True)
+class Effort:
+    """How much to spend on improving a strategy: ``work`` multiplications, about, in at most ``steps`` at a time, and
+    at most so many ``rounds`` over all differences; ``shifts``: how often attention goes to the answers that are worst.
+    """
+
+    work: float
+    steps: int
+    rounds: int
+    shifts: int
+
+
+THOROUGH: Final = Effort(WORK, 200, 8, 5)
+QUICK: Final = Effort(WORK / 100, 20, 1, 3)
+"""Where somebody is in a hurry."""
 
 
 def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMechanism:
@@ -37,20 +58,19 @@ def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> Additiv
     )
 
 
-def best_strategy(space: RoundSpace, work: float = WORK) -> NDArray[np.float64]:
-    """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding.
-
-    Args: ``work``: multiplications to spend on improving it, about.
-    """
+def best_strategy(space: RoundSpace, effort: Effort = THOROUGH) -> NDArray[np.float64]:
+    """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding."""
     starts = [longest_first(space.points), principal_axes(space.points)]
     if space.query_basis is not None:
         starts.insert(0, space.query_basis)
     scaled = [found for start in starts if (found := _optimally_scaled(space.points, start)) is not None]
     if not scaled:
         raise CertificateRefused("no basis of this workload has optimal scales within float64")
-    best = improved_strategy(space.points, min(scaled, key=spread_of), work)
+    best = improved_strategy(space.points, min(scaled, key=spread_of), effort.work, effort.steps)
     again = _optimally_scaled(space.points, best)
-    return refined(space, min([best, *([] if again is None else [again])], key=spread_of), work / 10)
+    return refined(
+        space, min([best, *([] if again is None else [again])], key=spread_of), effort.work / 10, effort.rounds
+    )
 
 
 def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:

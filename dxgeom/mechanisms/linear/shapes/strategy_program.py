@@ -18,8 +18,6 @@ _MOST_STEPS = 200
 _FEWEST_STEPS = 5
 WORK = 1e10
 """Multiplications to spend: some seconds at most, the same on every machine."""
-QUICK_WORK = WORK / 20
-"""The same, where somebody is in a hurry."""
 MOST_POINTS = 4_000
 _MOST_NUMBERS = 300_000
 """A round looks at the points of largest load, so many of them, and with so many numbers in all."""
@@ -51,17 +49,18 @@ def principal_axes(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def improved_strategy(
-    points: NDArray[np.float64], strategy: NDArray[np.float64], work: float = WORK
+    points: NDArray[np.float64], strategy: NDArray[np.float64], work: float = WORK, steps: int = _MOST_STEPS
 ) -> NDArray[np.float64]:
     """A strategy A (p, m) at least as good as the one given, found by a quasi-Newton method from it.
 
-    Args: ``points`` (E, m); ``strategy`` (p, m), of rank m; ``work``: multiplications to spend, about.
+    Args: ``points`` (E, m); ``strategy`` (p, m), of rank m; ``work``: multiplications to spend, about; ``steps``: at
+    most so many at each sharpness.
     Returns: scaled such that max_e ‖A x_e‖₁ is 1 up to rounding. Deterministic.
     """
     best = strategy / loads_of(points, strategy).max()
     best_value = spread_of(best)
     for sharpness in _SHARPNESS:
-        fresh = _quasi_newton(heaviest_points(points, best), best, sharpness, work / len(_SHARPNESS))
+        fresh = _quasi_newton(heaviest_points(points, best), best, sharpness, work / len(_SHARPNESS), steps)
         fresh = fresh / loads_of(points, fresh).max()
         value = spread_of(fresh)
         if np.isfinite(value) and value < best_value:
@@ -93,7 +92,7 @@ def heaviest_points(points: NDArray[np.float64], strategy: NDArray[np.float64]) 
 
 
 def _quasi_newton(
-    points: NDArray[np.float64], strategy: NDArray[np.float64], sharpness: float, work: float
+    points: NDArray[np.float64], strategy: NDArray[np.float64], sharpness: float, work: float, most: int
 ) -> NDArray[np.float64]:
     """Steps in H with A = H·T, where H starts with orthonormal columns, so that rows of very different length do no
     harm.
@@ -128,5 +127,5 @@ def _quasi_newton(
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), (pull + push).ravel()
 
     steps = int(work / (4 * count * size * (size + len(points))))
-    found = descend(height, columns.ravel(), max(_FEWEST_STEPS, min(steps, _MOST_STEPS)))
+    found = descend(height, columns.ravel(), max(_FEWEST_STEPS, min(steps, most)))
     return np.asarray(found.reshape(count, size) @ triangle)

@@ -23,27 +23,28 @@ _GAINED: Final = 0.01
 """and so is a round that gained no larger part."""
 
 
-def refined(space: RoundSpace, strategy: NDArray[np.float64], work: float) -> NDArray[np.float64]:
+def refined(
+    space: RoundSpace, strategy: NDArray[np.float64], work: float, most: int = _ROUNDS[1]
+) -> NDArray[np.float64]:
     """A strategy as good as the one given, or better, when it is scaled to *all* differences, as nearly all need not
     be looked at to find it.
 
-    Args: ``work``: multiplications to spend on each round, about.
+    Args: ``work``: multiplications to spend on each round, about; ``most``: rounds.
     Returns: scaled such that no difference has a load above 1, up to rounding. Deterministic.
     """
     changes = space.sensitivity.proved
     if not isinstance(changes, PairedChanges):
         return strategy
-    fewest, most = _ROUNDS
-    rounds = min(most, max(fewest, int(_WORK / (changes.count * strategy.size / 8))))
+    rounds = min(most, max(_ROUNDS[0], int(_WORK / (changes.count * strategy.size / 8))))
     points, best, least = space.points, strategy, np.inf
-    for _ in range(rounds):
+    for turn in range(1, rounds + 1):
         largest, joining = _most_loaded(space, changes, strategy)
         fits = strategy / largest
         spread = spread_of(fits)
         gained = spread < least * (1 - _GAINED)
         if spread < least:
             best, least = fits, spread
-        if not gained and largest <= _ENOUGH * loads_of(points, strategy).max():
+        if turn == rounds or (not gained and largest <= _ENOUGH * loads_of(points, strategy).max()):
             break
         points = np.vstack([points, joining])
         strategy = improved_strategy(points, fits, work)

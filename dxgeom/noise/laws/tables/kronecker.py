@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.normals import exact_normals, normals, words_for
@@ -112,9 +112,8 @@ class KroneckerNormals(NoiseLaw):
             turned = (*lines.shape[:-1], values.shape[1])
             table = np.moveaxis(values.reshape(turned), -1, axis)
             off = np.moveaxis(slack.reshape(turned), -1, axis)
-        lengths = (np.abs(table) + off) / self.spreads
-        squares = (lengths.reshape(len(shifts), -1) ** 2).sum(axis=1)
-        return np.asarray(np.sqrt(squares) * (1 + (math.prod(self.shape) + 16) * 2.0**-52))
+        lengths = ((np.abs(table) + off) / self.spreads).reshape(len(shifts), -1)
+        return lengths_rounded_up(lengths, lengths * 2.0**-50)
 
     def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.inner.shadow(onto @ self.map)

@@ -14,6 +14,8 @@ from dxgeom.mechanisms.linear.shapes.hull import sensitivity_hull
 from dxgeom.mechanisms.linear.working_sets import corner_places
 from dxgeom.metrics.checking.verification import verify_metric
 from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.operations.pairs_of_kinds import Kinds
 
 
 def many(seed, queries, rank=None, count=4_000):
@@ -90,3 +92,16 @@ def test_a_plan_that_looks_at_corners_is_as_good_as_one_that_looks_at_all(monkey
         if one.predicted_mse is not None:
             assert one.predicted_mse == pytest.approx(other.predicted_mse, rel=1e-2)
     assert len(quick.mechanism.sensitivity.bounds) > 200 > 2 * len(quick.mechanism.sensitivity.shaping.bounds)
+
+
+def test_where_differences_are_left_out_the_others_still_span_all():
+    rng = np.random.default_rng(0)
+    # Kind 0 beside each of the others: only the last pair has anything of the last two directions.
+    columns = np.zeros((400, 12), dtype=np.int64)
+    columns[1:, :10] = rng.integers(-9, 10, (399, 10))
+    columns[-2, 10], columns[-1, 10:] = 1, 1
+    pairs = PairedChanges(Kinds(columns, np.arange(1, 400), np.zeros(399, dtype=np.int64), np.ones(399)))
+    found = working_sets._in_all_directions(pairs, columns.astype(np.float64), np.arange(50), 1e-9)
+    assert np.linalg.matrix_rank(pairs.rows(found)) == 12
+    assert {*range(50)} < {*found.tolist()} and len(found) < 60
+    assert np.linalg.matrix_rank(working_sets.active_differences(pairs).differences) == 12

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnboundedLoss
 from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.metrics.operations.near_places import near_pairs
-from dxgeom.metrics.operations.paired_changes import paired_changes
+from dxgeom.metrics.operations.paired_changes import changes_of_places, paired_changes
 from dxgeom.universe.weight_table import tabulated
 from dxgeom.universe.weight_tables import WeightTables
 
@@ -50,6 +51,17 @@ def test_queries_that_follow_from_others_are_left_to_all_pairs() -> None:
     values = weights(3, 1)
     values[-1] = values[0] + values[1]
     assert near_pairs(METRICS["plane"], values.T.copy(), 5_000_000) is None
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_few_queries_look_at_near_pairs_as_well_where_places_are_of_many_kinds(count: int) -> None:
+    metric, values = METRICS["plane"], np.random.default_rng(count).integers(0, 10**6, (count, PLACES))
+    tables = WeightTables((PLACES,), (tabulated((0,), values),))
+    near = changes_of_places(metric, tables)
+    assert near is not None and near.count < PLACES
+    assert near.of_each_query == pytest.approx([lipschitz(metric, row) for row in values], rel=1e-12)
+    few = WeightTables((PLACES,), (tabulated((0,), values % 2),))
+    assert changes_of_places(metric, few) is None
 
 
 def test_two_places_at_one_spot_are_still_found_out() -> None:

@@ -1,0 +1,190 @@
+"""The covariance for normal noise with jumps: of least error with all that the jumps add to it.
+
+The error is tr CΣ + Σ_e ρ_e(s_e⁴ + 2)·|x_e|²/(1 − r), with s_e² = 1/g_e, ρ_e = R(s_e²), g_e = x_eᵀΣ⁻¹x_e. Where its
+derivative by g_e is λ_e, the best Σ has ΣCΣ = Σ λ_e x_e x_eᵀ: weights move towards these derivatives, and Σ follows in
+closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.gaussian.program import Progress
+from dxgeom.noise.laws.jumps.rates import LARGEST_REACH, LEAST_REACH, REACHES_PER_UNIT, float_rates
+
+_ROUNDS: Final = 40
+_ENOUGH: Final = 1e-3
+_IDLE: Final = 4
+"""Rounds that may gain less than a thousandth before the search ends."""
+_STRIDE: Final = 1.4
+"""Over the least s²: the power by which weights move; their derivatives fall as e^(−s²/2)."""
+_SCALES: Final = 48
+_LARGEST: Final = LARGEST_REACH / REACHES_PER_UNIT
+_LEAST: Final = LEAST_REACH / REACHES_PER_UNIT
+_MOST: Final = 0.9
+"""No search is for more jumps than this rate."""
+_FLAT: Final = 1e-12
+_NOTHING: Final = 1e-300
+
+
+class JumpShape(NamedTuple):
+    """``axes`` (m, m) of the normal part; ``value``: of the objective, jumps and all, up to the rounding of float64."""
+
+    axes: NDArray[np.float64]
+    value: float
+
+
+class _Scaled(NamedTuple):
+    value: float
+    scale: float
+    reaches: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Jumps:
+    """What jumps add to the error, for differences with |x_e|² = ``sizes`` (E,), each of which stands for ``times``."""
+
+    sizes: NDArray[np.float64]
+    times: NDArray[np.float64] | float = 1.0
+
+    def added(self, reaches: NDArray[np.float64]) -> float:
+        """For reaches s_e² (E,); infinite where there would be too many jumps."""
+        rates = float_rates(reaches) * self.times
+        total = float(rates.sum())
+        return np.inf if total > _MOST else float(rates @ ((reaches**2 + 2) * self.sizes)) / (1 - total)
+
+    def derivatives(self, reaches: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(E,): of the same by g_e = 1/s_e²."""
+        rates = float_rates(reaches) * self.times
+        total = float(rates.sum())
+        steps = 1e-4 * reaches
+        # R has a closed derivative, too; this one is as good for a search, and shorter.
+        slopes = (float_rates(reaches - steps) - float_rates(reaches + steps)) * self.times / (2 * steps) * reaches**2
+        own = slopes * (reaches**2 + 2) - 2 * rates * reaches**3
+        share = float(rates @ ((reaches**2 + 2) * self.sizes)) / (1 - total)
+        return np.asarray(np.maximum((own * self.sizes + share * slopes) / (1 - total), _NOTHING))
+
+
+def best_jump_shape(
+    points: NDArray[np.float32],
+    times: NDArray[np.float64],
+    answers: NDArray[np.float64],
+    worst: bool,
+    progress: Progress | None = None,
+) -> JumpShape:
+    """The covariance for noise that jumps along all ``points`` (E, m), each of which stands for ``times`` (E,) like
+    it, towards the least total of the ``answers`` (K, m), rows c_k, or of the ``worst``.
+
+    Guarantee: none but that its value is what it says: reaches are proved where the law is made. Deterministic.
+    Raises: CertificateRefused when float64 cannot tell the rank of either, or jumps would not end.
+    """
+    search = _Search(points, times, answers, worst)
+    best, idle = search.step(), 0
+    for number in range(_ROUNDS):
+        found = search.step()
+        idle = 0 if found.value < best.value * (1 - _ENOUGH) else idle + 1
+        best = min(best, found, key=lambda shape: shape.value)
+        if progress is not None:
+            progress(f"gaussian-with-jumps: round {number + 2}, {len(points):,} differences")
+        if idle == _IDLE:
+            break
+    if not np.isfinite(best.value):
+        raise CertificateRefused("no covariance was found for normal noise with jumps along these differences")
+    return best
+
+
+@final
+class _Search:
+    """Weights of differences, and of answers where the worst counts, as they move."""
+
+    def __init__(
+        self, points: NDArray[np.float32], times: NDArray[np.float64], answers: NDArray[np.float64], worst: bool
+    ) -> None:
+        self._points, self._times, self._answers, self._worst = points, times, answers, worst
+        self._weights = np.full(len(points), 1 / len(points))
+        self._costs = np.full(len(answers), 1 / len(answers) if worst else 1.0)
+        self._round, self._turned = self._in_round(), points
+        self._turn()
+
+    def _in_round(self) -> NDArray[np.float64]:
+        """(m, m): what takes a shift to where its cost is plain length."""
+        triangle = np.asarray(np.linalg.qr(self._answers * np.sqrt(self._costs)[:, None], mode="r"))
+        if np.abs(np.diag(triangle)).min() <= _FLAT * np.abs(triangle).max():
+            raise CertificateRefused("the answers do not tell as many dimensions as are noisy, as float64 sees them")
+        return triangle
+
+    def _turn(self) -> None:
+        self._turned = self._points @ self._round.T.astype(np.float32)
+        self._jumps = _Jumps(np.einsum("ek,ek->e", self._turned, self._turned).astype(np.float64), self._times)
+
+    def step(self) -> JumpShape:
+        """The covariance of the weights as they are, as wide as is best; then they move."""
+        weighted = (self._turned * self._weights.astype(np.float32)[:, None]).T @ self._turned
+        try:
+            values, axes = np.linalg.eigh(weighted.astype(np.float64) / float(np.trace(weighted)))
+        except np.linalg.LinAlgError as error:
+            raise CertificateRefused("no covariance was found for these differences within float64") from error
+        roots = np.sqrt(np.maximum(values, values[-1] * _FLAT))
+        places = self._turned @ (axes / np.sqrt(roots)).astype(np.float32)
+        loads = np.einsum("ek,ek->e", places, places).astype(np.float64)
+        scaled = _widened(float(roots.sum()), loads, self._jumps)
+        image = np.linalg.solve(self._round, axes * np.sqrt(roots * scaled.scale))
+        if not np.isfinite(scaled.value):
+            return JumpShape(image, np.inf)
+        variances = self._variances(image, scaled.reaches) if self._worst else np.empty(0)
+        self._move(scaled, variances)
+        return JumpShape(image, float(variances.max()) if self._worst else scaled.value)
+
+    def _variances(self, image: NDArray[np.float64], reaches: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(K,): of each answer, with jumps."""
+        rates = float_rates(reaches) * self._times
+        weights = (rates * (reaches**2 + 2) / (1 - float(rates.sum()))).astype(np.float32)
+        moment = image @ image.T + (self._points * weights[:, None]).T @ self._points
+        return np.asarray(np.einsum("kj,kj->k", self._answers @ moment, self._answers))
+
+    def _move(self, scaled: _Scaled, variances: NDArray[np.float64]) -> None:
+        stride = _STRIDE / max(float(scaled.reaches.min()), _LEAST)
+        towards = self._jumps.derivatives(scaled.reaches)
+        moved = np.maximum(self._weights, _NOTHING) ** (1 - stride) * (towards / towards.sum()) ** stride
+        self._weights = moved / moved.sum()
+        if self._worst:
+            self._costs = self._costs * np.sqrt(variances)
+            self._costs = np.maximum(self._costs / self._costs.sum(), _FLAT)
+            self._round = self._in_round()
+            self._turn()
+
+
+def best_widening(trace: float, loads: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
+    """The multiple of a covariance with this ``trace`` of CΣ at which it has the least error, jumps and all, along
+    differences with ``loads`` (E,), x_eᵀΣ⁻¹x_e, and ``sizes`` (E,), |x_e|².
+
+    Raises: CertificateRefused where jumps would not end at any.
+    """
+    scaled = _widened(trace, loads, _Jumps(sizes))
+    if not np.isfinite(scaled.value):
+        raise CertificateRefused("along these differences noise would have to jump without end")
+    return scaled.scale
+
+
+def _widened(trace: float, loads: NDArray[np.float64], jumps: _Jumps) -> _Scaled:
+    """The multiple of a covariance of this trace, with these loads g_e, at which it has the least error with jumps."""
+    top = float(loads.max())
+
+    def reaches_at(least: float) -> NDArray[np.float64]:
+        return np.asarray(np.minimum(least * top / np.maximum(loads, _NOTHING), _LARGEST))
+
+    # With the least reach in the middle of two sixteenths rounding errors do not decide which of them it has.
+    sixteenths = np.unique(np.round(np.geomspace(LEAST_REACH, LARGEST_REACH, _SCALES))) + 0.5
+    errors = [one * top * trace + jumps.added(reaches_at(one)) for one in (sixteenths / REACHES_PER_UNIT).tolist()]
+    around = int(np.argmin(errors))
+    low, high = sixteenths[max(around - 1, 0)], sixteenths[min(around + 1, len(sixteenths) - 1)]
+    finer = np.unique(np.floor(np.linspace(low, high, 12))) + 0.5
+    errors = [one * top * trace + jumps.added(reaches_at(one)) for one in (finer / REACHES_PER_UNIT).tolist()]
+    least = float(finer[int(np.argmin(errors))]) / REACHES_PER_UNIT
+    return _Scaled(float(min(errors)), least * top, reaches_at(least))

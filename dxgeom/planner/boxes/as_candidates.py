@@ -1,0 +1,67 @@
+"""Noise for very many boxes beside the other candidates for linear queries, without being asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.boxes.bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
+from dxgeom.mechanisms.linear.boxes.promises import line_gaps
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.planner.boxes.choosing import sought
+from dxgeom.universe.workloads.box_queries import BoxQueries
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoxCandidates:
+    """Linear queries as boxes, where all are such. ``factors`` (K,): what squared errors count, None
+    for all alike; ``worst``: whether the worst of them is to be small."""
+
+    sensitivity: Sensitivity
+    factors: NDArray[np.float64] | None = field(repr=False)
+    worst: bool
+
+    @property
+    def asked(self) -> bool:
+        """Whether there are any, under a metric for whose attributes noise in boxes is known."""
+        return self._boxes is not None
+
+    @cached_property
+    def _boxes(self) -> BoxQueries | None:
+        try:
+            found = counted_boxes(self.sensitivity)
+            line_gaps(self.sensitivity.metric, found)
+        except TooLarge:
+            return None
+        if self.factors is None:
+            return found
+        return replace(found, importance=tuple(map(Fraction, self.factors.tolist())))
+
+    def built(self, kind: str) -> AdditiveMechanism:
+        """The noise of that kind. Raises: TooLarge, CertificateRefused."""
+        if self._boxes is None:
+            raise TooLarge("these queries are not all counts in boxes")
+        return in_answers(sought(self.sensitivity.metric, self._boxes, kind, self.worst)[0], self.sensitivity)
+
+    @cached_property
+    def bound(self) -> float:
+        """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known."""
+        if self._boxes is None:
+            return 0.0
+        boxes, metric = self._boxes, self.sensitivity.metric
+        costs = np.ones(boxes.count) if self.factors is None else self.factors
+        try:
+            if self.worst:
+                return max(worst_alone(metric, boxes, costs), boxes_bound(metric, boxes, costs / boxes.count))
+            return boxes_bound(metric, boxes, costs)
+        except (TooLarge, CertificateRefused, NotANormBall):
+            return 0.0

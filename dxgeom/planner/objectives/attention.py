@@ -1,0 +1,45 @@
+"""How much each answer's error counts while shapes are sought: none is lost sight of, the worst are looked at most."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.shapes.rotated_axes import Effort, best_strategy, rotated_laplace
+from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.planner.objectives.objective import Objective
+
+_ATTENTION: Final = 1e-3
+_LEAST_SHIFT: Final = 1e-2
+
+
+def attention(sensitivity: Sensitivity, objective: Objective, effort: Effort) -> NDArray[np.float64]:
+    """(K,): the objective's factors, with a thousandth of the attention for every query's error next to its own
+    sensitivity.
+
+    A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
+    Where the worst answer counts, the answers' attention is shifted to those that come out worst.
+    """
+    factors = np.ones(len(sensitivity.queries.names)) if objective.factors is None else objective.factors
+    own = factors * (sensitivity.of_each_query * sensitivity.queries.float_steps) ** 2
+    found = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
+    return _to_the_worst(sensitivity, found, factors, effort) if objective.name == "max" else found
+
+
+def _to_the_worst(
+    sensitivity: Sensitivity, found: NDArray[np.float64], factors: NDArray[np.float64], effort: Effort
+) -> NDArray[np.float64]:
+    """Multiplicative steps towards the weights at which all weighted errors are alike; the best of them."""
+    best, least = found, np.inf
+    for _ in range(effort.shifts):
+        space = round_space(sensitivity, found)
+        if space is None or space.dimension == 1:
+            break
+        errors = factors * rotated_laplace(space, best_strategy(space, effort)).variances()
+        if errors.max() < least:
+            best, least = found, float(errors.max())
+        found = found * np.maximum(errors / errors.max(), _LEAST_SHIFT)
+    return best
