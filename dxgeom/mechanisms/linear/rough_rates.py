@@ -1,4 +1,4 @@
-"""Which rows of the programme for Laplace scales are likely to bind: found by rough solutions. No guarantee rests on it."""
+"""Which rows of the programme for Laplace scales are likely to bind: found by rough solutions; nothing rests on it."""
 
 from __future__ import annotations
 
