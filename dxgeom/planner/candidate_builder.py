@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.geometry.hulls.coarse_polytopes import require_few_dimensions
 from dxgeom.mechanisms.linear import gaussian, kronecker  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
@@ -106,6 +107,7 @@ class CandidateBuilder:
         hull, limits, facets = self._hull, self.options.told_hull_limits, self.options.facets
         if isinstance(hull, SensitivityHull) and hull.body.facets <= facets:
             return replace(hull_mechanism(self.sensitivity, hull), name="coarse-hull")
+        require_few_dimensions(self.search_space.dimension)  # before a strategy is sought
         return coarse_hull(self.search_space, self.strategy, facets, limits.progress if limits else None)
 
     @property

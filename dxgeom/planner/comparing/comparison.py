@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias, final
+
+import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -14,7 +17,7 @@ from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
-from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.comparing.floors import HOPELESS, glimpses, is_large
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
@@ -62,6 +65,7 @@ class CandidateComparison:
     _built: dict[str, AdditiveMechanism] = field(default_factory=dict, repr=False)
     _results: dict[str, CandidateResult] = field(default_factory=dict, repr=False)
     _floors: dict[str, float] = field(default_factory=dict, repr=False)
+    _hopeless: set[str] = field(default_factory=set, repr=False)
     _under_way: list[str] = field(default_factory=list, repr=False)
     _stopped: list[str] = field(default_factory=list, repr=False)
 
@@ -102,6 +106,8 @@ class CandidateComparison:
             floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
             for name in (name for name in missing if name not in floors):
                 self._finish(name, shared)
+            if floors and not shared.options.quick:
+                self._glimpse(shared)
             for name in floors:
                 floors[name] = self._floor(name, shared)
             for name in sorted(floors, key=lambda name: floors[name]):
@@ -221,12 +227,29 @@ class CandidateComparison:
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
-        best = min((one.loss for one in self._results.values() if one.loss is not None), default=None)
-        if best is None or not is_large(shared):
+        if self._least == np.inf or not is_large(shared):
             return
-        least = self._floor(name, shared)
-        if least > best:
-            raise TooLarge(f"it has at least {least / best:.3g} times the least {shared.objective.title} found")
+        times = self._floor(name, shared) / self._least
+        if name in self._hopeless:
+            raise TooLarge(
+                f"a short search for it found {times:.3g} times the least {shared.objective.title}, and a long one is "
+                f"not made; name '{name}' to have it"
+            )
+        if times > 1:
+            raise TooLarge(f"it has at least {times:.3g} times the least {shared.objective.title} found")
+
+    @property
+    def _least(self) -> float:
+        """The objective of the best candidate so far."""
+        return min((one.loss for one in self._results.values() if one.loss is not None), default=np.inf)
+
+    def _glimpse(self, shared: CandidateBuilder) -> None:
+        """What a short search shows to be far from the best is not sought for longer."""
+        with suppress(*BUILD_ERRORS):
+            for name, found in glimpses(shared).items():
+                if name not in self._results and found > HOPELESS * self._least:
+                    self._hopeless.add(name)
+                    self._floors[name] = found
 
     def _floor(self, name: str, shared: CandidateBuilder) -> float:
         """0 where none can be told: building then says why."""

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
+from dxgeom.mechanisms.linear.shapes.rotated_axes import GLIMPSE, best_strategy
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
+from dxgeom.mechanisms.linear.shapes.strategy import glimpsed_sums
 from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 _LARGE: Final = 2_000_000
 """Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
 _CAUTION: Final = 1 - 1e-6
+_MANY: Final = 64
+HOPELESS: Final = 5.0
+"""Times the best: a long search was seen to find a fourth of what a short one does, and mostly two thirds."""
 
 
 def is_large(shared: CandidateBuilder) -> bool:
@@ -51,6 +56,19 @@ def rotated_floor(shared: CandidateBuilder) -> float:
 def strategy_floor(shared: CandidateBuilder) -> float:
     """The objective of noise on more sums than dimensions before any of it is proved."""
     return _unproved(shared, shared.sums)
+
+
+def glimpses(shared: CandidateBuilder) -> dict[str, float]:
+    """Of which order the objectives of candidates are that are sought for long in many dimensions: what a short search
+    finds, which is no bound. Empty in fewer dimensions, where nobody waits for the long one."""
+    space = shared.search_space
+    if space.dimension < _MANY:
+        return {}
+    square = best_strategy(space, GLIMPSE)
+    return {
+        "rotated-laplace": _unproved(shared, square),
+        "strategy": _unproved(shared, glimpsed_sums(space, square)),
+    }
 
 
 def _unproved(shared: CandidateBuilder, rows: NDArray[np.float64]) -> float:

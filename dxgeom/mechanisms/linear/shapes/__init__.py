@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.shapes.strategy import (
         best_of as best_of,
         best_sums as best_sums,
+        glimpsed_sums as glimpsed_sums,
         row_sets as row_sets,
         strategy_mechanism as strategy_mechanism,
     )

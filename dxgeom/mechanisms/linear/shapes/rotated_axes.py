@@ -39,6 +39,8 @@ class Effort:
 THOROUGH: Final = Effort(WORK, 200, 8, 5)
 QUICK: Final = Effort(WORK / 100, 20, 1, 3)
 """Where somebody is in a hurry."""
+GLIMPSE: Final = Effort(WORK / 100, 20, 0, 0)
+"""To see of which order the error of a longer search would be."""
 
 
 def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMechanism:
