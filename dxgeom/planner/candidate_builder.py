@@ -44,8 +44,6 @@ _TOTAL = Objective("mse")
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-_QUICK_IN_BLOCKS = 12
-"""Beyond, they take longer than a quick plan may."""
 _FEW_BOXES = 400
 """For so many queries there are shapes that are better, and nobody has to look whether they are boxes."""
 
@@ -86,7 +84,7 @@ class CandidateBuilder:
         except BUILD_ERRORS:
             return 0.0
 
-    @property
+    @cached_property
     def laplace(self) -> AdditiveMechanism:
         """Laplace noise with the scales that suit the objective best."""
         return self._scaled(self.sensitivity, self.objective.factors)
@@ -114,8 +112,6 @@ class CandidateBuilder:
     def block_hulls(self) -> AdditiveMechanism:
         """Noise shaped by small hulls side by side."""
         space = self.search_space
-        if self.options.quick and space.dimension > _QUICK_IN_BLOCKS:
-            raise TooLarge(f"beyond {_QUICK_IN_BLOCKS} dimensions it takes longer than a quick plan may")
         if space.dimension > _MOST_IN_BLOCKS and self.options.mechanism != "block-hulls":
             raise TooLarge(
                 f"beyond {_MOST_IN_BLOCKS} dimensions hulls of blocks gain about 1 % over rotated Laplace noise, and "

@@ -18,7 +18,7 @@ from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
 from dxgeom.planner.comparing.floors import HOPELESS, glimpses, is_large
-from dxgeom.planner.objectives.objective import Objective
+from dxgeom.planner.comparing.quick_search import QUICK, QuickSearch
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
@@ -37,14 +37,6 @@ COMPARED: Final = (
 """Unbiased noise that a plan may take."""
 
 BOUND: Final = "the lower bound"
-QUICK: Final = (
-    *("laplace", "hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "epsilon-dp"),
-    *("marginal-laplace", "changed-queries", "gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull"),
-)
-"""What a quick plan looks at, in this order;"""
-SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
-"""and these only where none was built that seldom has a hundredth more."""
-
 Search: TypeAlias = Literal["full", "quick", "interrupted"]
 
 
@@ -102,11 +94,11 @@ class CandidateComparison:
         if shared is not None and missing:
             if shared.options.quick:
                 missing.sort(key=lambda name: QUICK.index(name) if name in QUICK else len(QUICK))
-            late = is_large(shared)
+            late = is_large(shared) and not shared.options.quick
             floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
             for name in (name for name in missing if name not in floors):
                 self._finish(name, shared)
-            if floors and not shared.options.quick:
+            if floors:
                 self._glimpse(shared)
             for name in floors:
                 floors[name] = self._floor(name, shared)
@@ -220,10 +212,8 @@ class CandidateComparison:
     def _require_worth_building(self, name: str, shared: CandidateBuilder) -> None:
         """Raises: TooLarge for what cannot be chosen, and takes long to build."""
         records = shared.options.records
-        if shared.options.quick and name not in QUICK:
-            raise TooLarge("it takes longer than a quick plan may")
-        if shared.options.quick and name in SOUGHT and not _enough(shared.objective).isdisjoint(self._built):
-            raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
+        if self._quick_search is not None:
+            self._quick_search.require_worth_building(name, self._built, self._least)
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
@@ -237,6 +227,10 @@ class CandidateComparison:
             )
         if times > 1:
             raise TooLarge(f"it has at least {times:.3g} times the least {shared.objective.title} found")
+
+    @cached_property
+    def _quick_search(self) -> QuickSearch | None:
+        return QuickSearch(self.shared) if self.shared is not None and self.shared.options.quick else None
 
     @property
     def _least(self) -> float:
@@ -254,7 +248,7 @@ class CandidateComparison:
     def _floor(self, name: str, shared: CandidateBuilder) -> float:
         """0 where none can be told: building then says why."""
         floor = floor_of(name)
-        if floor is None or (shared.options.quick and name not in QUICK):
+        if floor is None:
             return 0.0
         self._begin(name, shared)
         if name not in self._floors:
@@ -269,10 +263,3 @@ class CandidateComparison:
             self._under_way[:] = [name]
             if shared.options.progress is not None:
                 shared.options.progress(name)
-
-
-def _enough(objective: Objective) -> set[str]:
-    """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective, the
-    hull is the same for all, and may be far from one in which some answers count more."""
-    plain = objective.name != "max" and objective.importance is None
-    return {*names(*NORMAL_KINDS), *(["hull"] if plain else [])}

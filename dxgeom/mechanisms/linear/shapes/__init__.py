@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.shapes.rotated_axes import (
         Effort as Effort,
+        best_start as best_start,
         best_strategy as best_strategy,
         rotated_laplace as rotated_laplace,
     )
