@@ -122,4 +122,4 @@ def _not_following(
 def _whole(shares: NDArray[Any]) -> tuple[int, list[int]]:
     """A common denominator of the shares, and the shares times that."""
     common = math.lcm(*(share.denominator for share in shares))
-    return common, [int(share * common) for share in shares]
+    return common, [share.numerator * (common // share.denominator) for share in shares]

@@ -16,6 +16,7 @@ from dxgeom.mechanisms.linear.gaussian.program import Progress
 from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, ScaledPoints
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import largest_first
+from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.jumps.shifts import JumpShifts
@@ -51,11 +52,14 @@ def gaussian_with_jumps(space: GaussianSpace | None, progress: Progress | None =
 def _axes(space: GaussianSpace, every: ScaledPoints, progress: Progress | None) -> NDArray[np.float64]:
     """(m, m): of the normal part. Very many differences are like each other: some stand for all, with those that reach
     furthest along a coordinate, and those that turn out to need more room than all others."""
-    units, furthest = every.largest()
+    changes = space.sensitivity.proved
+    if isinstance(changes, PairedChanges):
+        units, furthest = changes.of_each_query[space.span.pivots], changes.furthest[space.span.pivots]
+    else:
+        units, furthest = every.largest()
     step = -(-len(every) // max(_FITTED, _FITTED_OF_EACH * every.width))
     regular = np.arange(0, len(every), step)
     fitted = np.union1d(regular, furthest)
-    sizes = every.lengths(space.answers.T)
     looked = 0
     while True:
         looked += 1
@@ -63,8 +67,10 @@ def _axes(space: GaussianSpace, every: ScaledPoints, progress: Progress | None) 
         points = (every.rows(fitted) / units).astype(np.float32)
         shape = best_jump_shape(points, times, space.answers * units, space.worst, progress)
         axes = units[:, None] * shape.axes
-        loads = every.lengths(np.linalg.inv(axes).T)
-        widening = best_widening(float(np.sum((space.answers @ axes) ** 2)), loads, sizes)
+        answers = space.answers * np.sqrt(shape.costs)[:, None]
+        loads = every.lengths(np.linalg.inv(axes).T.astype(np.float32))
+        sizes = every.lengths(np.asarray(np.linalg.qr(answers, mode="r")).T.astype(np.float32))
+        widening = best_widening(float(np.sum((answers @ axes) ** 2)), loads, sizes)
         more = np.setdiff1d(largest_first(loads, _MORE_OF_EACH * every.width), fitted)
         if widening <= _WIDE or more.size == 0 or looked == _LOOKS:
             return np.asarray(axes * np.sqrt(widening))
