@@ -129,7 +129,8 @@ class CandidateBuilder:
     @property
     def gaussian_with_jumps(self) -> AdditiveMechanism:
         """Normal noise that jumps along the differences, which bounds odds."""
-        return gaussian.gaussian_with_jumps(_made(self._gaussian_space), self.options.progress)
+        options = self.options
+        return gaussian.gaussian_with_jumps(_made(self._gaussian_space), options.progress, quick=options.quick)
 
     @property
     def marginal_gaussian(self) -> AdditiveMechanism:

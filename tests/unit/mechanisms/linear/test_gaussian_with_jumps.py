@@ -168,8 +168,7 @@ def test_a_search_of_very_much_work_ends_early_with_what_it_has(monkeypatch):
 def test_a_covariance_that_is_fitted_to_some_differences_is_proved_for_all(monkeypatch):
     sensitivity = workload(0, 4)
     every = built(sensitivity)
-    monkeypatch.setattr(building, "_FITTED", 30)
-    monkeypatch.setattr(building, "_FITTED_OF_EACH", 3)
+    monkeypatch.setattr(building, "_FITTED", (30, 3))
     some = built(sensitivity)
     assert some.law.shifts.count == every.law.shifts.count
     require_hiding(some)
@@ -185,8 +184,7 @@ def test_a_query_that_hardly_any_difference_changes_is_fitted_to(monkeypatch):
         dx.verify_metric(1 - np.eye(60)), dx.LinearQueries.from_matrix([f"q{k}" for k in range(8)], rows.tolist())
     )
     every = built(sensitivity)
-    monkeypatch.setattr(building, "_FITTED", 30)
-    monkeypatch.setattr(building, "_FITTED_OF_EACH", 3)
+    monkeypatch.setattr(building, "_FITTED", (30, 3))
     some = built(sensitivity)
     require_hiding(some)
     assert some.ideal_variances.sum() < 1.3 * every.ideal_variances.sum()
