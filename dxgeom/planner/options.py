@@ -27,6 +27,9 @@ BOX_NOISE = ("boxes-laplace", "boxes-gaussian")
 """What may stand for a mechanism and is none that adds noise."""
 
 _QUICK_FACETS = 2_000
+"""Of the hull;"""
+_QUICK_COARSE_FACETS = 6_000
+"""of one that is coarsened where it has more, which a quick plan seeks around few differences only."""
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -64,7 +67,7 @@ class PlanOptions:
     @property
     def facets(self) -> int:
         """How many facets the coarsened hull may have."""
-        return min(self.coarse_facets, _QUICK_FACETS) if self.quick else self.coarse_facets
+        return min(self.coarse_facets, _QUICK_COARSE_FACETS) if self.quick else self.coarse_facets
 
     @property
     def told_hull_limits(self) -> HullLimits | None:

@@ -31,6 +31,11 @@ _PROMISING: Final = 1.2
 third on it at best, and mostly nothing."""
 
 
+_FEW: Final = 3
+"""Differences for each dimension: the hull of more has mostly more facets than are built at once, and then hulls of
+blocks are better than what is left of it."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class QuickSearch:
@@ -50,7 +55,12 @@ class QuickSearch:
         title = self.shared.objective.title
         if name == "laplace" and self._laplace_floor > least:
             raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")
-        if name in _IN_A_BASIS and self._some.search_space.dimension > _DIMENSIONS:
+        if name not in _IN_A_BASIS:
+            return
+        space = self._some.search_space
+        if name == "coarse-hull" and len(space.points) > _FEW * space.dimension:
+            raise TooLarge("around so many differences it takes longer than a quick plan may")
+        if space.dimension > _DIMENSIONS:
             if name != "rotated-laplace":
                 raise TooLarge(f"beyond {_DIMENSIONS} dimensions it takes longer than a quick plan may")
             if self._glimpsed > _PROMISING * least:
