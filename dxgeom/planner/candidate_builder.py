@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.geometry.hulls.coarse_polytopes import require_few_dimensions
 from dxgeom.mechanisms.linear import gaussian, kronecker  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
@@ -43,8 +44,6 @@ _TOTAL = Objective("mse")
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-_QUICK_IN_BLOCKS = 12
-"""Beyond, they take longer than a quick plan may."""
 _FEW_BOXES = 400
 """For so many queries there are shapes that are better, and nobody has to look whether they are boxes."""
 
@@ -85,7 +84,7 @@ class CandidateBuilder:
         except BUILD_ERRORS:
             return 0.0
 
-    @property
+    @cached_property
     def laplace(self) -> AdditiveMechanism:
         """Laplace noise with the scales that suit the objective best."""
         return self._scaled(self.sensitivity, self.objective.factors)
@@ -106,14 +105,13 @@ class CandidateBuilder:
         hull, limits, facets = self._hull, self.options.told_hull_limits, self.options.facets
         if isinstance(hull, SensitivityHull) and hull.body.facets <= facets:
             return replace(hull_mechanism(self.sensitivity, hull), name="coarse-hull")
+        require_few_dimensions(self.search_space.dimension)  # before a strategy is sought
         return coarse_hull(self.search_space, self.strategy, facets, limits.progress if limits else None)
 
     @property
     def block_hulls(self) -> AdditiveMechanism:
         """Noise shaped by small hulls side by side."""
         space = self.search_space
-        if self.options.quick and space.dimension > _QUICK_IN_BLOCKS:
-            raise TooLarge(f"beyond {_QUICK_IN_BLOCKS} dimensions it takes longer than a quick plan may")
         if space.dimension > _MOST_IN_BLOCKS and self.options.mechanism != "block-hulls":
             raise TooLarge(
                 f"beyond {_MOST_IN_BLOCKS} dimensions hulls of blocks gain about 1 % over rotated Laplace noise, and "
@@ -131,7 +129,8 @@ class CandidateBuilder:
     @property
     def gaussian_with_jumps(self) -> AdditiveMechanism:
         """Normal noise that jumps along the differences, which bounds odds."""
-        return gaussian.gaussian_with_jumps(_made(self._gaussian_space), self.options.progress)
+        options = self.options
+        return gaussian.gaussian_with_jumps(_made(self._gaussian_space), options.progress, quick=options.quick)
 
     @property
     def marginal_gaussian(self) -> AdditiveMechanism:

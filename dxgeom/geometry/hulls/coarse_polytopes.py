@@ -39,14 +39,19 @@ def coarse_polytope(
     """
     dimension = points.shape[1]
     limits = HullLimits(min(facets, int(_WORK / points.size)), math.inf, progress)
-    if dimension > LARGEST_DIMENSION:
-        raise TooLarge(f"a coarse hull has at most {LARGEST_DIMENSION} dimensions; these differences have {dimension}")
+    require_few_dimensions(dimension)
     if 2**dimension > limits.facets:
         raise TooLarge(
             f"every hull in {dimension} dimensions has at least {2**dimension:,} facets; {limits.facets:,} are allowed"
         )
     lengths = np.abs(points @ np.linalg.inv(corners)).sum(axis=1)
     return hull_of_corners(_least_shrunk(points, corners, lengths, limits), limits)
+
+
+def require_few_dimensions(dimension: int) -> None:
+    """Raises: TooLarge where no such polytope is made."""
+    if dimension > LARGEST_DIMENSION:
+        raise TooLarge(f"a coarse hull has at most {LARGEST_DIMENSION} dimensions; these differences have {dimension}")
 
 
 def _least_shrunk(

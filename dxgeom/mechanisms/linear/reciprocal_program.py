@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.rough_rates import FROM, rows_that_may_bind
 
 GAP = 1e-9
 _LAST_GAP = 1e-7
@@ -90,7 +91,7 @@ def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64], 
     count = len(weights)
     size = float(weights.max())
     weights = weights / size
-    _, working = heaviest(np.ones(count), 1)
+    working = heaviest(np.ones(count), 1)[1] if count < FROM else rows_that_may_bind(heaviest, weights)
     tolerance = 1e-3
     best = 0.0
     for _ in range(_ROUNDS):

@@ -83,6 +83,10 @@ class ListedChanges(Changes):
             largest[query] = np.max(quotient_round_up(np.abs(column).astype(np.float64), self.bounds), initial=0.0)
         return largest
 
+    def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The differences at these places, (n, K)."""
+        return self.differences[places]
+
     def scaled(self, factors: NDArray[np.int64]) -> ListedChanges:
         return ListedChanges(self.differences * factors, self.bounds)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeAlias, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,14 @@ _ABOVE: Final = 1 + 1e-9
 _NEARLY: Final = 1 - 1e-14
 
 
+class _Top(NamedTuple):
+    """The quotients steps/bounds that may be a query's largest, each once, and the ``place`` of one."""
+
+    steps: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    place: int
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class PairedChanges(Changes):
@@ -45,6 +53,7 @@ class PairedChanges(Changes):
 
     kinds: Kinds = field(repr=False)
     _pool: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
+    _tops: list[_Top] = field(default_factory=list, repr=False)
 
     @property
     def count(self) -> int:
@@ -58,19 +67,23 @@ class PairedChanges(Changes):
 
     @cached_property
     def of_each_query(self) -> NDArray[np.float64]:
-        columns, first, second, bounds = self.kinds
-        largest = np.zeros(columns.shape[1])
-        for query, column in enumerate(np.ascontiguousarray(columns.T)):
-            steps = np.abs(column[first] - column[second]).astype(np.float64)
-            quotients = steps / bounds
-            near = quotients >= quotients.max(initial=0.0) * _NEARLY
-            largest[query] = np.max(quotient_round_up(steps[near], bounds[near]), initial=0.0)
-        return largest
+        if not self._tops:
+            columns, first, second, bounds = self.kinds
+            self._tops[:] = [_top_of(column, first, second, bounds) for column in np.ascontiguousarray(columns.T)]
+        return np.array([np.max(quotient_round_up(steps, bounds), initial=0.0) for steps, bounds, _ in self._tops])
+
+    @property
+    def furthest(self) -> NDArray[np.int64]:
+        """(K,): for each query a difference that reaches nearly furthest along it."""
+        _ = self.of_each_query
+        return np.array([place for _, _, place in self._tops], dtype=np.int64)
 
     def scaled(self, factors: NDArray[np.int64]) -> PairedChanges:
         if np.all(factors == 1):
             return self
-        return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors))
+        pairs = zip(self._tops, factors.tolist(), strict=False)  # of which there are none before somebody asks
+        tops = [top._replace(steps=top.steps * factor) for top, factor in pairs]
+        return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors), _tops=tops)
 
     def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
         if self._pool:
@@ -134,6 +147,21 @@ class PairedChanges(Changes):
         order = distinct_rows(rows)[1]
         place = np.argsort(order)
         return ListedChanges(rows[place], self.bounds[place])
+
+
+def _top_of(
+    column: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], bounds: NDArray[np.float64]
+) -> _Top:
+    steps = np.abs(column[first] - column[second]).astype(np.float64)
+    quotients = steps / bounds
+    largest = quotients.max(initial=0.0)
+    near = np.flatnonzero(quotients >= largest * _NEARLY) if largest > 0 else np.arange(min(len(quotients), 1))
+    place = int(near[0]) if near.size else 0
+    if near.size > 1:
+        # Nearly equal quotients over one bound are those of equal steps, or of steps of which the largest counts.
+        order = near[np.lexsort((-steps[near], bounds[near]))] if np.ptp(bounds[near]) else near[[steps[near].argmax()]]
+        near = order[np.diff(bounds[order], prepend=-1) != 0]
+    return _Top(steps[near], bounds[near], place)
 
 
 def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:

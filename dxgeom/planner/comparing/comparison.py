@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias, final
+
+import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -14,8 +17,8 @@ from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
-from dxgeom.planner.comparing.floors import is_large
-from dxgeom.planner.objectives.objective import Objective
+from dxgeom.planner.comparing.floors import HOPELESS, glimpses, is_large
+from dxgeom.planner.comparing.quick_search import QUICK, QuickSearch
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED
 
@@ -34,14 +37,6 @@ COMPARED: Final = (
 """Unbiased noise that a plan may take."""
 
 BOUND: Final = "the lower bound"
-QUICK: Final = (
-    *("laplace", "hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "epsilon-dp"),
-    *("marginal-laplace", "changed-queries", "gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull"),
-)
-"""What a quick plan looks at, in this order;"""
-SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
-"""and these only where none was built that seldom has a hundredth more."""
-
 Search: TypeAlias = Literal["full", "quick", "interrupted"]
 
 
@@ -62,6 +57,7 @@ class CandidateComparison:
     _built: dict[str, AdditiveMechanism] = field(default_factory=dict, repr=False)
     _results: dict[str, CandidateResult] = field(default_factory=dict, repr=False)
     _floors: dict[str, float] = field(default_factory=dict, repr=False)
+    _hopeless: set[str] = field(default_factory=set, repr=False)
     _under_way: list[str] = field(default_factory=list, repr=False)
     _stopped: list[str] = field(default_factory=list, repr=False)
 
@@ -98,10 +94,12 @@ class CandidateComparison:
         if shared is not None and missing:
             if shared.options.quick:
                 missing.sort(key=lambda name: QUICK.index(name) if name in QUICK else len(QUICK))
-            late = is_large(shared)
+            late = is_large(shared) and not shared.options.quick
             floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
             for name in (name for name in missing if name not in floors):
                 self._finish(name, shared)
+            if floors:
+                self._glimpse(shared)
             for name in floors:
                 floors[name] = self._floor(name, shared)
             for name in sorted(floors, key=lambda name: floors[name]):
@@ -214,24 +212,43 @@ class CandidateComparison:
     def _require_worth_building(self, name: str, shared: CandidateBuilder) -> None:
         """Raises: TooLarge for what cannot be chosen, and takes long to build."""
         records = shared.options.records
-        if shared.options.quick and name not in QUICK:
-            raise TooLarge("it takes longer than a quick plan may")
-        if shared.options.quick and name in SOUGHT and not _enough(shared.objective).isdisjoint(self._built):
-            raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
+        if self._quick_search is not None:
+            self._quick_search.require_worth_building(name, self._built, self._least)
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
-        best = min((one.loss for one in self._results.values() if one.loss is not None), default=None)
-        if best is None or not is_large(shared):
+        if self._least == np.inf or not is_large(shared):
             return
-        least = self._floor(name, shared)
-        if least > best:
-            raise TooLarge(f"it has at least {least / best:.3g} times the least {shared.objective.title} found")
+        times = self._floor(name, shared) / self._least
+        if name in self._hopeless:
+            raise TooLarge(
+                f"a short search for it found {times:.3g} times the least {shared.objective.title}, and a long one is "
+                f"not made; name '{name}' to have it"
+            )
+        if times > 1:
+            raise TooLarge(f"it has at least {times:.3g} times the least {shared.objective.title} found")
+
+    @cached_property
+    def _quick_search(self) -> QuickSearch | None:
+        return QuickSearch(self.shared) if self.shared is not None and self.shared.options.quick else None
+
+    @property
+    def _least(self) -> float:
+        """The objective of the best candidate so far."""
+        return min((one.loss for one in self._results.values() if one.loss is not None), default=np.inf)
+
+    def _glimpse(self, shared: CandidateBuilder) -> None:
+        """What a short search shows to be far from the best is not sought for longer."""
+        with suppress(*BUILD_ERRORS):
+            for name, found in glimpses(shared).items():
+                if name not in self._results and found > HOPELESS * self._least:
+                    self._hopeless.add(name)
+                    self._floors[name] = found
 
     def _floor(self, name: str, shared: CandidateBuilder) -> float:
         """0 where none can be told: building then says why."""
         floor = floor_of(name)
-        if floor is None or (shared.options.quick and name not in QUICK):
+        if floor is None:
             return 0.0
         self._begin(name, shared)
         if name not in self._floors:
@@ -246,10 +263,3 @@ class CandidateComparison:
             self._under_way[:] = [name]
             if shared.options.progress is not None:
                 shared.options.progress(name)
-
-
-def _enough(objective: Objective) -> set[str]:
-    """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective, the
-    hull is the same for all, and may be far from one in which some answers count more."""
-    plain = objective.name != "max" and objective.importance is None
-    return {*names(*NORMAL_KINDS), *(["hull"] if plain else [])}

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
+from dxgeom.mechanisms.linear.shapes.rotated_axes import GLIMPSE, best_strategy
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
+from dxgeom.mechanisms.linear.shapes.strategy import glimpsed_sums
 from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
 _LARGE: Final = 2_000_000
 """Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
-_CAUTION: Final = 1 - 1e-6
+CAUTION: Final = 1 - 1e-6
+_MANY: Final = 64
+HOPELESS: Final = 5.0
+"""Times the best: a long search was seen to find a fourth of what a short one does, and mostly two thirds."""
 
 
 def is_large(shared: CandidateBuilder) -> bool:
@@ -31,7 +36,7 @@ def is_large(shared: CandidateBuilder) -> bool:
 def box_floor(shared: CandidateBuilder) -> float:
     """The objective of the box's noise before any of it is proved, which makes it no smaller."""
     space = shared.search_space
-    return shared.objective.loss(space.variances_of(box_image(space)) * box_moment(space.dimension)) * _CAUTION
+    return shared.objective.loss(space.variances_of(box_image(space)) * box_moment(space.dimension)) * CAUTION
 
 
 def ellipsoid_floor(shared: CandidateBuilder) -> float:
@@ -40,20 +45,34 @@ def ellipsoid_floor(shared: CandidateBuilder) -> float:
     if space is None:
         return 0.0
     share = len(shared.sensitivity.queries.names) if shared.objective.name == "max" else 1
-    return (space.dimension + 1) * covariance_bound(space) / share * _CAUTION
+    return (space.dimension + 1) * covariance_bound(space) / share * CAUTION
 
 
 def rotated_floor(shared: CandidateBuilder) -> float:
     """The objective of rotated Laplace noise before any of it is proved."""
-    return _unproved(shared, shared.strategy)
+    return unproved(shared, shared.strategy)
 
 
 def strategy_floor(shared: CandidateBuilder) -> float:
     """The objective of noise on more sums than dimensions before any of it is proved."""
-    return _unproved(shared, shared.sums)
+    return unproved(shared, shared.sums)
 
 
-def _unproved(shared: CandidateBuilder, rows: NDArray[np.float64]) -> float:
+def glimpses(shared: CandidateBuilder) -> dict[str, float]:
+    """Of which order the objectives of candidates are that are sought for long in many dimensions: what a short search
+    finds, which is no bound. Empty in fewer dimensions, where nobody waits for the long one."""
+    space = shared.search_space
+    if space.dimension < _MANY:
+        return {}
+    square = best_strategy(space, GLIMPSE)
+    return {
+        "rotated-laplace": unproved(shared, square),
+        "strategy": unproved(shared, glimpsed_sums(space, square)),
+    }
+
+
+def unproved(shared: CandidateBuilder, rows: NDArray[np.float64]) -> float:
+    """The objective of independent Laplace noise on these sums (p, m), before any of it is proved."""
     space = shared.search_space
     image = np.asarray(np.linalg.pinv(rows)) * loads_of(space.points, rows).max()
-    return shared.objective.loss(space.variances_of(image) * 2) * _CAUTION
+    return shared.objective.loss(space.variances_of(image) * 2) * CAUTION

@@ -9,7 +9,9 @@ import pytest
 
 import dxgeom as dx
 import dxgeom.planner.candidate_builder as builder_module
+import dxgeom.planner.comparing.comparison as comparison_module
 import dxgeom.planner.comparing.floors as floors_module
+from dxgeom.errors import TooLarge
 from dxgeom.planner import candidates
 from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, floor_of
 
@@ -139,6 +141,32 @@ def test_hulls_of_blocks_are_left_out_in_many_dimensions_unless_they_are_named(m
     assert result.loss is None
     assert "name 'block-hulls' to have them" in result.reason
     assert dx.plan(metric, queries, mechanism="block-hulls").mechanism.name == "block-hulls"
+
+
+def test_what_a_short_search_shows_to_be_hopeless_is_not_sought_for_longer_unless_it_is_named(built, monkeypatch):
+    metric, queries = asked()
+    every = {one.name: one.loss for one in dx.plan(metric, queries, objective="mse").candidates}
+    for name, value in (("_LARGE", 0), ("_MANY", 2)):
+        monkeypatch.setattr(floors_module, name, value)
+    monkeypatch.setattr(comparison_module, "HOPELESS", 1e-9)
+    del built[:]
+    plan = dx.plan(metric, queries, objective="mse")
+    for name in ("rotated-laplace", "strategy"):
+        result = next(one for one in plan.candidates if one.name == name)
+        assert result.loss is None and name not in built
+        times = float(result.reason.split("it found ")[1].split(" times")[0])
+        assert 0.5 <= times * plan.loss / every[name] < 5  # no bound, but of that order
+        assert dx.plan(metric, queries, objective="mse", mechanism=name).mechanism.name == name
+
+
+def test_a_coarse_hull_of_too_many_dimensions_is_refused_before_a_strategy_is_sought(monkeypatch):
+    sought = []
+    monkeypatch.setattr(builder_module, "best_strategy", lambda *args: sought.append(args))
+    rows = np.random.default_rng(1).integers(0, 2, (12, 20)).tolist()
+    queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(12)], rows)
+    with pytest.raises(TooLarge, match="at most 10 dimensions"):
+        dx.plan(dx.verify_metric(1 - np.eye(20)), queries, mechanism="coarse-hull")
+    assert not sought
 
 
 def test_shapes_are_the_only_kind_that_units_are_balanced_by():

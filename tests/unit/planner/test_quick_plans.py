@@ -6,7 +6,7 @@ import pytest
 from reference.project import ROOT
 
 import dxgeom as dx
-from dxgeom.planner.comparing.comparison import SOUGHT
+from dxgeom.planner.comparing.quick_search import SOUGHT
 
 AT_MOST = 1.2
 SMALL = ("clinic", "mobility", "poll", "school")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from flint import fmpq_mat, fmpz, fmpz_mat
+from flint import fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
@@ -15,6 +16,8 @@ from dxgeom.metrics.operations.paired_changes import PairedChanges
 _PRIME: Final = 2**31 - 1
 _SEEN: Final = 4
 _ADDED: Final = 2
+_EXACT: Final = 2**53
+_BLOCK: Final = 4096
 
 
 class ExactSpan(NamedTuple):
@@ -95,16 +98,28 @@ def _not_following(
     differences: NDArray[np.int64], pivots: NDArray[np.int64], shares: NDArray[Any]
 ) -> NDArray[np.int64]:
     """Differences of which some column is not what its shares of the pivots say."""
+    others = np.setdiff1d(np.arange(differences.shape[1]), pivots)
+    largest = max(int(np.abs(differences).max(initial=0)), 1)
+    whole = [_whole(shares[column]) for column in others.tolist()]
+    sizes = [max(common, sum(map(abs, parts))) * largest for common, parts in whole]
     wrong = np.zeros(len(differences), dtype=bool)
-    for column in np.setdiff1d(np.arange(differences.shape[1]), pivots).tolist():
-        common = fmpz(1)
-        for share in shares[column]:
-            common = common.lcm(fmpz(share.denominator))
-        parts = [int(share * int(common)) for share in shares[column]]
-        used = [place for place, part in enumerate(parts) if part]
-        reach = max(int(common), sum(map(abs, parts))) * max(int(np.abs(differences).max(initial=0)), 1)
-        kind: Any = np.int64 if reach < 2**62 else object
-        own = differences[:, column].astype(kind) * int(common)
-        whole = np.array([parts[place] for place in used], dtype=kind)
-        wrong |= differences[:, pivots[used]].astype(kind) @ whole != own
+    for place in (place for place, size in enumerate(sizes) if size >= _EXACT):
+        kind: Any = np.int64 if sizes[place] < 2**62 else object
+        common, parts = whole[place]
+        used = [column for column, part in enumerate(parts) if part]
+        follows = differences[:, pivots[used]].astype(kind) @ np.array([parts[column] for column in used], dtype=kind)
+        wrong |= differences[:, others[place]].astype(kind) * common != follows
+    small = [place for place, size in enumerate(sizes) if size < _EXACT]
+    common_of, parts_of = (np.array([whole[place][which] for place in small], dtype=np.float64) for which in (0, 1))
+    # Every partial sum is a whole number below 2⁵³, which float64 adds up exactly, in whatever order.
+    for start in range(0, len(differences) if small else 0, _BLOCK):
+        here = differences[start : start + _BLOCK].astype(np.float64)
+        follows = here[:, pivots] @ parts_of.T
+        wrong[start : start + _BLOCK] |= np.any(here[:, others[small]] * common_of != follows, axis=1)
     return np.flatnonzero(wrong)
+
+
+def _whole(shares: NDArray[Any]) -> tuple[int, list[int]]:
+    """A common denominator of the shares, and the shares times that."""
+    common = math.lcm(*(share.denominator for share in shares))
+    return common, [share.numerator * (common // share.denominator) for share in shares]

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-_ENTRIES: Final = 1 << 22
+_ENTRIES: Final = 1 << 18
 Places: TypeAlias = NDArray[np.int64] | slice
 
 

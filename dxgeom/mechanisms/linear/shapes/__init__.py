@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.shapes.rotated_axes import (
         Effort as Effort,
+        best_start as best_start,
         best_strategy as best_strategy,
         rotated_laplace as rotated_laplace,
     )
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.shapes.strategy import (
         best_of as best_of,
         best_sums as best_sums,
+        glimpsed_sums as glimpsed_sums,
         row_sets as row_sets,
         strategy_mechanism as strategy_mechanism,
     )

@@ -56,48 +56,66 @@ def descend(height: Height, start: NDArray[np.float64], steps: int) -> NDArray[n
 class _Moves:
     """The last moves s_i and how the gradient turned along them, y_i, with the products that directions are made of.
 
+    ``_inverse``: of the triangle R, R_ij = s_i·y_j for i ≤ j. A further move is a further column of it, and without its
+    first row and column it is that of the moves without the oldest: nothing is solved again.
+
     Source: Byrd, Nocedal and Schnabel 1994, the compact form of the same: a few products of matrices in the place of
     a loop over moves.
     """
 
     def __init__(self, size: int) -> None:
-        self._moved, self._turned = np.empty((_MEMORY, size)), np.empty((_MEMORY, size))
-        self._bent, self._both = np.zeros((_MEMORY, _MEMORY)), np.zeros((_MEMORY, _MEMORY))
-        self._order: list[int] = []
+        # Twice as many places, so that moves stay in their order and are seldom shifted.
+        self._kept = np.empty((2, 2 * _MEMORY, size))
+        self._start = self._count = 0
+        self._inverse, self._turns = np.zeros((_MEMORY, _MEMORY)), np.zeros((_MEMORY, _MEMORY))
+        self._bends = np.zeros(_MEMORY)
 
     def __len__(self) -> int:
-        return len(self._order)
+        return self._count
 
     def clear(self) -> None:
         """What was learnt is forgotten."""
-        self._order.clear()
+        self._start = self._count = 0
 
     def append(self, moved: NDArray[np.float64], turned: NDArray[np.float64]) -> None:
         """One more, in the place of the oldest where there is no other."""
-        place = self._order.pop(0) if len(self._order) == _MEMORY else len(self._order)
-        self._order.append(place)
-        self._moved[place], self._turned[place] = moved, turned
-        known = max(self._order) + 1
-        self._bent[place, :known] = self._turned[:known] @ moved
-        self._bent[:known, place] = self._moved[:known] @ turned
-        self._both[place, :known] = self._both[:known, place] = self._turned[:known] @ turned
+        if self._count == _MEMORY:
+            self._forget_the_oldest()
+        count, inverse = self._count, self._inverse
+        before, last = self._known @ turned, self._start + count
+        self._kept[0, last], self._kept[1, last] = moved, turned
+        bend = float(moved @ turned)
+        inverse[:count, count] = inverse[:count, :count] @ before[0] / -bend
+        inverse[count, :count], inverse[count, count] = 0, 1 / bend
+        self._turns[count, :count] = self._turns[:count, count] = before[1]
+        self._turns[count, count], self._bends[count] = turned @ turned, bend
+        self._count += 1
+
+    @property
+    def _known(self) -> NDArray[np.float64]:
+        """(2, count, n): moves and turns, the oldest first."""
+        return self._kept[:, self._start : self._start + self._count]
+
+    def _forget_the_oldest(self) -> None:
+        self._start, self._count = self._start + 1, self._count - 1
+        for products in (self._inverse, self._turns):
+            products[:-1, :-1] = products[1:, 1:].copy()
+        self._bends[:-1] = self._bends[1:].copy()
+        if self._start + _MEMORY > 2 * _MEMORY:
+            self._kept[:, : self._count], self._start = self._known.copy(), 0
 
     def direction(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
         """Downhill by what the moves told of how the slope turns."""
-        if not self._order:
+        count = self._count
+        if not count:
             return -gradient / max(1.0, float(np.linalg.norm(gradient)))
-        order = np.array(self._order)
-        last, known = order[-1], int(order.max()) + 1
-        moved, turned = self._moved[:known], self._turned[:known]
-        size = self._bent[last, last] / self._both[last, last]
-        triangle = np.triu(self._bent[np.ix_(order, order)])
-        inner = size * self._both[np.ix_(order, order)]
-        inner[np.diag_indices(len(order))] += np.diagonal(triangle)
-        first = np.linalg.solve(triangle, (moved @ gradient)[order])
-        second = np.linalg.solve(triangle.T, inner @ first - size * (turned @ gradient)[order])
-        along, across = np.empty(known), np.empty(known)
-        along[order], across[order] = second, size * first
-        return np.asarray(across @ turned - along @ moved - size * gradient)
+        inverse, turns, bends = self._inverse[:count, :count], self._turns[:count, :count], self._bends[:count]
+        size = bends[-1] / turns[-1, -1]
+        known = self._known
+        along, across = known @ gradient
+        first = inverse @ along
+        second = (bends * first + size * (turns @ first - across)) @ inverse
+        return np.asarray((size * first) @ known[1] - second @ known[0] - size * gradient)
 
 
 def _stepped(height: Height, here: _Place, way: NDArray[np.float64]) -> _Place | None:
@@ -105,15 +123,17 @@ def _stepped(height: Height, here: _Place, way: NDArray[np.float64]) -> _Place |
     slope = float(here.gradient @ way)
     if not slope < 0:
         return None
-    low, high, size = 0.0, np.inf, min(1.0, _LONGEST / float(np.abs(way).max()))
+    longest = float(np.abs(way).max())
+    low, high, size = 0.0, np.inf, min(1.0, _LONGEST / longest)
     best = None
     for _ in range(_LOOKS):
-        there = _Place(here.at + size * way, *height(here.at + size * way))
+        at = here.at + size * way
+        there = _Place(at, *height(at))
         if not there.height <= here.height + _FALL * size * slope:
             high = size
         else:
             best = there
-            if float(there.gradient @ way) >= _TURN * slope or size * float(np.abs(way).max()) >= _LONGEST:
+            if float(there.gradient @ way) >= _TURN * slope or size * longest >= _LONGEST:
                 break
             low = size
         size = (low + high) / 2 if np.isfinite(high) else 2 * size

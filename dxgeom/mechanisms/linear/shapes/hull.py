@@ -40,10 +40,10 @@ def sensitivity_hull(sensitivity: Sensitivity, limits: HullLimits | None = None)
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
-    if sensitivity.shaping.count > _SOME:
+    if sensitivity.proved.count > _SOME:
         # Nearly all workloads of many queries are refused here, before their differences are listed.
-        some = np.linspace(0, sensitivity.shaping.count - 1, _SOME).astype(np.int64)
-        rows, bounds = sensitivity.shaping.differences[some], sensitivity.shaping.bounds[some]
+        some = np.linspace(0, sensitivity.proved.count - 1, _SOME).astype(np.int64)
+        rows, bounds = sensitivity.proved.rows(some), sensitivity.proved.bounds[some]
         independent_columns(rows / bounds[:, None], LARGEST_DIMENSION)
     span = span_of(sensitivity.differences, sensitivity.bounds, LARGEST_DIMENSION)
     differences = sensitivity.differences[:, span.pivots]

@@ -39,6 +39,8 @@ class Effort:
 THOROUGH: Final = Effort(WORK, 200, 8, 5)
 QUICK: Final = Effort(WORK / 100, 20, 1, 3)
 """Where somebody is in a hurry."""
+GLIMPSE: Final = Effort(WORK / 100, 20, 0, 0)
+"""To see of which order the error of a longer search would be."""
 
 
 def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMechanism:
@@ -60,17 +62,22 @@ def rotated_laplace(space: RoundSpace, strategy: NDArray[np.float64]) -> Additiv
 
 def best_strategy(space: RoundSpace, effort: Effort = THOROUGH) -> NDArray[np.float64]:
     """The matrix B (m, m) in round coordinates with ‖B x_e‖₁ ≤ 1 for the points x_e, up to rounding."""
+    best = improved_strategy(space.points, best_start(space), effort.work, effort.steps)
+    again = _optimally_scaled(space.points, best)
+    return refined(
+        space, min([best, *([] if again is None else [again])], key=spread_of), effort.work / 10, effort.rounds
+    )
+
+
+def best_start(space: RoundSpace) -> NDArray[np.float64]:
+    """The best of the bases that the search begins from, each with optimal scales, (m, m)."""
     starts = [longest_first(space.points), principal_axes(space.points)]
     if space.query_basis is not None:
         starts.insert(0, space.query_basis)
     scaled = [found for start in starts if (found := _optimally_scaled(space.points, start)) is not None]
     if not scaled:
         raise CertificateRefused("no basis of this workload has optimal scales within float64")
-    best = improved_strategy(space.points, min(scaled, key=spread_of), effort.work, effort.steps)
-    again = _optimally_scaled(space.points, best)
-    return refined(
-        space, min([best, *([] if again is None else [again])], key=spread_of), effort.work / 10, effort.rounds
-    )
+    return min(scaled, key=spread_of)
 
 
 def _optimally_scaled(points: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -14,28 +14,30 @@ from dxgeom.mechanisms.linear.shapes.descent import descend
 from dxgeom.mechanisms.linear.shapes.strategy_program import heaviest_points, loads_of, spread_of
 
 _SHARPNESS = (50.0, 400.0)
-_STEPS = 100
+STEPS = 100
 _IDLE = 1e-3
 """A row that uses less than this of every bound is left out, where the error stays as it is."""
 _HARMLESS = 1 + 1e-4
 
 
-def weighted_rows(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def weighted_rows(points: NDArray[np.float64], rows: NDArray[np.float64], steps: int = STEPS) -> NDArray[np.float64]:
     """diag(w)·rows with w as above, without the rows that hardly count.
 
-    Args: ``points`` (E, m); ``rows`` (p, m), of rank m, none zero.
+    Args: ``points`` (E, m); ``rows`` (p, m), of rank m, none zero; ``steps``: at most so many at each sharpness.
     Returns: (p' ≤ p, m), scaled such that max_e ‖A x_e‖₁ is 1 up to rounding. Deterministic.
     """
     best = rows / loads_of(points, rows).max()
     for sharpness in _SHARPNESS:
-        fresh = _descended(heaviest_points(points, best), best, sharpness)
+        fresh = _descended(heaviest_points(points, best), best, sharpness, steps)
         fresh = fresh / loads_of(points, fresh).max()
         if spread_of(fresh) < spread_of(best):
             best = fresh
     return _without_idle(points, best)
 
 
-def _descended(points: NDArray[np.float64], rows: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
+def _descended(
+    points: NDArray[np.float64], rows: NDArray[np.float64], sharpness: float, steps: int
+) -> NDArray[np.float64]:
     """Quasi-Newton steps in log w, for rows = Q·T with orthonormal columns Q: with G = Qᵀ·diag(w²)·Q and N = (TTᵀ)⁻¹
     the spread is tr(G⁻¹N)."""
     columns, triangle = np.linalg.qr(rows)
@@ -62,7 +64,7 @@ def _descended(points: NDArray[np.float64], rows: NDArray[np.float64], sharpness
         push = 2 * weights * ((powers / loads) @ sizes) / total
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), pull + push
 
-    return np.asarray(rows * np.exp(descend(height, np.zeros(len(rows)), _STEPS))[:, None])
+    return np.asarray(rows * np.exp(descend(height, np.zeros(len(rows)), steps))[:, None])
 
 
 def _without_idle(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
-from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
+from dxgeom.mechanisms.linear.shapes.row_weights import STEPS, weighted_rows
 from dxgeom.mechanisms.linear.shapes.strategy_program import WORK, improved_strategy, loads_of, spread_of
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.mechanisms.linear.shapes.working_points import refined
@@ -19,6 +19,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 
 MOST_ROWS = 1_200
 _POLISH = WORK / 5
+_FEW_STEPS = 8
 
 
 def strategy_mechanism(space: RoundSpace, sums: NDArray[np.float64]) -> AdditiveMechanism:
@@ -53,6 +54,12 @@ def best_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.floa
     return refined(space, best, _POLISH)
 
 
+def glimpsed_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same after a short search, which fits some differences only: of the order of what a longer one finds."""
+    best = best_of(space.points, row_sets(space, square), _FEW_STEPS)
+    return square if best is None else best
+
+
 def row_sets(space: RoundSpace, square: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Sets of rows (p, m), each of rank m, as a search may start from."""
     own = [_queries_themselves(space), determined_rows(space, "cells"), determined_rows(space, "blocks")]
@@ -70,9 +77,11 @@ def _queries_themselves(space: RoundSpace) -> NDArray[np.float64]:
     return space.axes
 
 
-def best_of(points: NDArray[np.float64], sets: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """The set that is best when weighted; None of none."""
-    return min((weighted_rows(points, rows) for rows in sets), key=spread_of, default=None)
+def best_of(
+    points: NDArray[np.float64], sets: list[NDArray[np.float64]], steps: int = STEPS
+) -> NDArray[np.float64] | None:
+    """The set that is best when weighted, in so many ``steps``; None of none."""
+    return min((weighted_rows(points, rows, steps) for rows in sets), key=spread_of, default=None)
 
 
 def _balanced(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,10 +93,12 @@ def test_derivatives_are_those_of_the_function(size):
     )
 
 
+@pytest.mark.parametrize("size", [1, 2**44, 2**56])
 @pytest.mark.parametrize("seed", range(6))
-def test_spans_are_exact_and_answers_that_follow_are_told_apart_from_those_that_nearly_do(seed):
+def test_spans_are_exact_and_answers_that_follow_are_told_apart_from_those_that_nearly_do(seed, size):
+    """In float64 while every sum is exact there, in integers of 64 bits while these hold them, and of any size."""
     rng = np.random.default_rng(seed)
-    free = rng.integers(-9, 10, (400, 4))
+    free = rng.integers(-9, 10, (400, 4)) * size + rng.integers(-9, 10, (400, 4))
     follows = np.array([[1, 1, 0, 0], [2, -3, 1, 0], [0, 0, 0, 0]])
     differences = np.hstack([free, free @ follows.T])
     span = exact_span_of(differences)

@@ -15,7 +15,9 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.bars.intervals import half_widths
 from dxgeom.mechanisms.linear.bars.joint import joint_half_widths
 from dxgeom.mechanisms.linear.containment import require_hiding
+from dxgeom.mechanisms.linear.gaussian import jump_search as search_module
 from dxgeom.mechanisms.linear.gaussian import jumps as building
+from dxgeom.mechanisms.linear.gaussian.jump_search import _Search, best_jump_shape
 from dxgeom.mechanisms.linear.gaussian.jumps import gaussian_with_jumps, jump_law, jump_shifts
 from dxgeom.mechanisms.linear.gaussian.mechanism import best_gaussian, gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
@@ -113,11 +115,60 @@ def test_the_worst_answer_can_be_what_counts():
     assert total.sum() < worst.sum()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_worst_answer_is_as_small_as_its_search_has_it(seed, monkeypatch):
+    """How wide the noise is in the end is chosen by what counts, not by the total of all answers."""
+    values = []
+
+    def watched(*args):
+        found = best_jump_shape(*args)
+        values.append(found.value)
+        return found
+
+    monkeypatch.setattr(building, "best_jump_shape", watched)
+    sensitivity = workload(seed, 20)
+    assert built(sensitivity, worst=True).ideal_variances.max() == pytest.approx(values[-1], rel=0.02)
+
+
+@pytest.mark.parametrize("worst", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_that_moves_too_far_goes_back(seed, worst):
+    """Of random weights on places of which some are very near to each other, whole steps come out many times as large
+    as where they began."""
+    generator = np.random.default_rng(seed)
+    spots, columns = generator.random((30, 2)), generator.random((30, 60))
+    first, second = np.triu_indices(30, 1)
+    apart = np.linalg.norm(spots[first] - spots[second], axis=1)
+    points = (columns[first] - columns[second]) / apart[:, None]
+    basis = np.linalg.svd(points, full_matrices=False)[2][:29]
+    points = points @ basis.T
+    points = (points / np.abs(points).max()).astype(np.float32)
+    search = _Search(points, np.ones(len(points)), basis.T, worst)
+    search.step()
+    begun, gains = search.best.value, []
+    for _ in range(11):
+        before = search.best.value
+        gains.append(search.step())
+        assert search.best.value == pytest.approx(before * (1 - max(gains[-1], 0)))
+    assert min(gains) < -5
+    assert search.best.value < 0.9 * begun
+
+
+def test_a_search_of_very_much_work_ends_early_with_what_it_has(monkeypatch):
+    sensitivity = workload(1, 8)
+    every = built(sensitivity)
+    monkeypatch.setattr(search_module, "_WORK", 1.0)
+    rounds = []
+    fewer = gaussian_with_jumps(gaussian_space(sensitivity, None, False), rounds.append)
+    assert len(rounds) == search_module._FEWEST_ROUNDS
+    require_hiding(fewer)
+    assert fewer.ideal_variances.sum() < 1.01 * every.ideal_variances.sum()
+
+
 def test_a_covariance_that_is_fitted_to_some_differences_is_proved_for_all(monkeypatch):
     sensitivity = workload(0, 4)
     every = built(sensitivity)
-    monkeypatch.setattr(building, "_FITTED", 30)
-    monkeypatch.setattr(building, "_FITTED_OF_EACH", 3)
+    monkeypatch.setattr(building, "_FITTED", (30, 3))
     some = built(sensitivity)
     assert some.law.shifts.count == every.law.shifts.count
     require_hiding(some)
@@ -133,8 +184,7 @@ def test_a_query_that_hardly_any_difference_changes_is_fitted_to(monkeypatch):
         dx.verify_metric(1 - np.eye(60)), dx.LinearQueries.from_matrix([f"q{k}" for k in range(8)], rows.tolist())
     )
     every = built(sensitivity)
-    monkeypatch.setattr(building, "_FITTED", 30)
-    monkeypatch.setattr(building, "_FITTED_OF_EACH", 3)
+    monkeypatch.setattr(building, "_FITTED", (30, 3))
     some = built(sensitivity)
     require_hiding(some)
     assert some.ideal_variances.sum() < 1.3 * every.ideal_variances.sum()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -222,3 +223,19 @@ def test_a_query_that_separates_the_same_is_refused_and_so_are_too_many_pairs(mo
     monkeypatch.setattr(paired_module, "MOST_ENTRIES", 20)
     with pytest.raises(TooLarge, match="kinds of records apart"):
         paired_changes(metric.metric, queries.tables)
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+@pytest.mark.parametrize("workload", ["counts", "marginals"])
+def test_what_each_query_changes_by_in_finer_steps_is_what_it_would_be_if_looked_at_again(workload, asked_before):
+    metric, queries = asked("capped", workload)
+    changes = paired_changes(metric.metric, queries.tables)
+    if asked_before:
+        _ = changes.of_each_query
+    finer = np.random.default_rng(1).integers(1, 10**6, queries.count)
+    scaled = changes.scaled(finer)
+    rows, bounds = np.abs(scaled.rows(np.arange(scaled.count))), scaled.bounds
+    for query, (largest, place) in enumerate(zip(scaled.of_each_query, scaled.furthest, strict=True)):
+        exact = [Fraction(int(row[query])) / Fraction(float(bound)) for row, bound in zip(rows, bounds, strict=True)]
+        assert max(exact) <= Fraction(largest) <= max(exact) * (1 + Fraction(1, 2**51))
+        assert float(exact[place]) == pytest.approx(float(max(exact)), rel=1e-12)

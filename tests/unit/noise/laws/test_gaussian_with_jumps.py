@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb, arb_mat, ctx
 from scipy.optimize import linprog
 from scipy.special import log_ndtr
 
@@ -214,6 +214,33 @@ def test_the_norm_of_a_listed_shift_is_its_distance_and_no_norm_is_told_too_smal
         assert bound >= least * (1 - 1e-9)
     assert np.array_equal(bounds[:8], np.tile(DISTANCES, 2))
     assert bounds[-1] < 1e-9
+
+
+@pytest.mark.parametrize("wide", [1.0, 1e-140, 1e140])
+@pytest.mark.parametrize("seed", range(3))
+def test_lengths_of_differences_are_never_told_too_small_and_hardly_too_large(seed, wide):
+    """Against the norm in 400 bits, where columns are far longer than what they differ by."""
+    generator = np.random.default_rng(seed)
+    columns = 10**9 + generator.integers(-9, 10, (12, 4))
+    first, second = np.triu_indices(12, 1)
+    shifts = JumpShifts(columns, first, second, np.ones(len(first)))
+    axes = np.linalg.qr(generator.normal(size=(4, 4)))[0] * np.geomspace(1, 1e4, 4) * wide
+    found = shifts.lengths(Ellipsoid(axes))
+    with ctx.workprec(400):
+        inverse = arb_mat(axes.tolist()).inv()
+        for length, step in zip(found.tolist(), shifts.steps(slice(None)).tolist(), strict=True):
+            place = inverse * arb_mat([[number] for number in step])
+            exact = sum(place[row, 0] ** 2 for row in range(4)).sqrt()
+            assert arb(length) >= exact
+            assert arb(length) <= exact * 1.001
+
+
+def test_lengths_are_those_of_the_ellipsoid_that_is_asked():
+    shifts, first, second = law_of().shifts, Ellipsoid(np.eye(2)), Ellipsoid(2 * np.eye(2))
+    lengths = shifts.lengths(first)
+    assert shifts.lengths(second) == pytest.approx(lengths / 2)
+    assert shifts.lengths(first) == pytest.approx(lengths)
+    assert np.array_equal(shifts.lengths(first), lengths)
 
 
 def test_the_same_shifts_as_pairs_are_the_same_law():

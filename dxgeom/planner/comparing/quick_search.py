@@ -1,0 +1,82 @@
+"""What a quick plan looks at: candidates that are built at once, and others only while they may pay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+
+from dxgeom.errors import TooLarge
+from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
+from dxgeom.planner.candidates import NORMAL_KINDS, names
+from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.comparing.some_differences import laplace_floor, turned_laplace_glimpse, with_some
+
+QUICK: Final = (
+    *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "gaussian-with-jumps", "laplace"),
+    *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
+)
+"""In this order;"""
+SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
+"""these only where none was built that seldom has a hundredth more;"""
+_IN_A_BASIS: Final = SOUGHT[1:]
+"""and these, which are looked for in a basis of independent noise, in few dimensions,"""
+_DIMENSIONS: Final = 12
+_PROMISING: Final = 1.2
+"""or where a basis that the search begins from has at most so many times the least objective: a quick search gained a
+third on it at best, and mostly nothing."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QuickSearch:
+    """A quick plan's candidates, of which some of the differences tell whether they may pay."""
+
+    shared: CandidateBuilder
+
+    def require_worth_building(self, name: str, built: Collection[str], least: float) -> None:
+        """Args: ``built``: candidates; ``least``: the objective of the best of them.
+
+        Raises: TooLarge for what takes longer than it may pay.
+        """
+        if name not in QUICK:
+            raise TooLarge("it takes longer than a quick plan may")
+        if name in SOUGHT and not self._enough.isdisjoint(built):
+            raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
+        title = self.shared.objective.title
+        if name == "laplace" and self._laplace_floor > least:
+            raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")
+        if name in _IN_A_BASIS and self._some.search_space.dimension > _DIMENSIONS:
+            if name != "rotated-laplace":
+                raise TooLarge(f"beyond {_DIMENSIONS} dimensions it takes longer than a quick plan may")
+            if self._glimpsed > _PROMISING * least:
+                raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
+
+    @cached_property
+    def _some(self) -> CandidateBuilder:
+        return with_some(self.shared)
+
+    @cached_property
+    def _laplace_floor(self) -> float:
+        """0 where Laplace noise itself is found at once."""
+        with suppress(*BUILD_ERRORS):
+            return laplace_floor(self._some) if is_large(self.shared) else 0.0
+        return 0.0
+
+    @cached_property
+    def _glimpsed(self) -> float:
+        with suppress(*BUILD_ERRORS):
+            return turned_laplace_glimpse(self._some)
+        return np.inf
+
+    @property
+    def _enough(self) -> set[str]:
+        """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective,
+        the hull is the same for all, and may be far from one in which some answers count more."""
+        objective = self.shared.objective
+        plain = objective.name != "max" and objective.importance is None
+        return {*names(*NORMAL_KINDS), *(["hull"] if plain else [])}

@@ -1,0 +1,43 @@
+"""What some of very many differences already tell of candidates, long before all have been looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from dxgeom.mechanisms.linear.shapes.rotated_axes import best_start
+from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.planner.comparing.floors import CAUTION, is_large, unproved
+
+if TYPE_CHECKING:
+    from dxgeom.planner.candidate_builder import CandidateBuilder
+
+_SOME: Final = 1_000
+_OF_EACH: Final = 10
+"""Differences, for each query at the least."""
+
+
+def with_some(shared: CandidateBuilder) -> CandidateBuilder:
+    """For the same queries with some of the differences, at regular places: whatever hides all hides these, so no noise
+    for them needs more. The same where there are few."""
+    changes = shared.sensitivity.changes
+    if not (is_large(shared) and isinstance(changes, ListedChanges | PairedChanges)):
+        return shared
+    most = max(_SOME, _OF_EACH * len(shared.sensitivity.queries.names))
+    places = np.unique(np.linspace(0, changes.count - 1, min(changes.count, most)).astype(np.int64))
+    some = ListedChanges(changes.rows(places), changes.bounds[places])
+    return replace(shared, sensitivity=replace(shared.sensitivity, changes=some))
+
+
+def laplace_floor(some: CandidateBuilder) -> float:
+    """What the objective of Laplace noise cannot be below: its least for some of the differences."""
+    return some.objective.loss(some.laplace.variances()) * CAUTION
+
+
+def turned_laplace_glimpse(some: CandidateBuilder) -> float:
+    """Of which order the objective of rotated Laplace noise is: the best basis that its search begins from, for some of
+    the differences. No bound."""
+    return unproved(some, best_start(some.search_space))
