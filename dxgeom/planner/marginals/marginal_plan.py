@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.displayed import Displayed
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
@@ -30,26 +27,28 @@ from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount, spend_for
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.releases.releasable import Releasing
+from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalPlan(Releasable[MarginalAnswers], Displayed):
+class MarginalPlan(StructuredPlan[MarginalAnswers]):
     """How whole tables of counts are answered; reusable for many releases, each charged on its own.
 
-    ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out; the least is
-    taken, or the one that was named. ``lower_bound``: no additive noise that stretches to every spend has less; 0 for a
-    plan from a file, where nothing is searched for.
+    Fields: those of :class:`StructuredPlan`; the least of the ``losses`` is taken, or the one that was named. A plan
+    from a file has no lower bound, as nothing is searched for.
     """
+
+    asked = "tables"
+    digest_title = "whole tables"
 
     metric: VerifiedMetric = field(repr=False)
     queries: MarginalQueries
@@ -59,44 +58,13 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     lower_bound: float
 
     @property
-    def loss(self) -> float:
-        """The objective at spend 1: the total mean squared error of all cells, or that of the worst."""
-        return self.losses[self.mechanism.name]
-
-    @property
     def predicted_mse(self) -> float:
         """Total mean squared error over all cells at spend 1, lattice rounding included."""
         return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
 
     @property
-    def gap(self) -> float:
-        """The loss over the lower bound."""
-        return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
-
-    @property
-    def noise(self) -> Literal["gaussian", "pure"]:
-        """What is known of the noise beside the promise, for curves of what many releases tell."""
-        return "gaussian" if self.mechanism.normal else "pure"
-
-    def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of the least exact cell of each table, rounding included."""
-        return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
-
-    @property
-    def least_spend(self) -> Fraction:
-        """The smallest spend, rounded up to six digits, at which every cell has the error that was asked for.
-
-        Raises: UnsupportedCombination when none was, or rounding to the lattice alone is more.
-        """
-        if not any(self.queries.errors):
-            raise UnsupportedCombination("the least spend is for tables that were asked for with certain 'errors'")
-        wanted = np.array([math.inf if one is None else float(one) for one in self.queries.errors])
-        return spend_for(self.mechanism.variances, wanted, self.mechanism.rounding_part)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
-        return canonical_digest("plan of whole tables", self.mechanism.fingerprint)
+    def _errors(self) -> tuple[Fraction | None, ...]:
+        return self.queries.errors
 
     def _releasing(self) -> Releasing[MarginalAnswers]:
         purpose = f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}"
@@ -106,33 +74,13 @@ class MarginalPlan(Releasable[MarginalAnswers], Displayed):
     def _said(self, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
         return MarginalAnswers(self.mechanism, answer, spend, records)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
-        return {
-            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "objective": self.objective,
-            "tables": len(self.queries.asked),
-            "cells": self.queries.count,
-            "mechanism": self.mechanism.name,
-            "losses": dict(self.losses),
-            "lower_bound": self.lower_bound,
-            "fingerprint": self.fingerprint,
-        }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+    def _counted(self) -> dict[str, Any]:
+        return {"tables": len(self.queries.asked), "cells": self.queries.count, "mechanism": self.mechanism.name}
 
     def lines(self) -> list[str]:
         """The plan for a reader."""
-        title = {"mse": "total MSE", "max": "worst MSE"}[self.objective]
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
-        rows = [f"  {name:<17} {title} {loss:.6g}" for name, loss in self.losses.items()]
-        rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
-        if not self.lower_bound > 0:
-            return [head, *rows]
-        foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
-        return [head, *rows, f"{foot}is within a factor {self.gap:.6g} of it"]
+        return self._compared(head, [])
 
     def half_widths(self, level: float = 0.95, spend: Amount = 1) -> NDArray[np.float64]:
         """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.

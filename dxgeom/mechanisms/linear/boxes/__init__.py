@@ -14,6 +14,12 @@ if TYPE_CHECKING:
         boxes_bound as boxes_bound,
         worst_alone as worst_alone,
     )
+    from dxgeom.mechanisms.linear.boxes.changes import (
+        BoxChanges as BoxChanges,
+        Pairs as Pairs,
+        every_pair as every_pair,
+        neighbours as neighbours,
+    )
     from dxgeom.mechanisms.linear.boxes.factors import (
         Factor as Factor,
         Path as Path,
@@ -42,6 +48,10 @@ if TYPE_CHECKING:
         BoxQuestion as BoxQuestion,
         Promised as Promised,
         costs_of as costs_of,
+    )
+    from dxgeom.mechanisms.linear.boxes.random_volumes import (
+        BoundedGauge as BoundedGauge,
+        random_volume_bound as random_volume_bound,
     )
     from dxgeom.mechanisms.linear.boxes.scales import (
         BlockTables as BlockTables,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.mechanisms.linear.boxes.changes import BoxChanges, Pairs, every_pair, neighbours
 from dxgeom.mechanisms.linear.boxes.promises import line_gaps
+from dxgeom.mechanisms.linear.boxes.random_volumes import MOST_ENTRIES, random_volume_bound
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
@@ -35,18 +38,19 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     and none. Of all values the average of (u_i − u_j)² is 2n/(n−1) times the variance of u. More than 1,600 boxes are
     taken in groups, whose bounds add up; very many prefixes in closed form. Each box alone needs the variance of noise
     of its own or more; where these add up to more than a group's bound, they are taken. For pure privacy boxes that are
-    whole tables have the bound of volumes, if that and the others' add up to more.
-    Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰.
+    whole tables, or restrict one attribute or two, have the bounds of volumes, if these and the others' add up to more.
+    Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰; and for pure privacy
+    up to a chance of 10⁻⁹ in drawing directions, see :func:`random_volume_bound`.
     """
     boxes, least = boxes.merged, currency_of(metric.privacy).least_mean_square
     alone = costs * _each_alone(metric, boxes)
     every = np.arange(boxes.count)
     found = _by_duality(metric, boxes, costs, alone, every) * least
     if metric.privacy == PURE:
-        known, among = _of_whole_tables(metric, boxes, costs)
-        if known:
-            rest = _by_duality(metric, boxes, costs, alone, np.setdiff1d(every, among))
-            found = max(found, known + rest * least)
+        for known, among in (_of_whole_tables(metric, boxes, costs), _by_directions(metric, boxes, costs)):
+            if known:
+                rest = _by_duality(metric, boxes, costs, alone, np.setdiff1d(every, among))
+                found = max(found, known + rest * least)
     return found / _UPWARD
 
 
@@ -93,6 +97,29 @@ def _of_whole_tables(
     constants = np.array([math.inf if one is None else float(one) for one in most])
     bound = tables_volume_bound(family_of(boxes.sizes, asked), constants, np.array(least), worst=False)
     return bound, np.concatenate(among)
+
+
+def _by_directions(
+    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]
+) -> tuple[float, NDArray[np.int64]]:
+    """The boxes that restrict one attribute or two, and the bound by the volume of all that changes do to them."""
+    few = [places for columns, places in boxes.supports if 1 <= len(columns) <= 2]
+    among = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *few]))
+    if not 0 < len(among) <= _TOGETHER[0][0]:
+        return 0.0, among
+    own = replace(boxes, lower=boxes.lower[among], upper=boxes.upper[among], importance=None, errors=()).merged
+    values = [np.arange(size) for size in own.sizes]
+    ends = zip(values, own.lower.T, own.upper.T, strict=True)
+    inside = tuple(((low[:, None] <= one) & (one < high[:, None])).astype(np.float64) for one, low, high in ends)
+    pairs: list[Pairs | None] = []
+    for place, (line, size) in enumerate(zip(line_gaps(metric, own), own.sizes, strict=True)):
+        if line is not None:
+            pairs.append(neighbours(line * _UPWARD))
+        else:
+            most = _most(metric, own, place)
+            pairs.append(None if most is None or size**2 > MOST_ENTRIES else every_pair(size, float(most) * _UPWARD))
+    supports = tuple((columns, places) for columns, places in own.supports if columns)
+    return random_volume_bound(BoxChanges(inside, supports, tuple(pairs), np.sqrt(costs[among]))), among
 
 
 def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
