@@ -1,0 +1,68 @@
+"""What some differences tell a quick plan of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxgeom as dx
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.comparing.some_differences import laplace_floor, turned_laplace_glimpse, with_some
+from dxgeom.planner.objectives.objective import Objective
+
+RECORDS, QUERIES = 100, 26
+
+
+def asked(rows: np.ndarray) -> tuple[dx.VerifiedMetric, dx.LinearQueries]:
+    names = [f"q{k}" for k in range(len(rows))]
+    return dx.verify_metric(1 - np.eye(rows.shape[1])), dx.LinearQueries.from_matrix(names, rows.tolist())
+
+
+def random_counts(seed: int) -> tuple[dx.VerifiedMetric, dx.LinearQueries]:
+    return asked(np.random.default_rng(seed).integers(0, 2, (QUERIES, RECORDS)))
+
+
+@pytest.mark.parametrize("objective", ["mse", "max"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_laplace_noise_is_below_its_floor(seed: int, objective: str) -> None:
+    shared = CandidateBuilder(sensitivity_of(*random_counts(seed)), Objective(objective))
+    some = with_some(shared)
+    assert is_large(shared)
+    assert some.sensitivity.changes.count < shared.sensitivity.changes.count
+    floor, loss = laplace_floor(some), shared.objective.loss(shared.laplace.variances())
+    assert loss / 2 < floor <= loss
+
+
+def test_few_differences_are_all_looked_at() -> None:
+    shared = CandidateBuilder(sensitivity_of(*asked(np.eye(4, dtype=np.int64))))
+    assert with_some(shared) is shared
+
+
+def test_what_cannot_pay_is_not_built_and_the_table_says_by_how_much() -> None:
+    plan = dx.plan(*random_counts(0), quick=True)
+    told = {one.name: one for one in plan.candidates}
+    assert plan.mechanism.name == "gaussian-with-jumps"
+    assert told["laplace"].predicted_mse is None
+    assert "times the least total MSE found" in told["laplace"].reason
+    assert "its search would begin at" in told["rotated-laplace"].reason
+    assert "beyond 12 dimensions" in told["block-hulls"].reason
+    assert told["epsilon-dp"].predicted_mse is not None
+    assert plan.loss <= dx.plan(*random_counts(0), mechanism="laplace").loss
+
+
+def test_laplace_noise_is_built_where_it_is_the_best() -> None:
+    # Each record is in one count alone: independent noise is nearly the best there is.
+    plan = dx.plan(*asked(np.kron(np.eye(QUERIES, dtype=np.int64), np.ones((1, 4), dtype=np.int64))), quick=True)
+    assert {one.name: one for one in plan.candidates}["laplace"].loss is not None
+    assert plan.mechanism.name in ("laplace", "rotated-laplace")
+
+
+def test_a_basis_that_the_search_begins_from_is_worth_what_the_glimpse_says() -> None:
+    shared = CandidateBuilder(sensitivity_of(*asked(np.tril(np.ones((QUERIES, QUERIES + 1), dtype=np.int64)))))
+    assert turned_laplace_glimpse(shared) >= shared.objective.loss(
+        dx.plan(
+            *asked(np.tril(np.ones((QUERIES, QUERIES + 1), dtype=np.int64))), mechanism="rotated-laplace"
+        ).mechanism.variances()
+    ) * (1 - 1e-6)
