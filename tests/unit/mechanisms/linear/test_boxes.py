@@ -251,6 +251,12 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
             BoxQueries.of(own.universe, [wrong])
 
 
+def test_normal_noise_is_refused_where_odds_are_promised_by_the_mechanism_itself():
+    made = mechanism(FACTORS[1], NORMAL)
+    with pytest.raises(UnsupportedCombination, match="bounds no odds"):
+        replace(made, metric=policy(privacy="pure").compile())
+
+
 @pytest.mark.parametrize("number", [10**400, Fraction(1, 10**400), 0, -1], ids=["huge", "tiny", "none", "negative"])
 def test_importances_and_errors_that_no_float_holds_are_refused(number):
     own = policy()

@@ -222,3 +222,19 @@ def test_a_query_that_separates_the_same_is_refused_and_so_are_too_many_pairs(mo
     monkeypatch.setattr(paired_module, "MOST_ENTRIES", 20)
     with pytest.raises(TooLarge, match="kinds of records apart"):
         paired_changes(metric.metric, queries.tables)
+
+
+def test_few_queries_are_listed_where_there_are_too_many_pairs(monkeypatch):
+    metric, queries = places(40, 9, 0)
+    as_pairs = sensitivity_of(metric, queries)
+
+    def too_many(*_):
+        raise TooLarge("too many pairs")
+
+    monkeypatch.setattr(sensitivity_module, "paired_changes", too_many)
+    listed = sensitivity_of(metric, queries)
+    assert isinstance(listed.changes, ListedChanges)
+    assert np.array_equal(listed.of_each_query, as_pairs.of_each_query)
+    assert set(map(tuple, listed.differences)) == set(map(tuple, as_pairs.differences))
+    with pytest.raises(TooLarge, match="too many pairs"):
+        sensitivity_of(*places(40, 11, 0))
