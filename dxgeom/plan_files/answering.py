@@ -14,6 +14,7 @@ from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.gaussian.jumps import jump_law
+from dxgeom.mechanisms.linear.gaussian.mechanism import NAME as GAUSSIAN
 from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.kronecker.linear_tables import proved_along
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
@@ -95,6 +96,8 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
         mechanism = _of_tables(part, sensitivity)
     else:
         law = None if part.law is None else _law_of(part.law, sensitivity)
+        if law is not None and law.normal != (part.name == GAUSSIAN):
+            raise Wrong("DX305", "mechanism.name", f"'{GAUSSIAN}' is what normal noise is called, and no other")
         mixing = _mixing(part, queries.count)
         with refused_as("DX306", "mechanism.law"):
             mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)

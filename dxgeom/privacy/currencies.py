@@ -71,6 +71,15 @@ def currency_of(name: str, what: str = "privacy") -> Currency:
     return found
 
 
+def require_for_normal_noise(privacy: Privacy) -> None:
+    """Raises: UnsupportedCombination unless what is promised is what Gaussian noise can keep."""
+    if privacy != CONCENTRATED:
+        raise UnsupportedCombination(
+            "Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated', and this one counts "
+            f"{privacy} privacy; choose another mechanism, or another policy"
+        )
+
+
 def _root(square: Fraction, *, up: bool) -> Fraction:
     above, below = math.isqrt(square.numerator), math.isqrt(square.denominator)
     if above * above == square.numerator and below * below == square.denominator:

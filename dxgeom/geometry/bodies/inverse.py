@@ -9,6 +9,7 @@ from flint import arb_mat, ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.geometry.bodies.exact_products import whole_products
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 _PRECISIONS = (128, 512, 2048)
@@ -32,10 +33,15 @@ class Enclosure(NamedTuple):
 
         A float64 dot product of m terms, in whatever order, is off by less than (m + 1)·2⁻⁵³ of the sum of its terms'
         sizes; the second line's own rounding is covered by counting one term more. A term, of the product or of the
-        bound, that leaves float64 at its lower end is off by less than the smallest normal number.
+        bound, that leaves float64 at its lower end is off by less than the smallest normal number. In many dimensions
+        that is more than a covariance may lose, and products with whole numbers are added up without rounding.
         """
-        sizes = np.abs(self.middle) * ((self.middle.shape[1] + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
         vanished = self.middle.shape[1] * 3 * _SMALLEST_NORMAL
+        exact = whole_products(self.middle, vectors) if len(self.middle) >= _LARGE else None
+        if exact is not None:
+            off = np.abs(vectors) @ self.radius.T
+            return exact.values, (exact.errors + off * (1 + 2.0**-30)) * (1 + 2.0**-30) + vanished
+        sizes = np.abs(self.middle) * ((self.middle.shape[1] + 3) * UNIT_ROUNDOFF) + self.radius * (1 + 2.0**-40)
         return vectors @ self.middle.T, (np.abs(vectors) @ sizes.T) * (1 + 2.0**-30) + vanished
 
     def images(

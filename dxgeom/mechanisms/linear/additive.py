@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import DataError
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
@@ -25,7 +25,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.universe import Universe
 
 
@@ -53,11 +53,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     change: QueryChange | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.law is not None and self.law.concentrated and self.metric.privacy != CONCENTRATED:
-            raise UnsupportedCombination(
-                "Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated', and this one counts "
-                f"{self.metric.privacy} privacy; choose another mechanism, or another policy"
-            )
+        if self.law is not None and self.law.concentrated:
+            require_for_normal_noise(self.metric.privacy)
 
     @property
     def metric(self) -> VerifiedMetric:

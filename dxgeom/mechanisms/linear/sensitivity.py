@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -23,8 +23,10 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
 
-FEW_QUERIES = 10
-"""The changes of so few are listed, however many they are."""
+FEW_QUERIES = 7
+"""The changes of so few are listed, however many they are: hulls are built of them."""
+MOST_LISTED_QUERIES = 10
+"""The changes of so few are listed where there are too many pairs of kinds of records."""
 MOST_KEPT_ENTRIES = 2_000_000
 """Differences with more entries than this in all are kept as pairs of kinds of records,"""
 MOST_LISTED_ENTRIES = 20_000_000
@@ -184,21 +186,36 @@ def absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None:
 
 
 def _changes(metric: Metric, tables: WeightTables) -> Changes:
-    """Listed where they are few; as pairs of kinds of records where these are; in factors for workloads in tables."""
-    if tables.count <= FEW_QUERIES:
+    """Listed where queries or changes are few; as pairs of kinds of records where these are; in factors for workloads
+    in tables."""
+    refused: TooLarge | None = None
+    for way in _ways(tables):
         try:
-            near = changes_of_places(metric, tables)
-            return ListedChanges(*differences_of_tables(metric, tables)) if near is None else _listed_if_few(near)
-        except TooLarge:
-            if tables.is_matrix:
-                raise
-    elif tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX:
-        try:
-            return _listed_if_few(paired_changes(metric, tables))
-        except TooLarge:
-            if tables.is_matrix:
-                raise
+            return way(metric, tables)
+        except TooLarge as error:
+            refused = error
+    if refused is not None and tables.is_matrix:
+        raise refused
     return factored_changes(metric, tables)
+
+
+def _ways(tables: WeightTables) -> tuple[Callable[[Metric, WeightTables], Changes], ...]:
+    """What is tried, in this order."""
+    if tables.count <= FEW_QUERIES:
+        return (_one_by_one,)
+    small = tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX
+    in_pairs = (_in_pairs,) if small else ()
+    # So few have far fewer differences than pairs of kinds, where there are too many of these.
+    return (*in_pairs, _one_by_one) if tables.count <= MOST_LISTED_QUERIES else in_pairs
+
+
+def _one_by_one(metric: Metric, tables: WeightTables) -> ListedChanges | PairedChanges:
+    near = changes_of_places(metric, tables)
+    return ListedChanges(*differences_of_tables(metric, tables)) if near is None else _listed_if_few(near)
+
+
+def _in_pairs(metric: Metric, tables: WeightTables) -> ListedChanges | PairedChanges:
+    return _listed_if_few(paired_changes(metric, tables))
 
 
 def _listed_if_few(paired: PairedChanges) -> ListedChanges | PairedChanges:

@@ -22,7 +22,7 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _WORTH: Final = 0.99
@@ -88,8 +88,8 @@ def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
             f"very many boxes are answered by {LAPLACE} or {NORMAL}, and '{mechanism}' needs their weights laid out: "
             "ask for them as dx.LinearQueries.boxes"
         )
-    if mechanism == NORMAL and metric.privacy != CONCENTRATED:
-        raise UnsupportedCombination("Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'")
+    if mechanism == NORMAL:
+        require_for_normal_noise(metric.privacy)
     if mechanism != AUTO:
         return (mechanism,)
     return (NORMAL,) if metric.privacy == CONCENTRATED else (LAPLACE,)

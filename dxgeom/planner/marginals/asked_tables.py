@@ -10,7 +10,7 @@ from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
 from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.options import AUTO
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -21,8 +21,8 @@ def kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
             f"whole tables of counts over universes of any size are answered by {LAPLACE}, {NORMAL} or "
             f"{KRONECKER}, and '{mechanism}' needs a count of every record type: ask for them as dx.LinearQueries"
         )
-    if mechanism in (NORMAL, KRONECKER) and metric.privacy != CONCENTRATED:
-        raise UnsupportedCombination("Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'")
+    if mechanism in (NORMAL, KRONECKER):
+        require_for_normal_noise(metric.privacy)
     if mechanism != AUTO:
         return (mechanism,)
     return (LAPLACE, NORMAL, KRONECKER) if metric.privacy == CONCENTRATED else (LAPLACE,)

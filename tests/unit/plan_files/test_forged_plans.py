@@ -130,6 +130,19 @@ def test_noise_that_is_a_millionth_narrower_is_refused_whatever_its_fingerprint_
     assert refused(with_own_fingerprints(forged)) == ("DX306", "mechanism.law")
 
 
+def test_noise_has_the_name_of_its_law(tmp_path, refused):
+    policy = dx.parse_policy(
+        "policy: p\nprivacy: concentrated\nuniverse: {attributes: {sex: [F, M], ward: [A, B, C]}}\n"
+        "rules: [{change: sex, epsilon: 1}, {change: ward, epsilon: 1}]\n"
+    )
+    queries = dx.parse_queries("queries: [{count: sex == 'F'}, {count: ward == 'A'}]", policy)
+    for name, other in (("gaussian", "laplace"), ("laplace", "gaussian")):
+        plan = dx.plan(policy.compile(), queries, mechanism=name)
+        dx.save_plan(plan, tmp_path / f"{name}.json", policy=policy)
+        forged = changed(read(tmp_path / f"{name}.json"), ("mechanism", "name"), other)
+        assert refused(forged) == ("DX305", "mechanism.name")
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_wider_noise_than_the_file_says_is_refused_by_its_fingerprint(name, originals, refused):
     law = originals[name]["mechanism"]["law"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,13 @@ def rows(sizes=SIZES, number=3000, seed=0):
     return pd.DataFrame(
         {f"a{i}": [f"v{code}" for code in generator.integers(0, size, number)] for i, size in enumerate(sizes)}
     )
+
+
+def test_normal_noise_is_refused_where_odds_are_promised_by_the_mechanism_itself():
+    own = policy(sizes=(2, 3))
+    made = dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0", "a1"]])).mechanism
+    with pytest.raises(UnsupportedCombination, match="bounds no odds"):
+        replace(made, metric=policy(sizes=(2, 3), privacy="pure").compile())
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -36,6 +37,8 @@ LAPLACE: Final = "boxes-laplace"
 MOST_CELLS: Final = 1 << 26
 _BITS: Final = 61
 _FAR: Final = 400
+_LEAST_ROOM: Final = 2**31
+"""So many records, or people, there may be at least."""
 
 
 @final
@@ -46,7 +49,8 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
     ``boxes-gaussian`` D_α by at most α·(s·d(i, j))²/2. What is drawn are whole numbers with exactly rounded noise, and
     every limit is summed in integers; answers are float64 functions of these and of nothing else of the data.
-    Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes.
+    Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes;
+    UnsupportedCombination for normal noise where it counts pure privacy.
     """
 
     name: str
@@ -58,6 +62,8 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     def __post_init__(self) -> None:
         if self.name not in (NORMAL, LAPLACE):
             raise CertificateRefused(f"noise in boxes is {NORMAL} or {LAPLACE}")
+        if self.normal:
+            require_for_normal_noise(self.metric.privacy)
         require_enough(self.question, self.scales)
         missing = self.question.protected & (self.question.weights > 0) & (self._variances <= 0)
         if np.any(missing):
@@ -107,10 +113,28 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
             raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
         self.require_whole_people(data)
-        reach = float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
-        counted = data.total * self.shares * self.step.denominator
-        if (counted + reach) * 4 ** len(self.factors) >= 2**_BITS:
-            raise TooLarge("noise of this size, or so many records, do not fit 64-bit integers; spend more")
+        most = self._most_records(spend)
+        if most < _LEAST_ROOM:
+            raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask of fewer attributes")
+        if data.total > most:
+            raise DataError(f"at most {most:,} records fit these boxes' whole numbers")
+
+    def _most_records(self, spend: Fraction) -> int:
+        """So many that every whole number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; from what is
+        public alone. Along each tree a difference is of two numbers."""
+        reach = 2 * float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
+        room = 2.0**_BITS / 2.0**self._trees_at_once - reach
+        return max(0, int(room / (self.shares * self.step.denominator)))
+
+    @cached_property
+    def _trees_at_once(self) -> int:
+        """Along how many trees a block is measured at most."""
+        trees = [place for place, factor in enumerate(self.factors) if isinstance(factor, Tree)]
+        return max(sum(block[place] > 0 for place in trees) for block in self.question.blocks)
+
+    @property
+    def _finest(self) -> Fraction:
+        return Fraction(1, 2 ** max(0, _BITS - 1 - self._trees_at_once - _LEAST_ROOM.bit_length()))
 
     def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
         noisy = {

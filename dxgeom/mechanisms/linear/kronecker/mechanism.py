@@ -25,7 +25,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 KRONECKER: Final = "kronecker-gaussian"
@@ -55,10 +55,7 @@ class KroneckerMechanism(CountsWithNoise):
     def __post_init__(self) -> None:
         if self.name != KRONECKER:
             raise CertificateRefused(f"noise along bases is called {KRONECKER}")
-        if self.metric.privacy != CONCENTRATED:
-            raise UnsupportedCombination(
-                "Gaussian noise bounds no odds: it serves policies with 'privacy: concentrated'"
-            )
+        require_for_normal_noise(self.metric.privacy)
         if self.queries.records is not None and self.absent is not None:
             raise UnsupportedCombination(
                 "the queries state a number of records, which a policy with a rule about presence keeps private: leave "

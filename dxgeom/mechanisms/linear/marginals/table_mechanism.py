@@ -32,6 +32,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -47,7 +48,7 @@ class TableMechanism(CountsWithNoise):
     ``marginal-gaussian`` D_α by at most α·(s·d(i, j))²/2: every budget is summed in integers when this is made. Each
     block is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
     Raises: CertificateRefused for scales that are too small, or leave a part of the tables without noise; TooLarge
-    where the metric is no sum over attributes.
+    where the metric is no sum over attributes; UnsupportedCombination for normal noise where it counts pure privacy.
     """
 
     name: str
@@ -57,6 +58,8 @@ class TableMechanism(CountsWithNoise):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if self.normal:
+            require_for_normal_noise(self.metric.privacy)
         if self.queries.records is not None and self.absent is not None:
             raise UnsupportedCombination(
                 "the queries state a number of records, which a policy with a rule about presence keeps private: leave "

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.boxes.factors import Path, Tree, trees
 from dxgeom.mechanisms.linear.boxes.measuring import centred_sums
 from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
@@ -249,6 +249,35 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
     for wrong in ({"a0": (3, 3)}, {"a0": (0, 9)}, {"a0": 3}, {"b": (0, 1)}):
         with pytest.raises(UnsupportedCombination):
             BoxQueries.of(own.universe, [wrong])
+
+
+def test_how_many_records_there_may_be_is_public_and_enough_whatever_the_columns():
+    """With thirty columns a hundred records were too many once, and where presence is private that told of them."""
+    names = [f"a{k}" for k in range(30)]
+    own = dx.Policy.from_dict(
+        {
+            "policy": "many columns",
+            "privacy": "concentrated",
+            "universe": {"attributes": {name: {"range": [0, 3], "step": 1} for name in names}},
+            "rules": [*({"change": name, "epsilon": 1} for name in names), {"presence": True, "epsilon": 1000}],
+        }
+    )
+    queries = BoxQueries.of(own.universe, [{name: (0, cut)} for name in names for cut in (1, 2)])
+    made = dx.plan(own.compile(), queries).mechanism
+    sized = lambda total: type("Counted", (), {"cells": empty, "total": total})()  # noqa: E731
+    empty = tuple(np.zeros(int(np.prod(shape)), dtype=np.int64) for shape in made.queries.shapes)
+    made.check(sized(2**31), Fraction(1, 10))
+    with pytest.raises(DataError, match="records fit these boxes"):
+        made.check(sized(2**60), Fraction(1, 10))
+    for total in (0, 2**31):
+        with pytest.raises(TooLarge, match="spend more"):
+            made.check(sized(total), Fraction(1, 10**12))
+
+
+def test_normal_noise_is_refused_where_odds_are_promised_by_the_mechanism_itself():
+    made = mechanism(FACTORS[1], NORMAL)
+    with pytest.raises(UnsupportedCombination, match="bounds no odds"):
+        replace(made, metric=policy(privacy="pure").compile())
 
 
 @pytest.mark.parametrize("number", [10**400, Fraction(1, 10**400), 0, -1], ids=["huge", "tiny", "none", "negative"])

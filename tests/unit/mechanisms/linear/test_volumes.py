@@ -104,4 +104,4 @@ def test_boxes_that_are_whole_tables_have_their_bound():
     known = tables_volume_bound(family_of(sizes, asked), np.ones(3), np.ones(3), worst=False)
     tables = dx.plan(policy.compile(), dx.universe.MarginalQueries.of(policy.universe, ways=2))
     assert known * (1 - 1e-5) <= plan.lower_bound <= plan.loss
-    assert tables.lower_bound == pytest.approx(plan.lower_bound, rel=1e-5)
+    assert known * (1 - 1e-5) <= tables.lower_bound <= plan.lower_bound * (1 + 1e-5)

@@ -239,3 +239,19 @@ def test_what_each_query_changes_by_in_finer_steps_is_what_it_would_be_if_looked
         exact = [Fraction(int(row[query])) / Fraction(float(bound)) for row, bound in zip(rows, bounds, strict=True)]
         assert max(exact) <= Fraction(largest) <= max(exact) * (1 + Fraction(1, 2**51))
         assert float(exact[place]) == pytest.approx(float(max(exact)), rel=1e-12)
+
+
+def test_few_queries_are_listed_where_there_are_too_many_pairs(monkeypatch):
+    metric, queries = places(40, 9, 0)
+    as_pairs = sensitivity_of(metric, queries)
+
+    def too_many(*_):
+        raise TooLarge("too many pairs")
+
+    monkeypatch.setattr(sensitivity_module, "paired_changes", too_many)
+    listed = sensitivity_of(metric, queries)
+    assert isinstance(listed.changes, ListedChanges)
+    assert np.array_equal(listed.of_each_query, as_pairs.of_each_query)
+    assert set(map(tuple, listed.differences)) == set(map(tuple, as_pairs.differences))
+    with pytest.raises(TooLarge, match="too many pairs"):
+        sensitivity_of(*places(40, 11, 0))
