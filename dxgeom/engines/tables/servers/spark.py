@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 import pyarrow as pa
@@ -137,6 +137,7 @@ class _View(Elsewhere):
     shipped: tuple[pa.DataType, ...]
     jobs: Jobs
     extent = Extent()
+    flows = False
 
     def stop(self) -> None:
         self.jobs.stop()
@@ -147,11 +148,25 @@ class _View(Elsewhere):
     def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
         return self.jobs.aside(work)
 
+    @contextmanager
+    def held(self, rows: ibis.Table) -> Iterator[Elsewhere]:
+        """In memory only: rows of people are not written to disks of its own accord."""
+        level = optional_library("pyspark", "spark", "tables on Spark are read").StorageLevel.MEMORY_ONLY
+        frame, name = self._frame(rows).persist(level), f"dxgeom_{uuid.uuid4().hex}"
+        frame.createTempView(name)
+        try:
+            yield replace(self, name=name)
+        finally:
+            self.session.catalog.dropTempView(name)
+            frame.unpersist()
+
     def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
-        wanted = preceded(f"SELECT * FROM {self.name}", _in_its_words(rows))  # noqa: S608
-        found = self.session.sql(wanted).toArrow()
+        found = self._frame(rows).toArrow()
         schema = rows.schema().to_pyarrow()
         return found.rename_columns(schema.names).cast(schema).to_reader()
+
+    def _frame(self, rows: ibis.Table) -> Any:
+        return self.session.sql(preceded(f"SELECT * FROM {self.name}", _in_its_words(rows)))  # noqa: S608
 
 
 def _in_its_words(rows: ibis.Table) -> str:
