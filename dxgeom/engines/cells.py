@@ -90,7 +90,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _holds_nothing(source: Source, position: int) -> bool:
     held = source.rows.agg(held=source.rows[f"k{position}"].count())
-    return bool(source.fetched(held) == [(0,)])
+    return all(batch.column("held").to_pylist() == [0] for batch in source.finished(held, lambda counted: counted))
 
 
 def _of_the_engine(zone: str, instant: Any) -> Any:

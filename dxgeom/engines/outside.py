@@ -62,7 +62,7 @@ def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, 
     encoder, read = BatchEncoder(reader.universe, frozenset()), 0
     reading = reader.universe.reading
     attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
-    for batch in reader.batches_with_text():
+    for batch in reader.batches_outside(_EXAMPLES):
         codes = encoder.codes(batch)
         for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
             told = []

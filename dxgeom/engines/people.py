@@ -101,16 +101,20 @@ def chosen_rows(reader: RecordReader, people: CountedPeople) -> Iterator[pa.Reco
     Raises: DataError, after all rows were read, for rows without a person or a place in the order, for two of one
     person with the same place, and for a second row where there is to be one.
     """
-    source, flaws = reader.source, _Flaws()
-    keyed = source.rows.select(**reader.keys.keys, **_keys_of_people(reader, people))
-    marked = _marked_singles(keyed, reader.keys) if people.count == "single" else _marked_rows(keyed, reader, people)
+    source, flaws, marked = reader.source, Flaws(), marked_rows(reader, people)
     rows = marked.group_by([*reader.keys.keys, KEPT]).agg(
-        **{RECORDS: ibis._.count()}, **{mark: marked[mark].any() for mark in _MARKS}
+        **{RECORDS: ibis._.count()}, **{mark: marked[mark].any() for mark in MARKS}
     )
-    for batch in source.finished(rows, _with_cells(reader.keys, RECORDS, KEPT, *_MARKS)):
+    for batch in source.finished(rows, _with_cells(reader.keys, RECORDS, KEPT, *MARKS)):
         flaws.note(batch)
         yield batch.filter(batch.column(KEPT))
     flaws.refuse(reader, people)
+
+
+def marked_rows(reader: RecordReader, people: CountedPeople) -> ibis.Table:
+    """The keys of rows, of the first of each person or the only ones, with KEPT and MARKS, see :func:`chosen_rows`."""
+    keyed = reader.source.rows.select(**reader.keys.keys, **keys_of_people(reader, people))
+    return _marked_singles(keyed, reader.keys) if people.count == "single" else _marked_rows(keyed, reader, people)
 
 
 def columns_of(people: CountedPeople | None) -> tuple[str, ...]:
@@ -120,18 +124,18 @@ def columns_of(people: CountedPeople | None) -> tuple[str, ...]:
     return (people.column,) if people.order is None else (people.column, people.order)
 
 
-_MARKS: Final = ("nobodys", "unordered", "again")
+MARKS: Final = ("nobodys", "unordered", "again")
 
 
 @final
-class _Flaws:
+class Flaws:
     """What was found wrong with rows of people."""
 
     def __init__(self) -> None:
         self._found: set[str] = set()
 
     def note(self, batch: pa.RecordBatch) -> None:
-        self._found |= {mark for mark in _MARKS if any(batch.column(mark).to_pylist())}
+        self._found |= {mark for mark in MARKS if any(batch.column(mark).to_pylist())}
 
     def refuse(self, reader: RecordReader, people: CountedPeople) -> None:
         """Raises: DataError, if there was anything; the same one whatever the order of rows."""
@@ -165,13 +169,13 @@ def nobodys(people: CountedPeople, where: str) -> DataError:
 
 def _repeated(reader: RecordReader, people: CountedPeople) -> str:
     """The least person of those with rows that repeat; the same one on every engine."""
-    rows = reader.source.rows.select(**_keys_of_people(reader, people))
+    rows = reader.source.rows.select(**keys_of_people(reader, people))
     times = rows.group_by(rows.columns).agg(times=ibis._.count())
     found = reader.source.finished(times.filter(times.times > 1).agg(least=times[PERSON].min()), lambda least: least)
     return repr(next(least for batch in found for least in batch.column("least").to_pylist()))
 
 
-def _keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
+def keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
     """The person of each row, and its place in the order, null where a row does not say."""
     at = len(reader.universe.reading.columns)
     keys = {PERSON: _person(reader.source, at, people.column)}
@@ -207,7 +211,7 @@ def _with_cells(keys: Grouping, *further: str) -> Callable[[ibis.Table], ibis.Ta
 
 def _in_order(reader: RecordReader, people: CountedPeople, part: int, passes: int) -> Iterator[pa.RecordBatch]:
     """k0, k1, …, RECORDS and PERSON, each person's rows together."""
-    rows = reader.source.rows.select(**reader.keys.keys, **{PERSON: _keys_of_people(reader, people)[PERSON]})
+    rows = reader.source.rows.select(**reader.keys.keys, **{PERSON: keys_of_people(reader, people)[PERSON]})
     if passes > 1:
         rows = rows.filter((rows[PERSON].hash().abs() % passes == part) | (rows[PERSON].isnull() & (part == 0)))
     counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
@@ -224,9 +228,10 @@ def _marked_singles(rows: ibis.Table, grouping: Grouping) -> ibis.Table:
 
 def _marked_rows(rows: ibis.Table, reader: RecordReader, people: CountedPeople) -> ibis.Table:
     """All rows; of those that are not kept nothing but flaws is left, so that few groups remain."""
-    at = len(reader.universe.reading.columns) + 1
-    number = rows.place.try_cast("float64") if _untyped(reader.source, at) else None
-    order = [rows.place] if number is None else [number, rows.place]
+    kind = reader.source.types[len(reader.universe.reading.columns) + 1]
+    # Text that may be numbers: 9 comes before 10, and words after all numbers.
+    untyped = reader.source.text is not None and is_text(kind)
+    order = [rows.place.try_cast("float64"), rows.place] if untyped else [rows.place]
     here = ibis.window(group_by=PERSON, order_by=order)
     ranked = rows.mutate(
         **{KEPT: ibis.row_number().over(here) < people.at_most, "again": rows.place.lag().over(here) == rows.place}
@@ -235,11 +240,6 @@ def _marked_rows(rows: ibis.Table, reader: RecordReader, people: CountedPeople) 
     again = ibis.ifelse(nobody | unordered, ibis.literal(False), ranked.again.fill_null(False))
     keys = {key: ibis.ifelse(ranked[KEPT], ranked[key], ibis.null(ranked[key].type())) for key in reader.keys.keys}
     return ranked.select(**keys, **{KEPT: ranked[KEPT]}, nobodys=nobody, unordered=unordered, again=again)
-
-
-def _untyped(source: Source, position: int) -> bool:
-    """Whether the order is told by text that may be numbers: 9 comes before 10, and words after all numbers."""
-    return source.text is not None and is_text(source.types[position])
 
 
 def _gathered(

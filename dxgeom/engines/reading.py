@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, final
@@ -71,13 +71,14 @@ class RecordReader:
     """How a table is read.
 
     ``count_column``: says how many records a row stands for; ``written``: a statement that gives ``cells`` without
-    Ibis, None where there is none.
+    Ibis, None where there is none; ``outside_there``: whether rows are outside, where their server can tell.
     """
 
     source: Source
     universe: Universe
     count_column: str | None
     written: str | None
+    outside_there: Callable[[ibis.Table], Any] | None = None
 
     @property
     def weighted(self) -> bool:
@@ -139,8 +140,21 @@ class RecordReader:
 
     def batches_with_text(self) -> Iterator[pa.RecordBatch]:
         """All rows in the table's order: the cells, then s0, s1, …, the columns as they stand in the table, as text."""
+        return self.source.batches(self._with_text())
+
+    def batches_outside(self, most: int) -> Iterator[pa.RecordBatch]:
+        """The same; where the server can tell which rows are outside these alone, and at most so many."""
+        if self.outside_there is None or self.grouping is None:
+            return self.batches_with_text()
+        keyed = self.source.rows.mutate(**self.grouping.keys)
+        few = keyed.filter(self.outside_there(keyed)).select(self.source.rows.columns).limit(most)
+        return self.source.finished(
+            few, lambda rows: replace(self, source=replace(self.source, made=lambda: rows))._with_text()
+        )
+
+    def _with_text(self) -> ibis.Table:
         shown = {f"s{k}": self.source.rows[f"k{k}"].cast("string") for k in range(len(self.source.types))}
-        return self.source.batches(self.source.rows.select(**self.columns, **shown))
+        return self.source.rows.select(**self.columns, **shown)
 
 
 def plan_reading(source: Source, universe: Universe, count_column: str | None) -> RecordReader:

@@ -36,8 +36,11 @@ def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally |
     if grouping is None or (reader.source.anew is not None and reader.source.there is None):
         return None
     axes = [tuple(queries.columns[place].axis for place in one) for one in _largest(queries.asked)]
-    alone = [(axis,) for axis in range(len(queries.universe.shape)) if not any(axis in own for own in axes)]
-    wide = any(math.prod(queries.universe.shape[axis] for axis in own) > _MOST_CELLS for own in axes)
+    if len(axes) > MOST_GROUPINGS:
+        return None
+    shape = queries.universe.shape
+    alone = [(axis,) for axis in range(len(shape)) if not any(axis in own for own in axes)]
+    wide = any(math.prod(shape[axis] for axis in own) > _MOST_CELLS for own in axes)
     if wide or len(axes) + len(alone) > MOST_GROUPINGS:
         return None
     try:
@@ -86,10 +89,15 @@ def _require_of_the_same_rows(found: dict[tuple[int, ...], NDArray[np.int64]], r
     """
     for (first, one), (second, other) in itertools.combinations(found.items(), 2):
         if not np.array_equal(_margin(one, first, second), _margin(other, second, first)):
-            raise DataError(
-                f"{reader.source.described} was changed while it was read: its tables of counts do not agree; read it "
-                "again, or from a copy that stays as it is"
-            )
+            raise changed_meanwhile(reader.source.described)
+
+
+def changed_meanwhile(described: str) -> DataError:
+    """The refusal of tables of counts that cannot be of the same rows."""
+    return DataError(
+        f"{described} was changed while it was read: its tables of counts do not agree; read it again, or from a copy "
+        "that stays as it is"
+    )
 
 
 def _margin(table: NDArray[np.int64], own: Sequence[int], kept: Sequence[int]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from dxgeom.engines.histogram import Outside, require_sound
 from dxgeom.engines.marginals.grouped_tables import tallied_in_groups
 from dxgeom.engines.marginals.tables_of_people import tallied_in_shares
 from dxgeom.engines.marginals.tables_of_rows import tallied_by_row
+from dxgeom.engines.marginals.tables_there import tallied_there
 from dxgeom.engines.people import columns_of
 from dxgeom.engines.reading import RecordReader, plan_reading
 from dxgeom.engines.tables.sources import engine_of, opened
@@ -47,7 +48,7 @@ def table_counts(
     universe says that they count.
 
     Args: as of :func:`dxgeom.engines.histogram.histogram_of_table`, but for arrays of counts, which nobody can have;
-    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.operations.components.Components.keys_of`.
+    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.operations.components.Components.keys`.
     Raises: DataError as that; about a row outside, whichever attribute it is outside of.
     """
     universe, people = queries.universe, queries.universe.reading.people
@@ -67,17 +68,24 @@ def table_counts(
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         with source.watch.telling(f"reading {source.described}", secret=secret):
-            found = _tallied(reader, queries, component_keys)
+            found, reader = _tallied(reader, queries, component_keys)
         require_sound(found, reader, source, outside, secret=people is not None)
     found.counts.setflags(write=False)
     ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in queries.shapes])
     return TableCounts(tuple(np.split(found.counts, ends[:-1])), found.total, found.dropped)
 
 
-def _tallied(reader: RecordReader, queries: MarginalQueries, component_keys: ComponentKeys | None) -> Tally:
-    """The cells of all tables, one table after the other."""
+def _tallied(
+    reader: RecordReader, queries: MarginalQueries, component_keys: ComponentKeys | None
+) -> tuple[Tally, RecordReader]:
+    """The cells of all tables, one table after the other, and what looks for examples of rows outside."""
     people = queries.universe.reading.people
-    if people is not None and people.count == "once" and component_keys is not None:
-        return tallied_in_shares(reader, queries, people, component_keys)
     grouped = tallied_in_groups(reader, queries) if people is None else None
-    return tallied_by_row(reader, queries, people) if grouped is None else grouped
+    if grouped is not None:
+        return grouped, reader
+    there = tallied_there(reader, queries, component_keys)
+    if there is not None:
+        return there
+    if people is not None and people.count == "once" and component_keys is not None:
+        return tallied_in_shares(reader, queries, people, component_keys), reader
+    return tallied_by_row(reader, queries, people), reader

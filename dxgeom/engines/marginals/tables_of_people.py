@@ -70,7 +70,8 @@ def ranked(
     indices, without any. Which component absent records are of is never asked: where there are any, all are of one.
     """
     columns = [np.where(outside, 0, column) for column in codes.T]
-    keys = [person, *component_keys(columns), outside.astype(np.int64), *_packed(shape, columns)]
+    components = [component[columns[place]] for place, component in component_keys]
+    keys = [person, *components, outside.astype(np.int64), *_packed(shape, columns)]
     return np.lexsort(keys[::-1])
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import duckdb
 import pyarrow as pa
@@ -25,9 +25,11 @@ class Elsewhere(ABC):
     """A table that is open on a server.
 
     ``described``: what messages call it; ``types``: those of the wanted columns, in order; ``shipped``: the types in
-    which they come, where they differ; ``extent``: how large the server says that it is.
+    which they come, where they differ; ``extent``: how large the server says that it is; ``flows``: whether results
+    come batch by batch, so that there may be more rows than fit into memory here.
     """
 
+    flows: ClassVar[bool] = True
     described: str
     types: tuple[pa.DataType, ...]
     shipped: tuple[pa.DataType, ...]
@@ -40,6 +42,10 @@ class Elsewhere(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Ends what is being worked out there, for whoever waits in another thread."""
+
+    def held(self, rows: ibis.Table) -> AbstractContextManager[Elsewhere]:
+        """The result of an expression over ROWS as ROWS, worked out once; for servers whose results do not flow."""
+        raise NotImplementedError
 
     def fraction(self) -> float | None:
         """How much of it is done, from 0 to 1; None where the server does not say."""
@@ -142,6 +148,20 @@ class Source:
             return self.batches(made if order is None else made.order_by(order))
         there, wanted = self.there, rows if order is None else rows.order_by(order)
         return self.watch.each(lambda: self._finished_there(there, wanted, finish))
+
+    def worked_out(self, cells: pa.Table, finish: Callable[[ibis.Table], ibis.Table]) -> Iterator[pa.RecordBatch]:
+        """What ``finish`` makes of a table that is here, batch by batch."""
+        self.connection.register("cells", cells)
+        made = finish(ibis.table(schema=ibis.schema(cells.schema), name="cells"))
+        return self.watch.each(
+            lambda: pa.RecordBatchReader.from_stream(self.connection.sql(str(ibis.to_sql(made, dialect="duckdb"))))
+        )
+
+    @contextmanager
+    def holding(self, there: Elsewhere, rows: ibis.Table) -> Iterator[Source]:
+        """The result of an expression over ``rows``, which the server holds while it is looked at again and again."""
+        with there.held(rows) as held:
+            yield replace(self, there=held, made=lambda: ibis.table(schema=rows.schema(), name=ROWS))
 
     def _finished_there(
         self, there: Elsewhere, rows: ibis.Table, finish: Callable[[ibis.Table], ibis.Table]

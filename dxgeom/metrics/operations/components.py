@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -49,19 +48,18 @@ class Components:
             found = found * (int(axis.max()) + 1) + axis[code]
         return found
 
-    def keys_of(self, codes: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    def keys(self, attributes: int) -> list[tuple[int, NDArray[np.int64]]]:
         """What orders records as their components are numbered, whatever their number: by the first key, then the next.
 
-        Args: ``codes``: of each attribute in order, (G,), of records that are there. Guarantee: *exact*; two records
-        share a component exactly when all keys are equal.
+        Definition: the attributes of several components, each by its place with the component of every code.
+        Guarantee: *exact*; two records that are there share a component exactly when all keys are equal.
         Raises: TooLarge where components are not told attribute by attribute.
         """
         if self.count == 1:
             return []
-        if len(self.axes) != len(codes):
+        if len(self.axes) != attributes:
             raise TooLarge("the components of these records are not told attribute by attribute")
-        each = zip(self.axes, codes, strict=True)
-        return [axis[code] for axis, code in each if int(axis.max()) > 0]
+        return [(place, axis) for place, axis in enumerate(self.axes) if int(axis.max()) > 0]
 
 
 def components_of(metric: Metric) -> Components:

@@ -18,6 +18,7 @@ from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.operations.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
+from dxgeom.universe.people.shares import ComponentKeys
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:
@@ -114,13 +115,19 @@ def _tables(
             outside=outside,
             count_column=count_column,
             quiet_data=quiet_data,
-            component_keys=components_of(mechanism.metric.metric).keys_of if mechanism.shares > 1 else None,
+            component_keys=_component_keys(mechanism),
         )
     stated = mechanism.queries.records
     if stated is not None and stated != found.total:
         raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")
     private = mechanism.absent is not None
     return Read(found, None if private else found.total, None if private else found.dropped)
+
+
+def _component_keys(mechanism: TableReader[Any]) -> ComponentKeys | None:
+    if mechanism.shares == 1:
+        return None
+    return components_of(mechanism.metric.metric).keys(len(mechanism.queries.universe.attributes))
 
 
 def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from dxgeom.universe.people.people import SHARES
 Components = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """The connected component of each record type under the metric, by their indices."""
 
-ComponentKeys = Callable[[Sequence[NDArray[np.int64]]], list[NDArray[np.int64]]]
-"""What orders records as their components are numbered, by the codes of their attributes: the first key first."""
+ComponentKeys = Sequence[tuple[int, NDArray[np.int64]]]
+"""What orders records as their components are numbered, the first key first: attributes, each by its place with the
+component of every code."""
 
 
 @final

@@ -63,7 +63,7 @@ def both(own: dx.Policy, table: Any, outside: str) -> tuple[list[np.ndarray], An
     histogram = histogram_of_table(table, own.universe, outside=outside, component_of=components.of)
     counts = histogram.counts[: math.prod(SIZES)].reshape(SIZES)
     cells = [counts.sum(axis=1), counts.sum(axis=0), counts.sum(axis=(0, 2)), counts.sum()]
-    found = table_counts(table, queries, outside=outside, component_keys=components.keys_of)
+    found = table_counts(table, queries, outside=outside, component_keys=components.keys(len(SIZES)))
     return [np.ravel(one) for one in cells], histogram, found
 
 
@@ -112,7 +112,7 @@ def test_people_are_refused_in_the_words_of_histograms(count: str) -> None:
         with pytest.raises(DataError) as one:
             histogram_of_table(case, own.universe, outside=outside, component_of=components.of)
         with pytest.raises(DataError) as other:
-            table_counts(case, queries, outside=outside, component_keys=components.keys_of)
+            table_counts(case, queries, outside=outside, component_keys=components.keys(len(SIZES)))
         assert str(one.value) == str(other.value)
 
 
@@ -121,7 +121,7 @@ def test_the_order_is_that_of_indices_in_components() -> None:
     codes = np.stack([generator.integers(0, size, 400) for size in SIZES], axis=1)
     person, indices = generator.integers(0, 3, 400), own.universe.indices_of(list(codes.T))
     components = components_of(own.metric)
-    found = ranked(SIZES, person, codes, np.zeros(400, dtype=bool), components.keys_of)
+    found = ranked(SIZES, person, codes, np.zeros(400, dtype=bool), components.keys(len(SIZES)))
     wanted = np.lexsort((indices, components.of(indices), person))
     assert np.array_equal(indices[found], indices[wanted]) and np.array_equal(person[found], person[wanted])
 
@@ -131,7 +131,7 @@ def test_records_beyond_every_index_have_the_same_order_as_their_codes() -> None
     sizes = tuple(generator.integers(2, 50, 90).tolist())
     codes = np.stack([generator.integers(0, min(size, 3), 500) for size in sizes], axis=1)
     codes[:, :30] = 1
-    found = ranked(sizes, np.zeros(500, dtype=np.int64), codes, np.zeros(500, dtype=bool), lambda _: [])
+    found = ranked(sizes, np.zeros(500, dtype=np.int64), codes, np.zeros(500, dtype=bool), ())
     assert codes[found].tolist() == sorted(codes.tolist())
 
 
@@ -142,4 +142,4 @@ def test_components_that_belong_to_several_attributes_are_refused() -> None:
         "rules: [{change: [x, y], together: true, measure: max, epsilon: 1, per: 1}]\n"
     )
     with pytest.raises(TooLarge, match="attribute by attribute"):
-        components_of(own.metric).keys_of([np.zeros(1, dtype=np.int64)] * 3)
+        components_of(own.metric).keys(3)

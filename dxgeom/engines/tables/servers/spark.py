@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 import pyarrow as pa
@@ -15,9 +15,9 @@ from dxgeom.engines.tables.embedded import connected, flowing_from
 from dxgeom.engines.tables.frames import backend_of
 from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.naming import Wanted, located
-from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme, preceded
+from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme
 from dxgeom.engines.tables.servers.spark_jobs import Jobs
-from dxgeom.engines.tables.source import Elsewhere, Engine, Source
+from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
 from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
@@ -137,6 +137,7 @@ class _View(Elsewhere):
     shipped: tuple[pa.DataType, ...]
     jobs: Jobs
     extent = Extent()
+    flows = False
 
     def stop(self) -> None:
         self.jobs.stop()
@@ -147,18 +148,38 @@ class _View(Elsewhere):
     def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
         return self.jobs.aside(work)
 
+    @contextmanager
+    def held(self, rows: ibis.Table) -> Iterator[Elsewhere]:
+        """In memory only: rows of people are not written to disks of its own accord."""
+        level = optional_library("pyspark", "spark", "tables on Spark are read").StorageLevel.MEMORY_ONLY
+        frame, name = self._frame(rows).persist(level), f"dxgeom_{uuid.uuid4().hex}"
+        frame.createTempView(name)
+        try:
+            yield replace(self, name=name)
+        finally:
+            self.session.catalog.dropTempView(name)
+            frame.unpersist()
+
     def run(self, rows: ibis.Table) -> pa.RecordBatchReader:
-        wanted = preceded(f"SELECT * FROM {self.name}", _in_its_words(rows))  # noqa: S608
-        found = self.session.sql(wanted).toArrow()
+        found = self._frame(rows).toArrow()
         schema = rows.schema().to_pyarrow()
         return found.rename_columns(schema.names).cast(schema).to_reader()
 
+    def _frame(self, rows: ibis.Table) -> Any:
+        return self.session.sql(_in_its_words(rows, self.name))
 
-def _in_its_words(rows: ibis.Table) -> str:
-    """Spark's SQL for an expression. (Ibis' own needs pandas.)"""
+
+def _in_its_words(rows: ibis.Table, name: str) -> str:
+    """Spark's SQL for an expression over ROWS, which are the view of that name. (Ibis' own needs pandas.)
+
+    They are named where they are read: Spark does not know again what it holds where that begins with WITH.
+    """
     import sqlglot  # slow to load
 
     tree = sqlglot.parse_one(str(ibis.to_sql(rows, dialect="duckdb")), read="duckdb")
+    for table in tree.find_all(sqlglot.exp.Table):
+        if table.name == ROWS:
+            table.set("this", sqlglot.exp.to_identifier(name))
     for window in tree.find_all(sqlglot.exp.Window):
         # The number of a row and the row before know no frame, and Spark lets none be said.
         window.set("spec", None)

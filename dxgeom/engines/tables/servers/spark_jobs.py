@@ -19,6 +19,7 @@ class Jobs:
         self._session, self._name = session, name
         self._context = getattr(session, "sparkContext", None)
         self._most = 0.0
+        self._ended: dict[int, tuple[int, int]] = {}
 
     def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
         """The same work in another thread, whose jobs bear the name, and are otherwise as those of this thread are."""
@@ -47,10 +48,20 @@ class Jobs:
         if self._context is None:
             return None
         tracker = self._context.statusTracker()
-        jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(self._name)))
-        stages = [found for job in jobs for stage in job.stageIds if (found := tracker.getStageInfo(stage)) is not None]
-        tasks = sum(stage.numTasks for stage in stages)
+        known = [self._tasks(tracker, job) for job in tracker.getJobIdsForGroup(self._name)]
+        tasks = sum(one for one, _ in known)
         if not tasks:
             return None
-        self._most = max(self._most, sum(stage.numCompletedTasks for stage in stages) / tasks)
+        self._most = max(self._most, sum(done for _, done in known) / tasks)
         return self._most
+
+    def _tasks(self, tracker: Any, number: int) -> tuple[int, int]:
+        """How many tasks of a job are known, and how many of them are done; not asked again once it has ended."""
+        if number in self._ended:
+            return self._ended[number]
+        job = tracker.getJobInfo(number)
+        stages = [] if job is None else [one for one in map(tracker.getStageInfo, job.stageIds) if one is not None]
+        found = sum(stage.numTasks for stage in stages), sum(stage.numCompletedTasks for stage in stages)
+        if job is not None and job.status == "SUCCEEDED":
+            self._ended[number] = found
+        return found
