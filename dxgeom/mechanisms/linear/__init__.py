@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         minimise_reciprocal_squares as minimise_reciprocal_squares,
         minimise_under_heaviest as minimise_under_heaviest,
     )
+    from dxgeom.mechanisms.linear.rough_rates import rows_that_may_bind as rows_that_may_bind
     from dxgeom.mechanisms.linear.scale_groups import ScaleGroups as ScaleGroups, group_scales as group_scales
     from dxgeom.mechanisms.linear.score_sensitivities import (
         common_unit as common_unit,
