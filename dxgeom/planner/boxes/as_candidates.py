@@ -54,7 +54,8 @@ class BoxCandidates:
 
     @cached_property
     def bound(self) -> float:
-        """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known."""
+        """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known. For
+        pure privacy up to a chance of 10⁻⁹ in the directions that it draws."""
         if self._boxes is None:
             return 0.0
         boxes, metric = self._boxes, self.sensitivity.metric
