@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination
@@ -30,18 +31,6 @@ BOXES = [
     {"a1": (0, 2)},
     {},
 ]
-
-
-def policy(sizes=SIZES, privacy="concentrated", lines=(), presence=False):
-    rules = [{"change": f"a{k}", "epsilon": 1 + k, **({"per": 1} if k in lines else {})} for k in range(len(sizes))]
-    return dx.Policy.from_dict(
-        {
-            "policy": "boxes",
-            "privacy": privacy,
-            "universe": {"attributes": {f"a{k}": {"range": [0, n - 1], "step": 1} for k, n in enumerate(sizes)}},
-            "rules": [*rules, *([{"presence": True, "epsilon": 2}] if presence else [])],
-        }
-    )
 
 
 def rows(number=200):
@@ -68,7 +57,7 @@ def lines_of(factors):
 
 
 def mechanism(factors, name, presence=False, lines=None):
-    own = policy(
+    own = policy_of_ranges(
         privacy="concentrated" if name == NORMAL else "pure",
         lines=lines_of(factors) if lines is None else lines,
         presence=presence,
@@ -153,7 +142,7 @@ def test_coefficients_are_those_of_projections():
 
 def test_the_bound_is_below_the_best_gaussian_noise_and_that_below_the_plan():
     for lines in ((), (0,), (0, 1)):
-        own = policy(lines=lines)
+        own = policy_of_ranges(lines=lines)
         metric = own.compile()
         plan = dx.plan(metric, BoxQueries.of(own.universe, BOXES))
         listed = dx.LinearQueries.boxes(own.universe, [box for box in BOXES if box])
@@ -165,13 +154,13 @@ def test_the_bound_is_below_the_best_gaussian_noise_and_that_below_the_plan():
 
 def test_a_pure_bound_is_below_exact_noise_of_every_kind_and_tight_where_boxes_have_nothing_in_common():
     for lines in ((), (0,), (0, 1)):
-        own = policy((5, 3), privacy="pure", lines=lines)
+        own = policy_of_ranges((5, 3), privacy="pure", lines=lines)
         asked = [*({"a0": (low, low + 1)} for low in range(4)), {"a0": (0, 2), "a1": (1, 2)}]
         plan = dx.plan(own.compile(), BoxQueries.of(own.universe, asked))
         exact = dx.plan(own.compile(), dx.LinearQueries.boxes(own.universe, asked))
         assert plan.lower_bound <= exact.loss * (1 + 1e-9)
         assert plan.lower_bound <= plan.loss
-    own = policy((9,), privacy="pure", lines=(0,))
+    own = policy_of_ranges((9,), privacy="pure", lines=(0,))
     assert dx.plan(own.compile(), BoxQueries.prefixes(own.universe, "a0")).gap < 1 + 1e-5
 
 
@@ -189,7 +178,7 @@ def test_values_at_no_distance_at_all_are_no_pairs_of_a_bound():
 
 
 def test_values_that_no_box_separates_are_one():
-    own = policy((100, 3), lines=(0,))
+    own = policy_of_ranges((100, 3), lines=(0,))
     asked = [{"a0": (0, 18)}, {"a0": (0, 65)}, {"a0": (18, 65), "a1": (1, 2)}]
     queries = BoxQueries.of(own.universe, asked)
     assert (queries.sizes, queries.merged.sizes) == ((100, 3), (3, 3))
@@ -205,7 +194,7 @@ def test_values_that_no_box_separates_are_one():
 
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
 def test_the_worst_error_is_made_small_and_wanted_errors_are_met(privacy):
-    own = policy(privacy=privacy)
+    own = policy_of_ranges(privacy=privacy)
     total, worst = (dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES), objective=o) for o in ("mse", "max"))
     assert worst.loss < total.rmse().max() ** 2 * (1 + 1e-9)
     assert worst.lower_bound <= worst.loss
@@ -224,10 +213,10 @@ def test_the_worst_error_is_made_small_and_wanted_errors_are_met(privacy):
 
 
 def test_prefixes_of_a_hundred_thousand_values():
-    line = policy((100_000,), lines=(0,))
+    line = policy_of_ranges((100_000,), lines=(0,))
     plan = dx.plan(line.compile(), BoxQueries.prefixes(line.universe, "a0"))
     assert plan.loss == pytest.approx(99_999, rel=1e-9)
-    alike = policy((100_000,))
+    alike = policy_of_ranges((100_000,))
     plan = dx.plan(alike.compile(), BoxQueries.prefixes(alike.universe, "a0"))
     assert plan.gap < 1.75
 
@@ -241,7 +230,7 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
         mechanism(FACTORS[3], LAPLACE, lines=())
     with pytest.raises(TooLarge, match="as many values"):
         replace(made, factors=(Tree(8, (2, 2, 2)), Tree(3, (3,))))
-    own = policy(privacy="pure")
+    own = policy_of_ranges(privacy="pure")
     queries = BoxQueries.of(own.universe, BOXES)
     for words in ({"mechanism": "hull"}, {"mechanism": NORMAL}, {"objective": "least"}, {"records": 3}):
         with pytest.raises(UnsupportedCombination):
@@ -277,12 +266,12 @@ def test_how_many_records_there_may_be_is_public_and_enough_whatever_the_columns
 def test_normal_noise_is_refused_where_odds_are_promised_by_the_mechanism_itself():
     made = mechanism(FACTORS[1], NORMAL)
     with pytest.raises(UnsupportedCombination, match="bounds no odds"):
-        replace(made, metric=policy(privacy="pure").compile())
+        replace(made, metric=policy_of_ranges(privacy="pure").compile())
 
 
 @pytest.mark.parametrize("number", [10**400, Fraction(1, 10**400), 0, -1], ids=["huge", "tiny", "none", "negative"])
 def test_importances_and_errors_that_no_float_holds_are_refused(number):
-    own = policy()
+    own = policy_of_ranges()
     with pytest.raises(UnsupportedCombination, match="positive number"):
         BoxQueries.of(own.universe, [{"a0": (0, 2)}], importance=[number])
     for words in ({"importance": [number]}, {"errors": [number]}):

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear.boxes.factors import Path, Tree
@@ -34,18 +35,6 @@ FACTORS = [
 ]
 
 
-def policy_of(sizes=SIZES, privacy="concentrated", lines=(), presence=False):
-    rules = [{"change": f"a{k}", "epsilon": 1 + k, **({"per": 1} if k in lines else {})} for k in range(len(sizes))]
-    return dx.Policy.from_dict(
-        {
-            "policy": "boxes",
-            "privacy": privacy,
-            "universe": {"attributes": {f"a{k}": {"range": [0, n - 1], "step": 1} for k, n in enumerate(sizes)}},
-            "rules": [*rules, *([{"presence": True, "epsilon": 2}] if presence else [])],
-        }
-    )
-
-
 def queries_of(policy, number, seed=0):
     """Different boxes, each of one attribute at least."""
     generator, found = np.random.default_rng(seed), {}
@@ -62,7 +51,7 @@ def queries_of(policy, number, seed=0):
 
 def built(factors, name, presence):
     lines = [place for place, one in enumerate(factors) if isinstance(one, Path)]
-    own = policy_of(privacy="concentrated" if name == NORMAL else "pure", lines=lines, presence=presence)
+    own = policy_of_ranges(privacy="concentrated" if name == NORMAL else "pure", lines=lines, presence=presence)
     metric = own.compile()
     sensitivity = sensitivity_of(metric, queries_of(own, 60))
     boxes = counted_boxes(sensitivity)
@@ -108,7 +97,7 @@ def test_noisy_counts_without_their_noise_make_up_every_answer(factors, name, pr
 )
 @pytest.mark.long
 def test_very_many_boxes_are_planned_in_blocks_without_being_asked(privacy, sizes, lines, presence, tmp_path):
-    own = policy_of(sizes, privacy, lines, presence)
+    own = policy_of_ranges(sizes, privacy, lines, presence)
     asked = queries_of(own, 420)
     plan = dx.plan(own.compile(), asked)
     name = "boxes-gaussian" if privacy == "concentrated" else "boxes-laplace"
@@ -121,7 +110,7 @@ def test_very_many_boxes_are_planned_in_blocks_without_being_asked(privacy, size
 @pytest.fixture(scope="module")
 def in_blocks():
     """A plan whose noise is in blocks, by the candidate alone."""
-    own = policy_of((40,), "pure")
+    own = policy_of_ranges((40,), "pure")
     asked = queries_of(own, 420)
     metric = own.compile()
     from dxgeom.planner.candidate_builder import CandidateBuilder
