@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test check format test-extras test-services test-long soak docs wheel test-wheel bench lock clean
+.PHONY: demo test check format test-313 test-extras test-services test-long soak docs wheel test-wheel bench lock clean
 
 # For everybody.
 
@@ -26,6 +26,12 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# What depends most on the version of Python, on 3.13; PYTHON313 says where that is.
+PYTHON313 ?= python3.13
+ROOMS313 ?= plan_files planner cli engines ledger universe
+test-313: .venv-313/ready
+	OMP_NUM_THREADS=1 .venv-313/bin/python -m pytest -n auto --dist worksteal $(ROOMS313:%=tests/unit/%)
+
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
 	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting .venv-peers/bin/python -m pytest -m "needs and not long"
@@ -40,13 +46,20 @@ test-long: .venv/ready
 	$(PYTEST) -n auto --dist worksteal -m long
 
 # Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
-# of a million answers of every family through releases.
-soak: .venv/ready
+# of a million answers of every family through releases; random tables of people on every engine, counted by hand.
+soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
+	DXGEOM_POLICIES=6000 $(PYTEST) -n auto -rP tests/laws/test_noise_by_unit_vectors.py
+	DXGEOM_SPOILED=500 $(PYTEST) -n auto tests/laws/test_witness_laws.py
+	DXGEOM_MUTATIONS=10000 $(PYTEST) -n auto -rP tests/laws/test_mutated_plan_files.py
+	DXGEOM_ENUMERATED=200 $(PYTEST) -n auto -rP tests/laws/test_laws_by_enumeration.py
+	DXGEOM_MUTATED_LEDGERS=1500 $(PYTEST) tests/unit/ledger/test_mutated_files.py
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
 	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
+	DXGEOM_TABLES=100 $(PYTEST) -n auto tests/laws/test_people_by_brute_force.py
+	DXGEOM_TABLES=100 DXGEOM_MUST_RUN=postgres,spark .venv-services/bin/python -m pytest -m service tests/laws/test_people_by_brute_force.py
 
 # The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.
 docs: .venv-docs/ready
@@ -86,6 +99,11 @@ PIP := --quiet --disable-pip-version-check
 .venv/ready: requirements.lock pyproject.toml
 	$(call environment,.venv,$<)
 	$(call this_project,.venv)
+
+.venv-313/ready: override PYTHON := $(PYTHON313)
+.venv-313/ready: requirements.lock pyproject.toml
+	$(call environment,.venv-313,$<)
+	$(call this_project,.venv-313)
 
 .venv-peers/ready: benchmarks/peers.lock pyproject.toml
 	$(call environment,.venv-peers,$<)
@@ -135,4 +153,4 @@ define this_project
 endef
 
 clean:
-	rm -rf .venv .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist
+	rm -rf .venv .venv-313 .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist

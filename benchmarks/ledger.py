@@ -39,7 +39,7 @@ def filled(path: Path, length: int) -> Ledger:
     wanted = asked(SPEND, WORDS["purpose"], WORDS["plan_fingerprint"], None, None, 0)
     with Chronicle(SqliteFile(path)).writing() as page:
         for _ in range(length):
-            page.append(*charge_row(page.book, ACCOUNT, wanted, BEGUN))
+            page.append(*charge_row(page.book, ACCOUNT, wanted, BEGUN, ""))
         page.commit()
     return ledger
 

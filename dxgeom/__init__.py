@@ -72,5 +72,5 @@ if TYPE_CHECKING:
     from dxgeom.universe.queries import LinearQueries as LinearQueries
     from dxgeom.universe.universe import Universe as Universe
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

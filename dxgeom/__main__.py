@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 _INTERRUPTED = 130
 
@@ -17,7 +18,8 @@ def run() -> None:
 
         run_command()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; nothing was read, spent or written\n")
+        with suppress(AttributeError, OSError):  # standard error may be closed
+            sys.stderr.write("interrupted; nothing was read, spent or written\n")
         sys.exit(_INTERRUPTED)
 
 

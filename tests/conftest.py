@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 from reference.project import POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
 from services.spark import session_of
+from services.tables import HERE, SERVERS, PostgresTables, as_parquet, as_relation, as_spark, as_sqlite
 
 # A shell has its background work ignore interrupts, and children inherit that: some tests send them one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -55,6 +57,21 @@ def postgres() -> Iterator[PostgresServer]:
     server = PostgresServer()
     yield server
     server.close()
+
+
+@pytest.fixture(
+    params=[*HERE, *(pytest.param(name, marks=pytest.mark.service(service)) for name, service in SERVERS.items())]
+)
+def keep(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table], Any]:
+    """How one of the engines keeps a table."""
+    if request.param == "PostgreSQL":
+        way: Callable[[pa.Table, Path], Any] = PostgresTables(request.getfixturevalue("postgres")).keep
+    elif request.param == "Spark":
+        session = request.getfixturevalue("spark")
+        way = lambda table, folder: as_spark(session, table, folder)  # noqa: E731
+    else:
+        way = {"parquet": as_parquet, "relation": as_relation, "SQLite": as_sqlite}[request.param]
+    return lambda table: way(table, tmp_path)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -22,7 +22,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
@@ -91,7 +91,7 @@ def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
         raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
-        if mechanism.mixing.trees:
+        if mechanism.mixing.measured.trees:
             raise CertificateRefused("this audit is of noise that hides listed differences, and the plan's is in boxes")
         found = hidden_in_tables(mechanism)
         objective = plan.objective
@@ -101,14 +101,14 @@ def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
     listed = _laid_out(mechanism.sensitivity)
     shifts = _shifts(mechanism, listed.differences)
     if isinstance(mechanism.law, GaussianWithJumps):
-        near = audit_jumps(mechanism.law, shifts, listed.bounds, _hidden)
+        near = audit_jumps(mechanism.law, shifts, listed.bounds, hidden_by)
         with ctx.workprec(_PRECISION):
             gap = _gap(plan, arb_mat((mechanism.law.second_moment * _OUTWARD).tolist()))
         return CovarianceAudit(len(shifts), near, gap, with_jumps=True)
     with ctx.workprec(_PRECISION):
         root = arb_mat(mechanism.law.body.axes.tolist())
         covariance = root * root.transpose()
-        near = _hidden(covariance, mechanism.law.second_moment, shifts, listed.bounds)
+        near = hidden_by(covariance, mechanism.law.second_moment, shifts, listed.bounds)
         gap = _gap(plan, covariance)
     return CovarianceAudit(len(shifts), near, gap)
 
@@ -154,7 +154,7 @@ def _follows(shifts: NDArray[np.int64], column: NDArray[np.int64], row: list[Any
     return True
 
 
-def _hidden(
+def hidden_by(
     covariance: arb_mat, rounded: NDArray[np.float64], shifts: NDArray[np.int64], bounds: NDArray[np.float64]
 ) -> int:
     """wᵀΣ⁻¹w ≤ b² for all: in float64 where that is far from being open, else in balls; and how many of these."""

@@ -11,16 +11,13 @@ import typer
 from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.cli.terminal.options import TableFormat
 from dxgeom.cli.terminal.printing import print_lines, print_table
-from dxgeom.errors import DxgeomError, UnsupportedCombination
+from dxgeom.errors import DxgeomError
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
-    from dxgeom.planner.boxes.box_plan import BoxPlan
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.release import Release
-    from dxgeom.planner.releases.plans import ChosenPlan, OtherPlan
-    from dxgeom.planner.tasks.families import FamilyPlan
+    from dxgeom.planner.releases.plans import ChosenPlan
 
 ConsistentOption: TypeAlias = Annotated[
     bool, typer.Option("--consistent", help="Also show the nearest answers that agree with each other.")
@@ -54,71 +51,17 @@ class Agreement:
     def __post_init__(self) -> None:
         if (self.nonnegative or self.integers) and not self.wanted:
             raise typer.BadParameter("--nonnegative and --integers are about the answers of --consistent: give it, too")
-        if self.wanted and self.output is TableFormat.csv:
+        if self.wanted and self.output in (TableFormat.csv, TableFormat.parquet):
             raise typer.BadParameter(
-                "answers that agree are told as text or JSON, beside the released ones; not as CSV"
+                "answers that agree are shown as text or JSON, beside the released ones; not as a table alone"
             )
 
     def check(self, plan: ChosenPlan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
-        level that no error bar can be computed for, and where quantiles are to agree or have bars."""
-        from dxgeom.planner.plan import Plan
-
-        if not isinstance(plan, Plan):
-            self._check_other(plan, spend)
-            return
-        widths = plan.bars(spend)
-        _ = widths.joint_half_widths(self.bars.level) if self.bars.joint else widths.half_widths(self.bars.level)
+        level that no error bar can be computed for, and for answers without bars, or that are not made to agree."""
         if self.wanted:
-            from dxgeom.planner.answers.consistency import require_few
-
-            require_few(plan.queries.count)
-
-    def _check_other(self, plan: OtherPlan, spend: Fraction) -> None:
-        """Raises: as :meth:`check`. What else is planned than noise on linear queries is loaded for these alone."""
-        from dxgeom.planner.plan import Plan
-        from dxgeom.planner.quantile_plan import QuantilePlan
-        from dxgeom.planner.tasks.families import FamilyPlan
-        from dxgeom.planner.tasks.task_plan import TaskPlan
-
-        if isinstance(plan, FamilyPlan):
-            self._check_family(plan, spend)
-        elif isinstance(plan, TaskPlan):
-            if self.wanted:
-                raise UnsupportedCombination(
-                    "answers of several tasks are not made to agree: leave out --consistent, or release the queries by "
-                    "themselves"
-                )
-            for part, share in zip(plan.parts, plan.tasks.shares, strict=True):
-                if isinstance(part, Plan):
-                    self.check(part, share * spend)
-        elif not isinstance(plan, QuantilePlan):
-            self._check_counts(plan, spend)
-        elif self.wanted or self.bars.joint:
-            raise UnsupportedCombination(
-                "quantiles agree as they are drawn and have no error bars: leave out --consistent and --joint"
-            )
-
-    def _check_counts(self, plan: MarginalPlan | BoxPlan, spend: Fraction) -> None:
-        """Raises: as :meth:`check`."""
-        from dxgeom.planner.boxes.box_plan import BoxPlan
-
-        if self.wanted or self.bars.joint:
-            what = "boxes" if isinstance(plan, BoxPlan) else "whole tables"
-            raise UnsupportedCombination(
-                f"{what} agree as they are drawn, and their bars are each count's own: leave out --consistent and "
-                "--joint"
-            )
-        _ = plan.half_widths(self.bars.level, spend)
-
-    def _check_family(self, plan: FamilyPlan, spend: Fraction) -> None:
-        """Raises: as :meth:`check`, and where synthetic records are to agree, as they do anyway."""
-        from dxgeom.planner.plan import Plan
-
-        if isinstance(plan.chosen, Plan):
-            self.check(plan.chosen, spend)
-        elif self.wanted:
-            raise UnsupportedCombination("answers of synthetic records agree as they are made: leave out --consistent")
+            plan.require_agreement()
+        plan.require_bars(self.bars.level, spend, joint=self.bars.joint)
 
     def of(self, released: Release[Any]) -> ConsistentAnswers | DxgeomError | None:
         """The answers that agree, or why there are none: the released ones are paid for, and shown in any case."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -15,6 +16,7 @@ from dxgeom.cli.terminal.options import Format, FormatOption, spend_of
 from dxgeom.cli.terminal.printing import json_lines, print_json, print_lines
 from dxgeom.cli.terminal.records import record_of
 from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, OutputOption, PurposeOption
+from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
     from dxgeom.one_secret.answer_plan import AnswerPlan
@@ -66,7 +68,7 @@ def answer(
     \b
     Example:
       dxgeom answer policies/us-cities/policy.yaml planar --rehearse --spend 0.25
-      echo 5 | dxgeom answer policies/us-cities/policy.yaml planar - --spend 0.25 --ledger privacy.db
+      echo 4049979 | dxgeom answer policies/us-cities/policy.yaml planar - --spend 0.25 --ledger privacy.db
     """
     _require_whole(secret, ledger, key, rehearse)
     with refusals(output):
@@ -104,15 +106,28 @@ def _require_whole(secret: str | None, ledger: str | None, key: str | None, rehe
 
 
 def _secret(text: str | None, planned: AnswerPlan) -> Any:
-    """A record, or the text of a value, or of a data set."""
+    """A record, or the text of a value, or of a data set. Raises: DataError where standard input has none."""
     from dxgeom.one_secret.secrets import RecordSecrets
 
-    written = typer.get_text_stream("stdin").readline().strip() if text == "-" else str(text)
+    written = _one_line() if text == "-" else str(text)
     if not isinstance(planned.secrets, RecordSecrets):
         return written
     whole = planned.secrets.attribute is None or written.startswith("{")
     named = planned.secrets.attribute is not None and written.startswith(f"{planned.secrets.attribute.name}=")
     return record_of(written) if whole or named else written
+
+
+def _one_line() -> str:
+    """The first line of standard input. Raises: DataError where there is none."""
+    try:
+        line = sys.stdin.readline().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError("standard input cannot be read as text, and '-' asks for the secret there") from error
+    if not line:
+        raise DataError(
+            "standard input has no line, and '-' asks for the secret there: write it there, or in its place"
+        )
+    return line
 
 
 def _print(released: Release[SecretAnswer]) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption
+from dxgeom.cli.terminal.outcomes import Outcome
 from dxgeom.cli.terminal.printing import print_json, print_lines
 from dxgeom.errors import CertificateRefused
 
@@ -80,6 +81,38 @@ def covariance(
             print_lines(
                 [f"Gaussian noise of {planned}", "verdict  holds", *(f"checked  {one}" for one in found.lines())]
             )
+
+
+@audit.command()
+def plan(
+    planned: Annotated[Path, typer.Argument(help="A plan file of 'plan --output'.", metavar="PLAN")],
+    output: FormatOption = Format.text,
+) -> None:
+    """Check by a second route, without data, that what a plan file releases hides what its policy protects.
+
+    The release's own step from counts and noise to answers is driven with random numbers, the numbers that have the
+    noise are counted anew, and what changes of a record shift them by is held against the policy's distances. A plan,
+    or a part of one, that there is no second route for is named, and the command ends with 1.
+
+    \b
+    Example:
+      dxgeom plan policy.yaml queries.yaml --output plan.json
+      dxgeom audit plan plan.json
+    """
+    with refusals(output):
+        from dxgeom.audit.plans.plan_audit import audit_plan
+        from dxgeom.plan_files.loading import load_plan
+
+        found = audit_plan(load_plan(planned))
+        if output is Format.json:
+            document = {"plan": str(planned), "verdict": found.verdict}
+            print_json({**document, "checked": list(found.checked), "not_audited": list(found.not_audited)})
+        else:
+            checked = (f"checked  {line}" for line in found.checked)
+            left = (f"not audited  {line}" for line in found.not_audited)
+            print_lines([f"plan {planned}", f"verdict  {found.verdict}", *checked, *left])
+        if not found.holds:
+            raise typer.Exit(Outcome.REFUSED)
 
 
 def _audited(claims: dict[str, Any], subject: Path) -> Audit:

@@ -11,6 +11,7 @@ from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
 from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.universe.people.people import PUBLIC_NUMBER
 
 if TYPE_CHECKING:
     from dxgeom.policy.policy import Policy
@@ -59,18 +60,21 @@ def check(
         forms = loaded.forms() if explain else ()
         if output is Format.json:
             more = {"forms": [form.as_dict() for form in forms]} if explain else {}
-            print_json({**review.as_dict(), **more, **({} if table is None else {"table": list(doubts)})})
+            seen = {} if table is None else {"table": [line for line in doubts if line != NOTHING_SEEN]}
+            print_json({**review.as_dict(), **more, **seen})
         else:
             told = ["", "forms", *(f"  {form}" for form in forms)] if explain else []
-            looked = [] if table is None else ["", "the table", *(f"  {line}" for line in doubts or (NOTHING_SEEN,))]
+            looked = [] if table is None else ["", "the table", *(f"  {line}" for line in doubts)]
             print_lines([*review.lines(), *told, *looked])
 
 
 def _doubts(policy: Policy, table: Path | str | None) -> tuple[str, ...]:
-    """What the table makes one doubt of what the policy says of people. Reads nothing but columns named like people."""
+    """What the table makes one doubt of what the policy says of people, and whether their number is public. Reads
+    nothing but columns named like people."""
     if table is None:
         return ()
     from dxgeom.engines.likenesses import repeated_identifiers
     from dxgeom.universe.people.people import repeated_in_words
 
-    return tuple(f"Warning: {repeated_in_words(name)}." for name in repeated_identifiers(str(table), policy.universe))
+    seen = [f"Warning: {repeated_in_words(name)}." for name in repeated_identifiers(str(table), policy.universe)]
+    return (*(seen or (NOTHING_SEEN,)), *(() if policy.universe.absent is not None else (PUBLIC_NUMBER,)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -10,6 +9,9 @@ from typing import Annotated, Final
 
 import typer
 
+from dxgeom.cli.terminal.outcomes import Outcome
+from dxgeom.cli.terminal.printing import print_error
+from dxgeom.cli.terminal.streams import hang_doors, unshown
 from dxgeom.cli.terminal.understanding import Command
 
 HELP = """Private answers where not everything is equally sensitive.
@@ -84,11 +86,24 @@ def _options(
 
 
 def run() -> None:
-    """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # An answer that was paid for must not be lost because a terminal cannot show one of its letters.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    """The console script: a command, and the exit code of what it did and showed."""
+    if not hang_doors():
+        print_error(
+            "error: standard output is closed, so that nothing can be shown; nothing was read, spent or written: open "
+            "it, or send it to a file or to /dev/null"
+        )
+        sys.exit(Outcome.REFUSED)
     # Most of the time to start is loading: what was not asked for stays where it is.
     named = [name for name in sys.argv[1:2] if name in COMMANDS]
-    application(named or COMMANDS)(prog_name="dxgeom")
+    try:
+        application(named or COMMANDS)(prog_name="dxgeom")
+    except SystemExit as ended:
+        missed = unshown()
+        if missed is None or ended.code:
+            raise
+        if not isinstance(missed, BrokenPipeError):  # whoever closes a pipe has read enough
+            print_error(f"error: not all could be shown: {missed.strerror or missed}; nothing was spent")
+        raise SystemExit(Outcome.REFUSED) from missed
+    except Exception as mistake:
+        sys.excepthook(type(mistake), mistake, mistake.__traceback__)
+        raise SystemExit(getattr(mistake, "exit_code", Outcome.REFUSED)) from mistake

@@ -37,6 +37,7 @@ from dxgeom.cli.terminal.options import (
     TableFormatOption,
     data_set_of,
     errors_of,
+    require_shown,
     spend_of,
     table_of,
 )
@@ -154,6 +155,7 @@ def release(
         --ledger privacy.db --spend 0.25
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db --id 2026-11
     """
+    require_shown(output)
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
@@ -209,8 +211,8 @@ def _show(
             publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
         if output is TableFormat.json:
             print_json(curators)
-        elif output is TableFormat.csv:
-            print_answer_table(released, bars)
+        elif output is not TableFormat.text:
+            print_answer_table(released, bars, output)
         else:
             print_release(released, bars, agreeing)
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import typer
-
 from dxgeom.cli.agreeing import Bars, print_agreeing
-from dxgeom.cli.answers import print_answers
+from dxgeom.cli.terminal.answers import print_parts
+from dxgeom.cli.terminal.options import TableFormat
 from dxgeom.cli.terminal.outcomes import Outcome
 from dxgeom.cli.terminal.printing import print_csv, print_error, print_lines
-from dxgeom.errors import AlreadyCharged, DxgeomError
+from dxgeom.cli.terminal.streams import unshown
+from dxgeom.errors import AlreadyCharged, DataError, DxgeomError
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.columns import plain
-from dxgeom.universe.people.people import ONE_ROW
+from dxgeom.universe.people.people import ONE_ROW, PUBLIC_NUMBER
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
@@ -33,28 +32,27 @@ REHEARSAL = "REHEARSAL"
 
 @contextmanager
 def kept_safe(released: Release[Any]) -> Iterator[None]:
-    """Whatever fails while the release is shown, says where its answers are, on standard error.
+    """Whatever fails while the release is shown, says where its answers are.
 
-    A full disk, a closed pipe or a lost terminal ends with the exit code of stored answers; anything else goes on to
-    who can name it.
+    A full disk, a closed pipe, a lost terminal or a mistake of dxgeom ends with the exit code of stored answers.
+    Raises: AlreadyCharged; a mistake as it is, with that exit code.
     """
     booking = released.booking
     where = f"the answers are safe in entry {booking.entry}: {booking.command}" if booking else "nothing was spent"
     try:
         yield
-        sys.stdout.flush()
-    except OSError as error:
-        _drop_output()
-        with contextlib.suppress(OSError):
-            print_error(f"error: the release could not be shown: {error.strerror or error}; {where}")
-        raise typer.Exit(Outcome.STORED if booking else Outcome.REFUSED) from error
-    except DxgeomError as error:
+        missed = unshown()
+        if missed is not None:
+            raise missed
+    except (OSError, DxgeomError) as error:
+        said = f"the release could not be shown: {error.strerror or error}" if isinstance(error, OSError) else error
         if booking is None:
-            raise
-        raise AlreadyCharged(f"{error}; {where}", booking.entry, stored=True) from error
-    except BaseException:
-        with contextlib.suppress(OSError):
-            print_error(where)
+            raise error if isinstance(error, DxgeomError) else DataError(f"{said}; {where}") from error
+        raise AlreadyCharged(f"{said}; {where}", booking.entry, stored=True) from error
+    except BaseException as mistake:
+        print_error(where)
+        if booking is not None and isinstance(mistake, Exception):
+            mistake.exit_code = Outcome.STORED  # type: ignore[attr-defined]
         raise
 
 
@@ -112,33 +110,47 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
     write_batches(iter([{**marked, **answers.record_columns}]), target, suffix)
 
 
-def print_answer_table(released: Release[Any], bars: Bars) -> None:
-    """The answers as CSV; of a rehearsal every row says so. What text warns of goes to standard error."""
-    from dxgeom.planner.answers.marginal_answers import MarginalAnswers
-
-    if isinstance(released.answer, MarginalAnswers):
-        write_answer_table(released, bars, sys.stdout.buffer, ".csv")
+def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) -> None:
+    """The answers as CSV or Parquet; of a rehearsal every row says so. What text warns of goes to standard error."""
+    if output is TableFormat.parquet:
+        write_answer_table(released, bars, sys.stdout.buffer, ".parquet")
     else:
-        columns = released.answer.columns(bars.level, joint=bars.joint)
-        marked = {"rehearsal": [REHEARSAL] * len(columns["name"])} if released.rehearsal else {}
-        table = {**marked, **columns}
-        print_csv(tuple(table), zip(*table.values(), strict=True))
+        _print_csv(released, bars)
     for warning in released.answer.warnings:
         print_error(f"warning: {warning}")
 
 
+def _print_csv(released: Release[Any], bars: Bars) -> None:
+    for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
+        table = {name: _words(cells) for name, cells in batch.items()}
+        rows = len(next(iter(table.values())))
+        table = {"rehearsal": [REHEARSAL] * rows, **table} if released.rehearsal else table
+        print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
+
+
+def _words(cells: Any) -> Sequence[Any]:
+    """The cells of a column as people read them, where they are given by their places in a list."""
+    if isinstance(cells, tuple):
+        places, words = cells
+        return [None if place < 0 else words[place] for place in places.tolist()]
+    return [*(cells.tolist() if hasattr(cells, "tolist") else cells)]
+
+
 def _print(released: Release[Any], bars: Bars) -> None:
+    from dxgeom.report.facts.released import parts_of
+
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     records = "records" if released.people is None else released.people.records_are
     counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"
     made_up = " that are made up" if released.rehearsal else ""
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
-    said = print_answers(released.answer, bars)
+    said = print_parts(parts_of(released.answer.document(bars.level, joint=bars.joint)))
     print_lines(
         [
             "",
             f"mechanism  {released.mechanism.name}",
             *said,
+            *([] if released.records is None else [f"public     {PUBLIC_NUMBER}"]),
             f"people     {ONE_ROW if released.people is None else released.people.sentence}",
             *account_lines(released),
             *(f"warning    {warning}" for warning in released.answer.warnings),
@@ -162,11 +174,3 @@ def account_lines(released: Release[Any]) -> list[str]:
         *([] if booking.waiting is None else [f"waiting    beside the ledger, to be booked later: {booking.waiting}"]),
         *([] if booking.warning is None else [f"warning    {booking.warning}"]),
     ]
-
-
-def _drop_output() -> None:
-    """What is still to be written goes nowhere, so that the end of the process does not fail on it again."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)

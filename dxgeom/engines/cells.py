@@ -17,7 +17,11 @@ from dxgeom.errors import DataError
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK: Final = "[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+MOMENT_OR_DAY: Final = f"^{_DAY}({_CLOCK})?$"
 _OFFSET: Final = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_NUMBER: Final = "^ *[-+]?[0-9]{1,99}([.][0-9]{0,99})?([eE][-+]?[0-9]{1,2})? *$"
+_DECIMAL_NAME: Final = "^ *[-+]?[0-9]+([.]0*|([.][0-9]*)?[eE][-+]?[0-9]+) *$"
+"""Whole numbers as programs write them that took names for decimals: 7.0, or 1.5e+07 for several people at once."""
 _INSTANT: Final = "timestamp('UTC')"
 
 
@@ -55,7 +59,7 @@ def day_cell(source: Source, position: int, name: str, zone: str | None = None) 
     if zone is not None and knows_zone:
         return at_clocks(zone, column).date().cast("string")
     if is_text(kind):
-        return column
+        return ibis.coalesce(moments_of_text(column, with_hours=False).date().cast("string"), column)
     if zone is None and (pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and not knows_zone)):
         return column.cast("date").cast("string")
     if _holds_nothing(source, position):
@@ -66,6 +70,45 @@ def day_cell(source: Source, position: int, name: str, zone: str | None = None) 
     elif zone is not None:
         advice = "its moments know no zone of their own: leave out 'zone'"
     raise wrong_type(source, name, kind, "dates", advice)
+
+
+def person_cell(source: Source, position: int, name: str) -> Any:
+    """Whose a row is, as text or a whole number; null where it does not say.
+
+    Raises: DataError for a column whose type does not fit.
+    """
+    column, kind = source.rows[f"k{position}"], source.types[position]
+    if is_text(kind):
+        said = column.nullif("")
+        otherwise = said.re_search(_DECIMAL_NAME)
+        return said if source.text is None else ibis.ifelse(otherwise, ibis.null("string"), said)
+    if pa.types.is_integer(kind):
+        return column
+    raise wrong_type(source, name, kind, "text or whole numbers that say whose a row is", "convert the column")
+
+
+def place_cell(source: Source, position: int, name: str) -> Any:
+    """The place of a row in the order of a person's rows; null where it does not say.
+
+    Raises: DataError for a column whose type does not fit.
+    """
+    column, kind = source.rows[f"k{position}"], source.types[position]
+    if is_text(kind):
+        return column.nullif("")
+    if pa.types.is_floating(kind):
+        return ibis.ifelse(column.isnan(), ibis.null(column.type()), column)
+    plain = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp)
+    if any(fits(kind) for fits in plain):
+        return column
+    raise wrong_type(
+        source, name, kind, "numbers, text, dates or moments, which have an order", "choose another column"
+    )
+
+
+def in_order_of_text(place: Any) -> list[Any]:
+    """What puts texts in order on every engine: those that may be numbers by size, 9 before 10; words after them."""
+    number = ibis.ifelse(place.re_search(_NUMBER), place, ibis.null("string")).cast("float64")
+    return [number.isnull(), number, place]
 
 
 def wrong_type(source: Source, name: str, kind: pa.DataType, needed: str, advice: str) -> DataError:
@@ -111,7 +154,7 @@ def at_clocks(zone: str | None, instant: Any) -> Any:
 def moments_of_text(column: Any, *, with_hours: bool) -> Any:
     """The moments that texts such as 2024-02-29 or 2024-02-29 13:45 name; null for any other, and for those that name
     a zone, which would be left unheard."""
-    named = column.re_search(f"^{_DAY}{_CLOCK}$" if with_hours else f"^{_DAY}({_CLOCK})?$")
+    named = column.re_search(f"^{_DAY}{_CLOCK}$" if with_hours else MOMENT_OR_DAY)
     return ibis.ifelse(named, column, ibis.null("string")).try_cast("timestamp")
 
 

@@ -50,10 +50,7 @@ def carried_out(source: Source, expression: Expression, places: dict[str, int]) 
             word = word_cell(source, places[column], column)
             return word if length is None else word.substr(0, length)
         case LocalDay(column=column, zone=zone):
-            day = day_cell(source, places[column], column, zone)
-            if zone is not None or not is_text(source.types[places[column]]):
-                return day
-            return ibis.coalesce(moments_of_text(day, with_hours=False).date().cast("string"), day)
+            return day_cell(source, places[column], column, zone)
         case MomentPart(column=column):
             return _moment_part(source, expression, places[column])
         case _:

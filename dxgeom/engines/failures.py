@@ -40,6 +40,14 @@ class WrongAddress(DataError):
     """The URL of a server is none; told in any case, too."""
 
 
+def changed_meanwhile(described: str) -> DataError:
+    """The refusal of a table of which not all that was read can be of the same rows."""
+    return DataError(
+        f"{described} was changed while it was read, so that no table ever was what was counted; read it again, or "
+        "from a copy that stays as it is"
+    )
+
+
 @contextmanager
 def plain_errors(described: str) -> Iterator[None]:
     """Turns what DuckDB, Ibis, Arrow, servers and the operating system raise into DataError about ``described``."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, RecordReader
-from dxgeom.engines.tables.delimited import lines_are_rows
+from dxgeom.engines.tables.delimited import lines_of
 from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
@@ -46,7 +46,7 @@ def bad_counts_error(result: Tally, reader: RecordReader, source: Source) -> Dat
 
 
 def _listed(examples: Iterator[tuple[int, str]], rows: int, source: Source) -> str:
-    aligned = source.text is not None and lines_are_rows(source.text, rows)
+    aligned = source.text is not None and lines_of(source.text).number == rows + 1
     shown = []
     for row, what in examples:
         # Rows on a server come in any order.

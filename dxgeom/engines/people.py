@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dxgeom.engines.cells import is_text, wrong_type
+from dxgeom.engines.cells import in_order_of_text, is_text, person_cell, place_cell
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.engines.tables.later import ibis
-from dxgeom.engines.tables.source import Source
 from dxgeom.errors import DataError
 
 KEPT: Final = "kept"
@@ -162,8 +161,8 @@ class Flaws:
 def nobodys(people: CountedPeople, where: str) -> DataError:
     """The refusal of rows that belong to nobody."""
     return DataError(
-        f"every row belongs to a person, named by '{people.column}', but rows of {where} name nobody; fill it in, or "
-        "leave these rows out of the table"
+        f"every row belongs to a person, named by '{people.column}', but rows of {where} name nobody, or in a text "
+        "file somebody by a number such as 7.0, which is not the name 7; fill it in, or leave out these rows"
     )
 
 
@@ -178,31 +177,8 @@ def _repeated(reader: RecordReader, people: CountedPeople) -> str:
 def keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
     """The person of each row, and its place in the order, null where a row does not say."""
     at = len(reader.universe.reading.columns)
-    keys = {PERSON: _person(reader.source, at, people.column)}
-    return keys if people.order is None else {**keys, "place": _place(reader.source, at + 1, people.order)}
-
-
-def _person(source: Source, position: int, name: str) -> Any:
-    column, kind = source.rows[f"k{position}"], source.types[position]
-    if is_text(kind):
-        return column.nullif("")
-    if pa.types.is_integer(kind):
-        return column
-    raise wrong_type(source, name, kind, "text or whole numbers that say whose a row is", "convert the column")
-
-
-def _place(source: Source, position: int, name: str) -> Any:
-    column, kind = source.rows[f"k{position}"], source.types[position]
-    if is_text(kind):
-        return column.nullif("")
-    if pa.types.is_floating(kind):
-        return ibis.ifelse(column.isnan(), ibis.null(column.type()), column)
-    plain = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_date, pa.types.is_timestamp)
-    if any(fits(kind) for fits in plain):
-        return column
-    raise wrong_type(
-        source, name, kind, "numbers, text, dates or moments, which have an order", "choose another column"
-    )
+    keys = {PERSON: person_cell(reader.source, at, people.column)}
+    return keys if people.order is None else {**keys, "place": place_cell(reader.source, at + 1, people.order)}
 
 
 def _with_cells(keys: Grouping, *further: str) -> Callable[[ibis.Table], ibis.Table]:
@@ -228,10 +204,8 @@ def _marked_singles(rows: ibis.Table, grouping: Grouping) -> ibis.Table:
 
 def _marked_rows(rows: ibis.Table, reader: RecordReader, people: CountedPeople) -> ibis.Table:
     """All rows; of those that are not kept nothing but flaws is left, so that few groups remain."""
-    kind = reader.source.types[len(reader.universe.reading.columns) + 1]
-    # Text that may be numbers: 9 comes before 10, and words after all numbers.
-    untyped = reader.source.text is not None and is_text(kind)
-    order = [rows.place.try_cast("float64"), rows.place] if untyped else [rows.place]
+    untyped = is_text(reader.source.types[len(reader.universe.reading.columns) + 1])
+    order = in_order_of_text(rows.place) if untyped else [rows.place]
     here = ibis.window(group_by=PERSON, order_by=order)
     ranked = rows.mutate(
         **{KEPT: ibis.row_number().over(here) < people.at_most, "again": rows.place.lag().over(here) == rows.place}

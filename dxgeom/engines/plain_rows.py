@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dxgeom.engines.cells import MOMENT_OR_DAY
 from dxgeom.engines.tables.source import ROWS, Source
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
@@ -36,6 +37,9 @@ def statement(source: Source, universe: Universe, records: str | None) -> str | 
 
 
 def _cell(reading: CellReading, place: int) -> str:
+    if reading.read_as == "days":
+        moment = f"CASE WHEN regexp_matches(k{place}, '{MOMENT_OR_DAY}') THEN k{place} END"
+        return f"coalesce(CAST(CAST(try_cast({moment} AS TIMESTAMP) AS DATE) AS VARCHAR), k{place})"
     if reading.read_as != "numbers":
         return f"k{place}"
     return (

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.learning.accounts import plain_account, usable_ledger
+from dxgeom.learning.conventions import Estimator
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
@@ -130,15 +131,20 @@ def private_error(
     ledger: str | Path | Ledger,
     budget: Amount = 1,
     id: str | None = None,
+    named: str = "",
 ) -> ErrorRate:
     """How often a fitted classifier errs on private records; charged to the ledger of plain arrays.
 
-    Args: ``budget``: of a ledger that is begun by its path.
-    Guarantee: that of :class:`ErrorCount`. Raises: as :func:`dxgeom.release`; nothing is spent on a refusal.
+    Args: ``budget``: of a ledger that is begun by its path. ``id``: a name of this question, which is about this model
+    and so many records: asked for again it is shown at no cost, whatever the records now are. ``named``: public words
+    that tell the model from all others; regressions of dxgeom are known by their released coefficients.
+    Guarantee: that of :class:`ErrorCount`. Raises: as :func:`dxgeom.release`; UnsupportedCombination for an ``id``
+    where nothing says which model this is. Nothing is spent on a refusal.
     """
     spend, wrong = exact_amount(epsilon, "epsilon"), _wrong(model, X, y)
     mechanism = ErrorCount("test errors", _owner(ledger, budget))
-    count = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id).answer
+    asked = _asked(mechanism, [model], [named], len(wrong), id)
+    count = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=asked).answer
     reach = math.ceil(math.log(20) / float(spend) + 0.5)
     low, middle, high = (min(max(x / len(wrong), 0.0), 1.0) for x in (count - reach, count, count + reach))
     return ErrorRate(count, len(wrong), middle, low, high)
@@ -153,9 +159,11 @@ def select_model(
     ledger: str | Path | Ledger,
     budget: Amount = 1,
     id: str | None = None,
+    names: Sequence[str] = (),
 ) -> int:
     """The place of a fitted classifier that errs nearly least on private records; charged as :func:`private_error`.
 
+    Args: ``names``: what each model is ``named`` there, in their order.
     Guarantee: that of :class:`FewestErrors`. With probability at least .95 it errs on at most
     2·log(20·K)/epsilon records more than the best of K.
     """
@@ -165,7 +173,41 @@ def select_model(
     spend = exact_amount(epsilon, "epsilon")
     wrong = np.column_stack([_wrong(model, X, y) for model in models])
     mechanism = FewestErrors("the model of fewest errors", len(models), _owner(ledger, budget))
-    return int(release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id).answer)
+    asked = _asked(mechanism, models, names or [""] * len(models), len(wrong), id)
+    chosen = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=asked)
+    return int(chosen.answer)
+
+
+def _asked(
+    mechanism: Mechanism[Any, Any], models: Sequence[Any], names: Sequence[str], records: int, key: str | None
+) -> str | None:
+    """What tells this question from others, of public facts alone: which models, and of how many records.
+
+    None where that is not known, which a question without a key need not be. Raises: UnsupportedCombination.
+    """
+    if len(names) != len(models):
+        raise UnsupportedCombination(f"models have a name each; found {len(names)} names of {len(models)} models")
+    known = [_known(model, named) for model, named in zip(models, names, strict=True)]
+    if all(known):
+        return canonical_digest("errors of models", mechanism.fingerprint, records, known)
+    if key is None:
+        return None
+    raise UnsupportedCombination(
+        "an id belongs to a question, and nothing says which model this one is about: name it, by words that tell it "
+        "from all others, or leave id out"
+    )
+
+
+def _known(model: Any, named: str) -> str:
+    """A digest of what was released of a model and of its name; empty for one without either."""
+    require(named, str, "named", "say in words which model this is, such as 'forest 3'")
+    if not isinstance(model, Estimator) or not hasattr(model, "release_"):
+        return named and canonical_digest("named", named)
+    released: Any = model
+    classes = [repr(one) for one in np.asarray(getattr(model, "classes_", [])).tolist()]
+    how = [str(getattr(model, option, None)) for option in ("label", "outside")]
+    numbers = released.release_.mechanism.fingerprint, released.coef_, released.intercept_
+    return canonical_digest("released model", type(model).__name__, named, *numbers, classes, how)
 
 
 def _wrong(model: Any, X: Any, y: Any) -> NDArray[np.int64]:

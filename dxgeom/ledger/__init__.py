@@ -11,7 +11,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.ledger.answers import Receipt as Receipt
-    from dxgeom.ledger.entry import Account as Account, Entry as Entry
+    from dxgeom.ledger.entry import Account as Account, Accounts as Accounts, Entry as Entry
     from dxgeom.ledger.history import (
         History as History,
         migrate_ledger as migrate_ledger,

@@ -42,7 +42,7 @@ def kept_account(book: Book, account: Account) -> KeptAccount | None:
     another budget.
     """
     _check_currency(book, account)
-    kept = book.account_of(account.policy_fingerprint)
+    kept = book.account_for(account)
     if account.data_set.name != book.data_set.name:
         _check_naming(book, account, kept)
     elif kept is None and book.data_set.name is None and book.accounts:

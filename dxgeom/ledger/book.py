@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from dxgeom.ledger.entry import Entry, exact
+from dxgeom.ledger.entry import Account, Accounts, Entry, exact
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.sums import ALL, Allotment, Sums
-from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, seal_of
+from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
 
@@ -60,6 +60,7 @@ class Book:
         self.declared = 0
         self.sums = Sums()
         self.allotted = 0
+        self._alike: dict[str, dict[int, bool]] = {}
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
             "data_sets": self._add_data_set,
             "accounts": self._add_account,
@@ -87,6 +88,7 @@ class Book:
     def next_record(self, table: Table, *fields: Field) -> Record:
         """The row that would come next, sealed."""
         position = self.position + 1
+        fields = table.whole(fields)
         return Record(table, position, fields, seal_of(table, self.seal, position, fields))
 
     @property
@@ -97,6 +99,27 @@ class Book:
     def account_of(self, policy_fingerprint: str) -> KeptAccount | None:
         """The account of a policy, if there is one."""
         return next((kept for kept in self.accounts if kept.policy_fingerprint == policy_fingerprint), None)
+
+    def account_for(self, account: Account) -> KeptAccount | None:
+        """The account of this policy, or else of one that is kept here and means the same."""
+        kept = self.account_of(account.policy_fingerprint)
+        if kept is not None or account.alike is None:
+            return kept
+        known = self._alike.setdefault(account.policy_fingerprint, {})
+        for number, document in self.documents.items():
+            if number not in known:
+                known[number] = account.alike(document)
+        return next((one for one in self.accounts if known.get(one.number)), None)
+
+    def together(self, edition: str | None) -> Accounts | None:
+        """What all accounts come to, where there are several."""
+        if len(self.accounts) < 2:
+            return None
+        currency = self.currency
+        budgets = sum((currency.counted(one.budget) for one in self.accounts), Fraction(0))
+        counted = edition if self.disjoint else None
+        spent = currency.spend_above(self.spent(ALL, counted))
+        return Accounts(len(self.accounts), counted, currency.spend_above(budgets), spent, self.data_set.budget)
 
     def spent(self, account: int, edition: str | None) -> Fraction:
         """What an account, or :data:`ALL` together, spent, as the currency counts it: of the edition only where
@@ -157,6 +180,8 @@ class Book:
             raise altered(self.described, f"entry {number} is missing or is of no account")
         if row["key"] in self.keys or (self.disjoint and row["edition"] is None):
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
+        if row["commitment"] is None and self.entries and self.entries[-1].commitment is not None:
+            raise altered(self.described, f"entry {number} commits to no secret, and the one before it does")
         spend = self._exact(row["spend"], f"the spend of entry {number}")
         account, edition, owner = row["account"], row["edition"], row["owner"]
         counted, added = self.currency.counted, self.currency.counted(spend)
@@ -177,10 +202,10 @@ class Book:
         stated: dict[str, Any] = {
             name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")
         }
-        kept = {name: row[name] for name in ("owner", "key", "reserved")}
+        kept = {name: row[name] for name in ("owner", "key", "reserved", "commitment", "charged_by")}
         below, above = self.currency.spend_below(left), self.currency.spend_above(total)
         sums: dict[str, Any] = {"remaining": below, "counted_remaining": left, "total": above}
-        entry = Entry(number, spend, seal=record.seal, **sums, **stated, **kept)
+        entry = Entry(number, spend, seal=record.seal, **sums, **stated, **kept, accounts=self.together(edition))
         self.entries.append(entry)
         self.receipt = (number, record.seal)
         if entry.key is not None:
@@ -192,6 +217,11 @@ class Book:
             raise altered(self.described, f"row {record.position} answers no entry, or one that was answered")
         if row["place"] not in (INSIDE, BESIDE):
             raise altered(self.described, f"row {record.position} does not say where the answer is")
+        secret = row["secret"]
+        if (None if secret is None else commitment_of(secret)) != self.entries[entry - 1].commitment:
+            raise altered(
+                self.described, f"row {record.position} answers entry {entry} without what its charge committed to"
+            )
         self.receipt = (entry, record.seal)
         self.answers[entry] = KeptAnswer(entry, row["place"] == BESIDE, row["bytes"], row["digest"], record.seal)
 

@@ -52,6 +52,10 @@ class Page:
         """The time, by the store's clock."""
         return self._session.now()
 
+    def who(self) -> str | None:
+        """Who writes, where the store vouches for it."""
+        return self._session.who()
+
     def append(self, table: Table, fields: tuple[Field, ...], content: bytes | None = None) -> str:
         """Add a row, checked as every row that is read; its seal."""
         record = self.book.next_record(table, *fields)

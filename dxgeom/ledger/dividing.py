@@ -37,7 +37,7 @@ def divide(page: Page, account: Account, parts: Mapping[str, Fraction]) -> tuple
 
 def allotments_of(book: Book, account: Account) -> tuple[Allotment, ...]:
     """How the account is divided, and what was spent of each part."""
-    kept = book.account_of(account.policy_fingerprint)
+    kept = book.account_for(account)
     return () if kept is None else book.division(kept.number, account.data_set.edition)
 
 
@@ -46,7 +46,7 @@ def _row(book: Book, account: Account, owner: str, part: Fraction) -> tuple[Tabl
 
     Raises: BudgetExceeded for more than there is; LedgerError for less than he has spent.
     """
-    kept = book.account_of(account.policy_fingerprint)
+    kept = book.account_for(account)
     if kept is None:
         raise unusable(book.described, "the account is not opened yet")
     currency = book.currency

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 from dxgeom.errors import LedgerError
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.universe.columns import plain
 
 NEW_LEDGER = "this ledger is new: releases about the same data in another ledger are not counted"
 """What is said of the first entry of a ledger: no file can tell that another one lies elsewhere."""
@@ -26,7 +27,8 @@ class Account:
 
     ``currency``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``: the
     policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not at
-    hand. Nothing here comes from data.
+    hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too. Nothing here
+    comes from data.
     """
 
     policy_name: str
@@ -35,6 +37,40 @@ class Account:
     currency: Privacy = PURE
     data_set: DataSet = UNNAMED
     policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
+    alike: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+
+
+@final
+@dataclass(frozen=True)
+class Accounts:
+    """Several accounts for the same data, each with a budget of its own; where squares add up sums are roots of these.
+
+    ``budgets``: their sum, ``spent``: what they spent together, both *rounded up* where they are roots; ``cap``: the
+    data set's own budget, None without one.
+    """
+
+    number: int
+    edition: str | None
+    budgets: Fraction
+    spent: Fraction
+    cap: Fraction | None
+
+    def __str__(self) -> str:
+        where = "" if self.edition is None else f" in edition '{self.edition}'"
+        most = (
+            f"may spend {plain(self.budgets)}, which nothing else bounds: state 'budget' in the dataset"
+            if self.cap is None
+            else f"may spend {plain(min(self.cap, self.budgets))}, as the data set's own budget has it"
+        )
+        return (
+            f"this ledger has {self.number} accounts for the same data, each policy its own; together they have spent "
+            f"{plain(self.spent)}{where}, and {most}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; amounts are exact, as text."""
+        edition = {} if self.edition is None else {"edition": self.edition}
+        return {"accounts": self.number, **edition, "budgets": str(self.budgets), "spent": str(self.spent)}
 
 
 @final
@@ -47,7 +83,9 @@ class Entry:
     rounded down and ``total`` up; ``counted_remaining`` is exact: what is left of the budget's square. ``key``: what
     the release was called by who asked for it, if anything; ``owner``: of the allotment that it is counted against;
     ``reserved``: bytes of room made for its answer. ``seal``: SHA-256 over the entry and all that the ledger held
-    before it.
+    before it. ``commitment``: SHA-256 of the secret that only who charged has, and without which no answer is its;
+    None of charges that older versions wrote. ``charged_by``: the role that charged, where a server vouches for it.
+    ``accounts``: what all accounts together came to, where there were several by then.
     """
 
     number: int
@@ -64,16 +102,15 @@ class Entry:
     key: str | None
     reserved: int
     seal: str
+    commitment: str | None = None
+    charged_by: str | None = None
+    accounts: Accounts | None = None
 
     @property
     def warning(self) -> str | None:
-        """What whoever released should know of the ledger; None of any entry but the first."""
-        return warning_of(self.number)
-
-
-def warning_of(entry: int) -> str | None:
-    """:attr:`Entry.warning` of the entry with this number."""
-    return NEW_LEDGER if entry == 1 else None
+        """What whoever released should know of the ledger: that it is new, or has several accounts."""
+        said = [NEW_LEDGER] if self.number == 1 else []
+        return "; ".join([*said, *([] if self.accounts is None else [str(self.accounts)])]) or None
 
 
 def exact(text: str) -> Fraction:

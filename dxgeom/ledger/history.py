@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -13,7 +13,7 @@ from dxgeom.errors import WrongArgument
 from dxgeom.ledger.answers import answer_in
 from dxgeom.ledger.book import Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle
-from dxgeom.ledger.entry import Entry
+from dxgeom.ledger.entry import Accounts, Entry
 from dxgeom.ledger.lookup import entry_of
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.stores.store import Session
@@ -34,6 +34,7 @@ class History:
     people. ``answers``: what is known of the answers, by entry. ``waiting``: sizes of answers that lie beside the
     ledger and are booked when it is written next, by entry. ``receipt``: number of the entry and seal that cover all of
     it, None where nothing was charged. ``documents``: policies as canonical text, by account, where they are known.
+    ``together``: what the accounts come to where there are several, once for each edition that has other people.
     ``allotments``: how accounts are divided; where editions have other people, once for each edition.
     """
 
@@ -47,6 +48,7 @@ class History:
     receipt: tuple[int, str] | None
     documents: dict[int, str] = field(repr=False)
     allotments: tuple[Allotment, ...]
+    together: tuple[Accounts, ...] = ()
 
     @property
     def currency(self) -> Currency:
@@ -96,12 +98,12 @@ def verify_ledger(path: str | Path, *, seal: tuple[int, str] | None = None) -> H
 
 
 def migrate_ledger(path: str | Path) -> History:
-    """Bring a ledger of an older format to this one, as opening it for a release does, and read it.
+    """Bring a ledger of an older format to this one, as a release does, and read it.
 
     Raises: LedgerError; nothing is changed then.
     """
-    with _chronicle(path).writing():
-        pass
+    with _chronicle(path).writing() as page:
+        page.commit()
     return read_ledger(path)
 
 
@@ -126,14 +128,19 @@ def history_of(book: Book, waiting: dict[int, int]) -> History:
         book.receipt,
         dict(book.documents),
         tuple(_allotments(book)),
+        tuple(one for edition in _editions(book, book.entries) if (one := book.together(edition)) is not None),
     )
 
 
 def _allotments(book: Book) -> Iterator[Allotment]:
     for account in book.accounts:
-        charged = [entry.edition for entry in book.entries if entry.account == account.number]
-        for edition in dict.fromkeys(charged) if book.disjoint and charged else (None,):
+        for edition in _editions(book, [entry for entry in book.entries if entry.account == account.number]):
             yield from book.division(account.number, edition)
+
+
+def _editions(book: Book, charged: Sequence[Entry]) -> Iterable[str | None]:
+    """Those with other people, of entries; where there are none, all together."""
+    return dict.fromkeys(entry.edition for entry in charged) if book.disjoint and charged else (None,)
 
 
 def _waiting(path: str | Path, book: Book, session: Session) -> dict[int, int]:

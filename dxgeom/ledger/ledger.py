@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from secrets import token_hex
 from types import NoneType, TracebackType
 from typing import Any, final
 
@@ -26,7 +27,7 @@ from dxgeom.ledger.refusals import made_by_hand, unusable
 from dxgeom.ledger.spending import asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
-from dxgeom.ledger.tables import Record
+from dxgeom.ledger.tables import Record, commitment_of
 from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 
@@ -63,18 +64,23 @@ class Ledger(Displayed, Uncopied):
         data_set: DataSet = UNNAMED,
         policy: str | None = None,
         currency: Privacy = PURE,
+        alike: Callable[[str], bool] | None = None,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
         data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
         ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the ledger's first account.
+        ``alike``: whether another policy's text means the same, whose account then is this one's, too.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
         require(data_set, DataSet, "data_set", "give dx.ledger.DataSet(…), or leave it out")
         require(policy, (str, NoneType), "policy", "give the policy as text, or leave it out")
-        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, currency, data_set, policy))
+        given: object = alike
+        if not (given is None or callable(given)):
+            require(given, NoneType, "alike", "give a function that is handed a policy's text, or leave it out")
+        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, currency, data_set, policy, alike))
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
@@ -133,17 +139,17 @@ class Ledger(Displayed, Uncopied):
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
         """
-        wanted = asked(spend, purpose, plan_fingerprint, key, owner, reserve)
+        wanted, secret = asked(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse, too.
             book, records = new_book(self._account)
-            charge_row(book, self._account, wanted, datetime.now(UTC))
+            charge_row(book, self._account, wanted, datetime.now(UTC), "")
             self._begin(records)
         with self._chronicle.writing() as page:
             open_account(page, self._account)
-            row = charge_row(page.book, self._account, wanted, page.now())
-            return append_with_room(page, self._chronicle.store.files, row, wanted.reserve)
+            row = charge_row(page.book, self._account, wanted, page.now(), commitment_of(secret), page.who())
+            return append_with_room(page, self._chronicle.store.files, row, wanted.reserve, secret)
 
     def open_account(self) -> None:
         """Begins the ledger and writes down this policy and its budget, as far as that is still to be done.
@@ -190,10 +196,11 @@ class Ledger(Displayed, Uncopied):
     def store(self, entry: Entry | int, answer: bytes | str) -> Receipt:
         """Keeps an entry's answer, once and for good; when this returns, it is on the disk and may be shown.
 
+        Only the process that charged can store it: the entry commits to a secret that no other has.
         Where the ledger itself cannot be written at this moment, the answer waits in the entry's file beside it, and
         is booked when the ledger is opened next. Answers of more than 64 KiB stay in that file, compressed.
-        Raises: LedgerError when the entry has an answer, which stays as it is; or when neither ledger nor file can be
-        written, which reserved room excludes but for a broken disk.
+        Raises: LedgerError when the entry has an answer, which stays as it is, or is another's; or when neither ledger
+        nor file can be written, which reserved room excludes but for a broken disk.
         """
         self._refuse_if_closed()
         require(answer, (bytes, str), "answer", "give it as it was shown")
@@ -206,7 +213,8 @@ class Ledger(Displayed, Uncopied):
     def find(self, key: str, *, plan_fingerprint: str, spend: Fraction) -> Found | None:
         """The earlier release of this key, None if there is none; to be asked before any data are read.
 
-        Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data.
+        Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data, or of another
+        role where a server vouches for who charged.
         """
         self._refuse_if_closed()
         require(key, str, "key", "give the name that the release was given")
@@ -216,7 +224,7 @@ class Ledger(Displayed, Uncopied):
             entry = book.keys.get(key)
             if entry is None:
                 return None
-            check_same(book, entry, self._account, plan_fingerprint, spend)
+            check_same(book, entry, self._account, plan_fingerprint, spend, session.who())
             kept = book.answers.get(entry.number)
             answer = answer_in(self._chronicle.store.files, book, session, entry)
             return Found(entry, answer, entry.seal if kept is None else kept.seal)
@@ -234,7 +242,7 @@ class Ledger(Displayed, Uncopied):
         """The sum of this policy's spends, of this edition only where editions have other people; *rounded up* where
         squares add up, whose root it is then."""
         with self._book() as book:
-            kept = book.account_of(self._account.policy_fingerprint)
+            kept = book.account_for(self._account)
             edition = self._account.data_set.edition
             return Fraction(0) if kept is None else book.currency.spend_above(book.spent(kept.number, edition))
 

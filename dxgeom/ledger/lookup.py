@@ -35,14 +35,18 @@ def entry_of(book: Book, entry: Entry | int) -> Entry:
     return book.entries[number - 1]
 
 
-def check_same(book: Book, entry: Entry, account: Account, plan_fingerprint: str, spend: Fraction) -> None:
-    """Refuse a key that another release has. Raises: LedgerError."""
-    kept = book.accounts[entry.account - 1]
-    asked_for = (account.policy_fingerprint, account.data_set.edition, plan_fingerprint, spend)
+def check_same(
+    book: Book, entry: Entry, account: Account, plan_fingerprint: str, spend: Fraction, who: str | None
+) -> None:
+    """Refuse a key that another release has, or another role, whose answer need not be one. Raises: LedgerError."""
+    own = book.account_for(account)
+    charged_by = who if entry.charged_by is None else entry.charged_by
+    number = None if own is None else own.number
+    asked_for = (number, account.data_set.edition, plan_fingerprint, spend, who)
     for there, here, what in zip(
-        (kept.policy_fingerprint, entry.edition, entry.plan_fingerprint, entry.spend),
+        (entry.account, entry.edition, entry.plan_fingerprint, entry.spend, charged_by),
         asked_for,
-        ("policy", "edition of the data", "plan", "spend"),
+        ("policy", "edition of the data", "plan", "spend", "role of the server"),
         strict=True,
     ):
         if there != here:

@@ -53,12 +53,14 @@ def asked(
     )
 
 
-def charge_row(book: Book, account: Account, wanted: Asked, now: datetime) -> tuple[Table, tuple[Field, ...]]:
-    """The entry's row. The account's own rows are in the book already.
+def charge_row(
+    book: Book, account: Account, wanted: Asked, now: datetime, commitment: str, who: str | None = None
+) -> tuple[Table, tuple[Field, ...]]:
+    """The entry's row, which commits to a secret. The account's own rows are in the book already.
 
     Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.
     """
-    kept = book.account_of(account.policy_fingerprint)
+    kept = book.account_for(account)
     if kept is None:
         raise unusable(book.described, "the account is not opened yet")
     if wanted.key is not None and wanted.key in book.keys:
@@ -82,12 +84,14 @@ def charge_row(book: Book, account: Account, wanted: Asked, now: datetime) -> tu
         wanted.plan_fingerprint,
         now.isoformat(timespec="microseconds"),
         wanted.reserve,
+        commitment,
+        who,
     )
 
 
 def remaining_of(book: Book, account: Account) -> Fraction:
     """What the account has left, its share of the data set's own budget included."""
-    kept = book.account_of(account.policy_fingerprint)
+    kept = book.account_for(account)
     edition = account.data_set.edition
     currency = currency_of(account.currency)
     left = currency.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))

@@ -3,7 +3,9 @@
 Every row of every table has a position, counted from 1 over all tables, and a seal: SHA-256 of the parts
 "dxgeom ledger 2", the seal of the row before ("" for the first), the position, the table's name, and the row's
 fields in the table's order. Each part is written as its length in bytes, ":", its UTF-8 bytes, ","; integers in
-decimal, and what is NULL as "-,". So SQL can write the same bytes, and no two rows share them.
+decimal, and what is NULL as "-,". So SQL can write the same bytes, and no two rows share them. Columns that came with
+version 3 are sealed where one of them says something, and the first part is then "dxgeom ledger 3"; a row that says
+nothing in them is sealed as it was before there were any.
 """
 
 from __future__ import annotations
@@ -14,10 +16,16 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
 FORMAT: Final = 2
-"""The version of the rows and seals that are written and read here."""
+"""The version of the chain, and of rows without the columns that came later."""
 
-MARK: Final = f"dxgeom ledger {FORMAT}"
-"""The first part of what is sealed."""
+COMMITTED: Final = 3
+"""The version of rows of charges that say who may answer them, and of their answers."""
+
+MARK: Final = "dxgeom ledger {}"
+"""The first part of what is sealed, of a row's version."""
+
+RIGHT: Final = f"dxgeom right {COMMITTED}"
+"""The first part of what a charge commits to."""
 
 Field: TypeAlias = str | int | None
 
@@ -25,23 +33,34 @@ Field: TypeAlias = str | int | None
 @final
 @dataclass(frozen=True)
 class Column:
-    """``kind``: int or str. ``unique``: no two rows have the same, but for None. ``exact``: the text of a fraction."""
+    """``kind``: int or str. ``unique``: no two rows have the same, but for None. ``exact``: the text of a fraction.
+    ``since``: the version that it came with; older rows say nothing in it."""
 
     name: str
     kind: type[int] | type[str] = str
     optional: bool = False
     unique: bool = False
     exact: bool = False
+    since: int = FORMAT
 
 
 @final
 @dataclass(frozen=True)
 class Table:
-    """``columns``: what is sealed, besides the position. ``content``: rows also carry bytes, sealed by their digest."""
+    """``columns``: what is sealed, besides the position; newer ones last. ``content``: rows also carry bytes, sealed by
+    their digest."""
 
     name: str
     columns: tuple[Column, ...]
     content: bool = False
+
+    def columns_of(self, version: int) -> tuple[Column, ...]:
+        """The columns that there were in this version."""
+        return tuple(column for column in self.columns if column.since <= version)
+
+    def whole(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        """The fields of a row of any version, with None in columns that came later."""
+        return (*fields, *[None] * (len(self.columns) - len(fields)))
 
     def fits(self, fields: tuple[object, ...]) -> bool:
         """Whether the fields are of the columns' kinds."""
@@ -96,13 +115,21 @@ ENTRIES: Final = Table(
         Column("plan_fingerprint"),
         Column("time_utc"),
         Column("reserved", int),
+        Column("commitment", optional=True, since=COMMITTED),  # whose preimage alone stores the answer
+        Column("charged_by", optional=True, since=COMMITTED),  # the role of the server, where one vouches for it
     ),
 )
 """The charges. Where squares add up, ``remaining`` and ``total`` are those of squares, and so exact."""
 
 ANSWERS: Final = Table(
     "answers",
-    (Column("entry", int, unique=True), Column("place"), Column("bytes", int), Column("digest")),
+    (
+        Column("entry", int, unique=True),
+        Column("place"),
+        Column("bytes", int),
+        Column("digest"),
+        Column("secret", optional=True, since=COMMITTED),  # what the entry committed to
+    ),
     content=True,
 )
 """What was released: each entry's answer, once, here or in a file of its own."""
@@ -137,7 +164,16 @@ class Record:
 
 def seal_of(table: Table, previous: str, position: int, fields: tuple[Field, ...]) -> str:
     """The seal of a row that follows the row with the seal ``previous``; "" for the first row."""
-    return _sha256((MARK, previous, position, table.name, *fields))
+    old = len(table.columns_of(FORMAT))
+    version = FORMAT if set(fields[old:]) <= {None} else COMMITTED
+    return _sha256(
+        (MARK.format(version), previous, position, table.name, *(fields[:old] if version == FORMAT else fields))
+    )
+
+
+def commitment_of(secret: str) -> str:
+    """What a charge says of the secret that stores its answer: SHA-256 of the parts "dxgeom right 3", the secret."""
+    return _sha256((RIGHT, secret))
 
 
 def digest_of(entry_seal: str, content: bytes) -> str:

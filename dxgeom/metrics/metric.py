@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.certificate import MetricCertificate
+from dxgeom.numeric.sealed import Sealed
 
 PAIRS_PER_BLOCK = 1 << 18
 """How many pairs a block of generating pairs holds at most; keeps memory flat on large universes."""
@@ -27,7 +28,7 @@ class PairBlock(NamedTuple):
 NO_PAIRS: Final = PairBlock(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-class Metric(ABC):
+class Metric(Sealed, ABC):
     """A pseudometric on record types 0..size-1 with values in [0, ∞], in nats of distinguishability.
 
     Definition: the shortest-path closure of its generating pairs. For any norm, a linear map changes by at most

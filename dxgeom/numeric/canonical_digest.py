@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import WrongArgument
+from dxgeom.numeric.sealed import Sealed
 
 
 @runtime_checkable
@@ -25,7 +26,7 @@ class Digested(Protocol):
         """SHA-256 of what it means."""
 
 
-class DefinedByNumbers(ABC):  # noqa: B024 (what it is made of, its dataclass says)
+class DefinedByNumbers(Sealed, ABC):
     """A frozen dataclass that is what its numbers say: two with one digest are one and the same."""
 
     @property
@@ -39,7 +40,7 @@ class DefinedByNumbers(ABC):  # noqa: B024 (what it is made of, its dataclass sa
         return canonical_digest(type(self).__name__, *self.defining)
 
 
-def own_numbers(thing: DefinedByNumbers, *names: str) -> None:
+def own_numbers(thing: object, *names: str) -> None:
     """Give a frozen thing these arrays in float64 for itself: read-only copies.
 
     What was proved of it then holds for good, whatever becomes of the arrays that it was made of.
@@ -52,6 +53,18 @@ def own_numbers(thing: DefinedByNumbers, *names: str) -> None:
             raise WrongArgument(f"'{name}' of a {type(thing).__name__} is an array of numbers") from error
         numbers.setflags(write=False)
         object.__setattr__(thing, name, numbers)
+
+
+def own_integers(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """A read-only copy, for what is proved of it to hold for good.
+
+    Raises: WrongArgument for anything but an array of 64-bit integers.
+    """
+    if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
+        raise WrongArgument("what a proof is about is an array of 64-bit integers")
+    own = numbers.copy()
+    own.setflags(write=False)
+    return own
 
 
 def canonical_digest(kind: str, *meaning: object) -> str:

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.containment import require_hiding
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.gaussian.jumps import jump_law
 from dxgeom.mechanisms.linear.gaussian.mechanism import NAME as GAUSSIAN
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.kronecker.linear_tables import proved_along
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, marginal_space, proved
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -48,6 +47,7 @@ from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.options import BOX_NOISE
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
 def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
@@ -58,11 +58,12 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
     mixing, change = mechanism.mixing, mechanism.change
     law = None if mechanism.law is None else _law_data(mechanism.law)
     if isinstance(mixing, IntegerMixing):
-        law = scales_data(mixing.scales)
-        if mixing.bases:
-            law |= {"kind": ALONG, "bases": bases_data(mixing.bases)}
-        if mixing.trees:
-            law |= {"kind": IN_BOXES, "measured": measured_data(mixing.trees)}
+        measured = mixing.measured
+        law = scales_data(measured.scales)
+        if measured.bases:
+            law |= {"kind": ALONG, "bases": bases_data(measured.bases)}
+        if measured.trees:
+            law |= {"kind": IN_BOXES, "measured": measured_data(measured.trees)}
     diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
@@ -101,7 +102,6 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
         mixing = _mixing(part, queries.count)
         with refused_as("DX306", "mechanism.law"):
             mechanism = AdditiveMechanism(part.name, sensitivity, law, mixing, change)
-            require_hiding(mechanism)
     if mechanism.fingerprint != part.fingerprint:
         raise Wrong("DX307", "mechanism.fingerprint", f"this mechanism's fingerprint is {mechanism.fingerprint}")
     return mechanism
@@ -150,10 +150,24 @@ def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanis
     if law["kind"] != IN_BOXES:
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_BOXES}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
+    boxes = _counted_boxes(sensitivity)
     with refused_as("DX306", "mechanism.law"):
-        boxes = counted_boxes(sensitivity)
         factors = measured_of(law["measured"], boxes.merged.sizes, "mechanism.law.measured")
         return in_answers(BoxMechanism(part.name, sensitivity.metric, boxes, factors, scales), sensitivity)
+
+
+def _counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
+    """Raises: Wrong."""
+    try:
+        return counted_boxes(sensitivity)
+    except TooLarge as error:
+        raise Wrong(
+            "DX306",
+            "mechanism.law",
+            f"noise in boxes hides counts in boxes and nothing else, and {error}. Version 0.2.0 of 23 November 2026 "
+            "wrote such files by mistake",
+            "plan again, and see docs/guide/guarantee.md, 'What was wrong', for what was released from this file",
+        ) from error
 
 
 def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:

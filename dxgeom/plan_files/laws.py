@@ -66,6 +66,8 @@ _LONGEST_VERTEX = 2**40
 _LARGEST_POWER = 500
 _UNTOLD: Final = {"moved", "stated"}
 """How far a polytope's vertices once were moved, and from which points, is told by nothing, and nothing rests on it."""
+_ARRAYS: Final = (np.ndarray, get_origin(NDArray[np.float64]))
+"""What types of arrays are made from: ``NDArray`` is a name of its own from Python 3.12 and NumPy 2.5 on."""
 
 
 def law_data(law: NoiseLaw) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def _read(hint: Any, data: Any, place: str, depth: int) -> Any:
         return _fan(data, place)
     if hint is float:
         return float_of(data, place, infinite=True)
-    if get_origin(hint) is np.ndarray:
+    if get_origin(hint) in _ARRAYS:
         return floats_of(data, place)
     if get_origin(hint) is tuple:
         parts = enumerate(list_of(data, place))
@@ -261,7 +263,7 @@ def _form(hint: Any) -> dict[str, Any]:
         return {"$ref": "#/$defs/Boundary"}
     if hint is float:
         return {"$ref": "#/$defs/Float"}
-    if get_origin(hint) is np.ndarray:
+    if get_origin(hint) in _ARRAYS:
         return {"$ref": "#/$defs/Floats"}
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _form(get_args(hint)[0]), "minItems": 1}

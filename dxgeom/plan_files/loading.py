@@ -17,7 +17,7 @@ from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_plan
+from dxgeom.plan_files.sources import policy_of, require_same_error, require_same_plan
 from dxgeom.plan_files.text.json_text import read_document
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
 from dxgeom.planner.amounts import Amount
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
 
     AnyLoaded: TypeAlias = "LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan"
-
-_SAME = 1e-9
-"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 
 
 @final
@@ -114,8 +111,8 @@ def check_errors(stated: list[ErrorPart], plan: Plan) -> None:
     """Raises: Wrong unless these are the plan's errors at spend 1."""
     if [one.name for one in stated] != list(plan.queries.names):
         raise Wrong("DX307", "errors", "there is one for each query, in their order")
-    noise, biases = np.sqrt(plan.mechanism.variances()), plan.mechanism.biases
+    with refused_as("DX307", "errors"), np.errstate(all="ignore"):
+        noise, biases = np.sqrt(plan.mechanism.variances()), plan.mechanism.biases
     for number, (one, rmse, bias) in enumerate(zip(stated, noise, biases, strict=True)):
         for name, said, found in (("rmse", one.rmse, rmse), ("bias", one.bias, bias)):
-            if not abs(float(said) - found) <= _SAME * found:
-                raise Wrong("DX307", f"errors[{number}].{name}", f"this is {found!r}, the file says {said}")
+            require_same_error(said, found, f"errors[{number}].{name}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.checking.verification import VerifiedMetric
@@ -11,10 +12,14 @@ from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import FolderInMemory
 from dxgeom.universe.wording import shown
+
+_SAME: Final = 1e-9
+"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 
 
 def policy_data(policy: Policy) -> dict[str, Any]:
@@ -51,6 +56,23 @@ def require_same_plan(plan: Releasable[Any], fingerprint: str) -> None:
     """Raises: Wrong unless a plan that was made anew has the fingerprint that its file states."""
     if plan.fingerprint != fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
+
+
+def require_same_error(said: str, found: float, place: str) -> None:
+    """Raises: Wrong unless an error, or a bias, that a file states is what was found, which is a number."""
+    found = float(found)
+    if not (math.isfinite(found) and abs(float(said) - found) <= _SAME * found):
+        raise Wrong("DX307", place, f"this is {found!r}, the file says {said}")
+
+
+def require_same_errors(stated: list[str], plan: StructuredPlan[Any], one: str) -> None:
+    """Raises: Wrong unless these are the plan's errors at spend 1, in the order of the tables, or boxes."""
+    with refused_as("DX307", "errors"):
+        found = plan.rmse().tolist()
+    if len(stated) != len(found):
+        raise Wrong("DX307", "errors", f"there is one for each {one}, in their order")
+    for place, (said, error) in enumerate(zip(stated, found, strict=True)):
+        require_same_error(said, error, f"errors[{place}]")
 
 
 def policy_of(part: PolicyPart) -> Policy:

@@ -17,16 +17,13 @@ from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import policy_of, require_same_errors, require_same_plan, sealed_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.without_histogram.whole_tables import words_of_tables
-
-_SAME = 1e-9
-"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 
 
 @final
@@ -127,14 +124,5 @@ def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
     with refused_as("DX306", "table_noise"):
         plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales, bases)
     require_same_plan(plan, part.fingerprint)
-    _check_errors(part.errors, plan)
+    require_same_errors(part.errors, plan, "table")
     return LoadedMarginalPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
-
-
-def _check_errors(stated: list[str], plan: MarginalPlan) -> None:
-    found = plan.rmse()
-    if len(stated) != len(found):
-        raise Wrong("DX307", "errors", "there is one for each table, in their order")
-    for place, (said, error) in enumerate(zip(stated, found.tolist(), strict=True)):
-        if not abs(float(said) - error) <= _SAME * error:
-            raise Wrong("DX307", f"errors[{place}]", f"this is {error!r}, the file says {said}")

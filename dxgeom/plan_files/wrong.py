@@ -56,4 +56,5 @@ def refused_as(code: str, place: str) -> Iterator[None]:
         inner = f"{place}.{first.path}" if first.path and first.path != "top level" else place
         raise Wrong(code, inner, f"{first.code}: {first.message}", first.advice or _PLAN_AGAIN) from error
     except (DxgeomError, ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError) as error:
-        raise Wrong(code, place, str(error) or type(error).__name__) from error
+        said = " ".join(str(error).split())  # an array's numbers may fill several lines
+        raise Wrong(code, place, said or type(error).__name__) from error

@@ -38,6 +38,7 @@ from dxgeom.planner.words import (
     search_lines,
     search_of,
 )
+from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -211,6 +212,11 @@ class Plan(Releasable[LinearAnswers], Pictured):
         values moves an answer for each of a number of records that was not stated."""
         return self.bars(exact_amount(spend, "spend"), records).half_widths(level)
 
+    def require_agreement(self) -> None:
+        from dxgeom.planner.answers.consistency import require_few  # and a solver with it
+
+        require_few(self.queries.count)
+
     def _releasing(self) -> Releasing[LinearAnswers]:
         if self.interrupted is not None and not self.comparison.accepted:
             raise UnsupportedCombination(
@@ -257,7 +263,7 @@ class Plan(Releasable[LinearAnswers], Pictured):
             "candidates": [candidate.as_dict() for candidate in self.comparison.told],
             "queries": each_query(self),
             "records": self.records,
-            **({} if self.metric.people is None else {"people": self.metric.people.sentence}),
+            **people_in_words(self.metric.people),
             **acceptance_of(self),
             **search_of(self),
             "rounding_share": self.mechanism.rounding_share,

@@ -36,6 +36,7 @@ from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
@@ -145,6 +146,7 @@ class QuantilePlan(Releasable[QuantileAnswers]):
             "quantiles": [part.as_dict() for part in self.parts],
             "statements": list(self.statements(self.spend)),
             "records": self.records,
+            **people_in_words(self.metric.people),
             "compared_at_spend": str(self.spend),
             "chosen_by": "name" if self.named else "expected error if evenly spread, a model",
             "fingerprint": self.fingerprint,

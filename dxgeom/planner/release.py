@@ -78,7 +78,8 @@ class Release(Pictured, Generic[Answer]):
 
     @property
     def rmse(self: Release[LinearAnswers]) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
+        """(K,): root mean squared error of each answer, at its worst where answers have a known bias; what rounding of
+        values adds is counted as by half widths at 95 %."""
         return self.answer.rmse
 
     @property
@@ -184,7 +185,9 @@ class Release(Pictured, Generic[Answer]):
         Definition: least Σ (change_k)²/variance_k. The equations are all that hold whatever the records are, given
         their public number: parts and their sum, tables that share cells. An exact answer stays.
         Args: ``nonnegative``: answers with no negative weight are not negative. ``integers``: answers with integer
-        weights are integers. ``totals``: answers that are known otherwise, by name; they must be public.
+        weights are integers. ``totals``: answers that are known otherwise, by name; they must be public. Whoever knows
+        them can rule out every table with others: the policy's promise is about what releases tell, and does not hold
+        between two records whose exchange would change one; ``done`` says so where a total had noise.
         Guarantee: *exact* in rationals, up to weights rounded to ten bits; never further, in that distance, from any
         truth that satisfies all this, than the release is, unless ``integers`` moved it further. Reads no data: it
         costs no privacy.
@@ -260,7 +263,7 @@ class Release(Pictured, Generic[Answer]):
 
     def _answers(self, level: float, joint: bool) -> dict[str, Any]:
         if isinstance(self.answer, ShownAnswers):
-            return self.answer.as_dict(level, joint=joint)
+            return self.answer.document(level, joint=joint)
         return {"answer": plain_answer(self.answer)}
 
     def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:

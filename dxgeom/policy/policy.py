@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from dxgeom.displayed import Pictured
-from dxgeom.errors import PolicyError, TooLarge, UnsupportedCombination
+from dxgeom.errors import DxgeomError, PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.lower.connectivity import (
-    Unprotected,
-    check_connected,
-    partitions_of,
-    unprotected,
-    unprotected_records,
-)
+from dxgeom.policy.lower.connectivity import Unprotected, check_connected
 from dxgeom.policy.lower.describe import MetricDescription, describe
-from dxgeom.policy.lower.listed_pairs import edges_of_listed
-from dxgeom.policy.lower.metrics import lower_attributes, lower_records, under_ceiling
+from dxgeom.policy.lower.lowered import lower
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.content import from_one_line, in_one_line
 from dxgeom.policy.source.language import Language
-from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
 from dxgeom.policy.source.yaml_tree import read_tree
 from dxgeom.policy.syntax.reader import read_syntax
@@ -48,9 +41,6 @@ Record: TypeAlias = int | str | Mapping[str, Any]
 """A record as people put it: its index, its values by attribute, or "absent"."""
 
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
-
-Lowered: TypeAlias = tuple[tuple[Metric, ...], tuple[Unprotected, ...], Callable[[], Metric]]
-"""The attributes' metrics, what no rule protects, and what makes the records' metric."""
 
 
 @final
@@ -109,6 +99,31 @@ class Policy(Pictured):
     def fingerprint(self) -> str:
         """SHA-256 of the meaning; comments, layout and the order of rules do not change it."""
         return self.resolved.fingerprint
+
+    @cached_property
+    def meaning(self) -> str:
+        """SHA-256 of the distances and of how rows are read: policies of one meaning share one account of a ledger.
+
+        Rules that never bind, the order of rules and of attributes, the budget and ``from:`` an attribute's own name
+        do not change it, which the fingerprint all tells apart.
+        """
+        from dxgeom.policy.lower.meaning import meaning_of
+
+        return meaning_of(self.resolved, self.description, self.parts, self.metric)
+
+    def means(self, stated: str) -> bool:
+        """Whether the policy of :meth:`stated` has this meaning; not sure counts as no."""
+        try:
+            return Policy.from_stated(stated).meaning == self.meaning
+        except DxgeomError:
+            return False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What later versions refuse."""
+        from dxgeom.policy.explain.doubts import doubts_of_data
+
+        return tuple(doubts_of_data(self.resolved.document.dataset))
 
     @classmethod
     def from_dict(
@@ -189,6 +204,7 @@ class Policy(Pictured):
             universe=self.universe,
             data_set=self.data_set,
             stated=self.stated,
+            alike=self.means,
             privacy=self.privacy,
         )
 
@@ -259,41 +275,8 @@ def _policy_of(text: PolicyText) -> Policy:
     if resolved is None or mistakes:
         raise PolicyError(mistakes.found)
     description = describe(resolved)
-    described = _of_product if resolved.universe.listed is None else _of_listed
-    parts, apart, lowered = described(resolved, description, mistakes)
+    parts, apart, lowered = lower(resolved, description, mistakes)
     check_connected(resolved, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.found)
     return Policy(text.file, resolved, description, parts, lowered(), apart, text)
-
-
-def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    parts = lower_attributes(resolved, description, mistakes)
-    if mistakes:
-        raise PolicyError(mistakes.found)
-    apart = unprotected(description, parts, partitions_of(resolved))
-
-    def of_records() -> Metric:
-        """What is too large is told at a rule about several attributes together."""
-        span = next((rule.span for rule in resolved.rules if rule.joint is not None), resolved.universe_span)
-        with _small_enough(mistakes, span):
-            return lower_records(description, parts)
-
-    return parts, apart, of_records
-
-
-def _of_listed(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
-    with _small_enough(mistakes, resolved.universe_span):
-        edges = edges_of_listed(resolved.universe, description)
-    apart = unprotected_records(description, resolved.universe, edges, resolved.public)
-    return (), apart, lambda: under_ceiling(edges, edges.first.size == 0, description)
-
-
-@contextmanager
-def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
-    """Stops at the sizes that cannot be kept exactly."""
-    try:
-        yield
-    except TooLarge as error:
-        mistakes.add("DX138", span, str(error))
-        raise PolicyError(mistakes.found) from error

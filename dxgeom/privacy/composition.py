@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, final
 
@@ -20,6 +19,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.privacy.concentrated_curves import concentrated_delta
 from dxgeom.privacy.gaussian_curves import gaussian_delta, least, normal_below, require_curve, rounded_up
 from dxgeom.privacy.loss_laws import UNITS, LossLaw, law_of_sum

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.wording import accepted_words, cell_text, did_you_mean, is_nan, shown
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.attributes import OUTSIDE, Attribute, CellType
 from dxgeom.universe.columns import Column, TextColumn
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
+
+from dxgeom.numeric.sealed import cached_property
 
 Rings: TypeAlias = Sequence[NDArray[np.float64]]
 """A polygon: its outer ring, then its holes, each (n, 2) with the first position repeated at the end."""

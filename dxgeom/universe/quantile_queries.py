@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate
 from dxgeom.universe.universe import Universe

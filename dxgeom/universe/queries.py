@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import final
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.sealed import Sealed, cached_property, seal
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
@@ -39,7 +39,7 @@ RECORDS = "records"
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearQueries:
+class LinearQueries(Sealed):
     """K named linear queries over N record types: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
     ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few attributes
@@ -72,6 +72,7 @@ class LinearQueries:
         return f"<LinearQueries: {self.count:,}, {self.names[0]!r}{' and on' if self.count > 1 else ''}>"
 
     def __post_init__(self) -> None:
+        seal(self)
         if self.universe is not None:
             self.universe.require_indexable("linear queries")
         if isinstance(self.weights, np.ndarray):

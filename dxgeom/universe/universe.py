@@ -7,13 +7,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.reading.reading import Reading, plain_reading
 

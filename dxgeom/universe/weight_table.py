@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.rows import distinct_rows, kinds_of_rows
+from dxgeom.numeric.sealed import Sealed, cached_property
 
 LARGEST_NUMERATOR = 2**52
 """Integer weights stay below this, so that their differences are exact in float64."""
@@ -28,7 +28,7 @@ _CELLS_AT_ONCE = 1 << 20
 
 @final
 @dataclass(frozen=True, eq=False)
-class WeightTable:
+class WeightTable(Sealed):
     """Some queries of a workload that look at the same attributes.
 
     ``queries`` (k,): their places in the workload; ``axes``: the places of the attributes, increasing; ``classes``: for

@@ -9,7 +9,6 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.exact_sums import summed_by_class
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
     WeightTable,

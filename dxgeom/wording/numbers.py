@@ -155,3 +155,30 @@ def amount(value: float | Fraction) -> str:
         return f"{int(number):,}"
     text = digits(number, 6)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def brief(number: float) -> str:
+    """A number of at least 0 with four significant digits.
+
+    >>> brief(15510.3), brief(12.50163), brief(0.0000673), brief(0.0)
+    ('15,510', '12.50', '6.730e-05', '0')
+    """
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    if not 1e-3 <= number < 1e15:
+        return f"{number:.3e}"
+    return f"{number:,.{max(0, 3 - math.floor(math.log10(number)))}f}"
+
+
+def rounded(value: float, error: float) -> str:
+    """A number with the digits that its error leaves meaningful: two of the error's own.
+
+    >>> rounded(1234567.891, 25.3), rounded(203.4567, 0.00123), rounded(12.0, 0.0)
+    ('1,234,568', '203.4567', '12')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    if not 0 < error < math.inf:
+        return f"{value:,.12g}"
+    places = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:,.{places}f}"

@@ -43,7 +43,7 @@ CODE_RUN_HERE = {
 }
 COMMANDS_RUN_HERE = {
     "README.md": ["examples", "init", "check", "plan", "release", "release", "answer", "report", "verify"],
-    "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit"],
+    "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit", "plan", "audit"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
     "policies/README.md": ["check", "plan", "release"],

@@ -90,7 +90,7 @@ def machine() -> Record:
     return {
         "processor": platform.machine(),
         "model": _model(),
-        "instructions": np.show_config(mode="dicts")["SIMD Extensions"]["found"],
+        "instructions": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }

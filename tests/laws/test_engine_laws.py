@@ -8,17 +8,16 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from reference.rows_of_people import People
-from services.tables import PostgresTables, as_parquet, as_relation, as_spark, as_sqlite
+from services.tables import HERE, SERVERS
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
@@ -34,25 +33,6 @@ from dxgeom.errors import DataError
 from dxgeom.universe.people.people import People as StatedPeople
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-Keep = Callable[[pa.Table, Path], Any]
-HERE = ("parquet", "relation", "SQLite")
-SERVERS = {"PostgreSQL": "postgres", "Spark": "spark"}
-
-
-@pytest.fixture(
-    params=[*HERE, *(pytest.param(name, marks=pytest.mark.service(service)) for name, service in SERVERS.items())]
-)
-def keep(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
-    """How one of the engines keeps a table."""
-    if request.param == "PostgreSQL":
-        way: Keep = PostgresTables(request.getfixturevalue("postgres")).keep
-    elif request.param == "Spark":
-        session = request.getfixturevalue("spark")
-        way = lambda table, folder: as_spark(session, table, folder)  # noqa: E731
-    else:
-        way = {"parquet": as_parquet, "relation": as_relation, "SQLite": as_sqlite}[request.param]
-    yield lambda table: way(table, tmp_path)
 
 
 def test_no_engine_escapes_the_suite() -> None:

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.forged import forged
 from reference.mechanisms import CASES, LINE, ROWS, queries
 
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.verification import verify
@@ -29,13 +30,14 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 SENSITIVITY = sensitivity_of(LINE, queries())
+PROVED = AdditiveMechanism("m", SENSITIVITY, LaplaceNoise(np.full(3, 1e6)), DiagonalMixing(np.ones(3, bool)))
 OTHER = verify(LINE.metric, title="line", fingerprint="other", budget=Fraction(1))
 
 
 def additive(law, mixing=None, sensitivity=SENSITIVITY, name="m", change=None):
-    return AdditiveMechanism(
-        name, sensitivity, law, DiagonalMixing(np.ones(3, bool)) if mixing is None else mixing, change
-    )
+    """Whatever its noise hides: a fingerprint is of what is there."""
+    mixing = DiagonalMixing(np.ones(3, bool)) if mixing is None else mixing
+    return forged(PROVED, name=name, sensitivity=sensitivity, law=law, mixing=mixing, change=change)
 
 
 def rational(rows):
@@ -43,7 +45,7 @@ def rational(rows):
 
 
 def on_lattice(**changed):
-    return replace(SENSITIVITY, queries=replace(SENSITIVITY.queries, **changed))
+    return forged(SENSITIVITY, queries=replace(SENSITIVITY.queries, **changed))
 
 
 def asked(names=("q0", "q1", "q2"), rows=ROWS):
@@ -59,9 +61,9 @@ CHANGE = QueryChange(SENSITIVITY.queries, 10, (Fraction(1, 8),) * 3)
 ADDITIVE = {
     "as it is": additive(LAPLACE),
     "name": additive(LAPLACE, name="n"),
-    "metric": additive(LAPLACE, sensitivity=replace(SENSITIVITY, metric=OTHER)),
-    "absent": additive(LAPLACE, sensitivity=replace(SENSITIVITY, absent=3)),
-    "absent at another place": additive(LAPLACE, sensitivity=replace(SENSITIVITY, absent=2)),
+    "metric": additive(LAPLACE, sensitivity=forged(SENSITIVITY, metric=OTHER)),
+    "absent": additive(LAPLACE, sensitivity=forged(SENSITIVITY, absent=3)),
+    "absent at another place": additive(LAPLACE, sensitivity=forged(SENSITIVITY, absent=2)),
     "a query's name": additive(LAPLACE, sensitivity=asked(["q0", "q1", "q3"])),
     "names in another order": additive(LAPLACE, sensitivity=asked(["q1", "q0", "q2"])),
     "a name cut elsewhere": additive(LAPLACE, sensitivity=asked(["q0', 'q1", "q", "q2"])),
@@ -108,7 +110,7 @@ def test_rotated_and_independent_noise_of_equal_variances_are_told_apart():
     assert np.array_equal(rotated.second_moment, independent.second_moment)
     pair = sensitivity_of(LINE, queries(ROWS[:2]))
     noisy = DiagonalMixing(np.ones(2, bool))
-    both = [AdditiveMechanism("m", pair, law, noisy) for law in (rotated, independent)]
+    both = [additive(law, noisy, pair) for law in (rotated, independent)]
     assert np.array_equal(both[0].variances(), both[1].variances())
     assert both[0].fingerprint != both[1].fingerprint
 

@@ -253,7 +253,7 @@ def test_rows_that_are_not_committed_are_undone(place: str) -> None:
     with opened(place) as ledger:
         charged(ledger, "1/4")
     chronicle = Chronicle(store_at(place))
-    row = (2, 1, None, None, None, "1/4", "1/2", "1/2", "", "p", "2026-01-01T00:00:00", 0)
+    row = (2, 1, None, None, None, "1/4", "1/2", "1/2", "", "p", "2026-01-01T00:00:00", 0, "c", None)
     with pytest.raises(ZeroDivisionError), chronicle.writing() as page:
         page.append(ENTRIES, row)
         raise ZeroDivisionError

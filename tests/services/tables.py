@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import sqlite3
+import weakref
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from services.postgres import PostgresServer
 
+HERE = ("parquet", "relation", "SQLite")
+SERVERS = {"PostgreSQL": "postgres", "Spark": "spark"}
+"""The engines, by the service that they need."""
 _NUMBERS = itertools.count(1)
 _POSTGRES = {
     pa.string(): "text",
@@ -40,6 +44,9 @@ def as_relation(table: pa.Table, folder: Path) -> Any:
     return duckdb.connect().sql(f"SELECT * FROM '{as_parquet(table, folder)}'")
 
 
+_FORGOTTEN: list[sqlite3.Connection] = []
+
+
 def as_sqlite(table: pa.Table, folder: Path) -> Any:
     import ibis
 
@@ -50,7 +57,12 @@ def as_sqlite(table: pa.Table, folder: Path) -> Any:
         connection.execute(f"CREATE TABLE {name} ({columns})")
         connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.num_columns)})", rows)
         connection.commit()
-    return ibis.sqlite.connect(folder / f"{name}.db").table(name)
+    opened = ibis.sqlite.connect(folder / f"{name}.db")
+    # Ibis leaves it open, of which Python warns from 3.13 on. It may be forgotten in a thread that must not close it.
+    weakref.finalize(opened, _FORGOTTEN.append, opened.con)
+    while _FORGOTTEN:
+        _FORGOTTEN.pop().close()
+    return opened.table(name)
 
 
 def as_spark(session: Any, table: pa.Table, folder: Path) -> Any:

@@ -359,6 +359,7 @@ DOORS: dict[str, Door] = {
             "data_set": (None, 3, "data", ["data"]),
             "policy": (3, ["policy"], policy),
             "currency": NOT_A_CHOICE,
+            "alike": (3, "the policy's text", ["policy"]),
         },
     ),
     "selection": Door(

@@ -9,7 +9,7 @@ import typer
 
 from dxgeom.cli.ledgers.words import brief_text
 from dxgeom.cli.terminal.options import data_set_of
-from dxgeom.cli.terminal.printing import print_table
+from dxgeom.cli.terminal.printing import print_table, print_warnings
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def opened(ledger: str, policy: Path, data_set: DataSet | None) -> Ledger:
     from dxgeom.mechanisms.contract.mechanism import account_of
     from dxgeom.policy.policy import load_policy
 
-    metric = load_policy(policy).compile()
+    policy_read = load_policy(policy)
+    print_warnings(policy_read)
+    metric = policy_read.compile()
     account = account_of(metric if data_set is None else metric.about(data_set))
     stated = account.policy if isinstance(account.policy, str | None) else account.policy()
     kept = Ledger.open(
@@ -43,6 +45,7 @@ def opened(ledger: str, policy: Path, data_set: DataSet | None) -> Ledger:
         budget=account.budget,
         data_set=account.data_set,
         policy=stated,
+        alike=account.alike,
         currency=account.currency,
     )
     kept.open_account()

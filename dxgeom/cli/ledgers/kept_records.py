@@ -36,16 +36,14 @@ def kept_records(history: History, number: int, document: Any) -> dict[str, list
     return columns_of_records(universe, counts)
 
 
+def has_records(document: Any) -> bool:
+    """Whether a task of a release made synthetic records."""
+    return bool(_makers(document))
+
+
 def _task(number: int, document: Any) -> tuple[dict[str, Any], Any]:
     """The task that made records, and what was kept of its answer."""
-    tasks = document.get("tasks") if isinstance(document, dict) else None
-    kept = document.get("kept") if isinstance(document, dict) else None
-    if tasks is None and isinstance(document, dict) and {"rows", "bounds", "kept"} <= {*document}:
-        return {**document, "kind": SYNTHESIS if isinstance(kept, dict) else DATABASE}, kept
-    pairs: list[tuple[dict[str, Any], Any]] = []
-    if isinstance(tasks, list) and isinstance(kept, list) and len(tasks) == len(kept):
-        pairs = list(zip(tasks, kept, strict=True))
-    found = [(task, one) for task, one in pairs if task.get("kind") in (SYNTHESIS, DATABASE)]
+    found = _makers(document)
     if len(found) != 1:
         raise LedgerError(f"entry {number} has {len(found) or 'no'} tasks that made synthetic records; one has to")
     if found[0][0].get("estimate", "weights") != "weights":
@@ -54,6 +52,18 @@ def _task(number: int, document: Any) -> tuple[dict[str, Any], Any]:
             "release again with the same --id, which costs nothing"
         )
     return found[0]
+
+
+def _makers(document: Any) -> list[tuple[dict[str, Any], Any]]:
+    """The tasks that made records, each with what was kept of its answer."""
+    tasks = document.get("tasks") if isinstance(document, dict) else None
+    kept = document.get("kept") if isinstance(document, dict) else None
+    if tasks is None and isinstance(document, dict) and {"rows", "bounds", "kept"} <= {*document}:
+        return [({**document, "kind": SYNTHESIS if isinstance(kept, dict) else DATABASE}, kept)]
+    pairs: list[tuple[dict[str, Any], Any]] = []
+    if isinstance(tasks, list) and isinstance(kept, list) and len(tasks) == len(kept):
+        pairs = list(zip(tasks, kept, strict=True))
+    return [(task, one) for task, one in pairs if task.get("kind") in (SYNTHESIS, DATABASE)]
 
 
 def _policy(history: History, number: int) -> Any:

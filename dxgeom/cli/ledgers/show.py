@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,15 +21,17 @@ from dxgeom.cli.ledgers.words import (
     receipt_text,
     state_of,
 )
+from dxgeom.cli.terminal.answers import print_parts
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.options import TableFormat, TableFormatOption
-from dxgeom.cli.terminal.printing import brief, print_csv, print_json, print_lines, print_table, rounded
+from dxgeom.cli.terminal.options import TableFormat, TableFormatOption, require_shown
+from dxgeom.cli.terminal.printing import print_csv, print_json, print_lines, print_table
 from dxgeom.errors import LedgerError, UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.ledger.history import History
+    from dxgeom.report.facts.released import Columns
 
 
 def show(
@@ -38,7 +41,11 @@ def show(
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Write the entry's synthetic records to this new file."),
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write the entry's synthetic records, or else its answers, to this new file: .csv or .parquet.",
+        ),
     ] = None,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
@@ -52,12 +59,13 @@ def show(
       dxgeom ledger show privacy.db
       dxgeom ledger show privacy.db --entry 3 --format csv
     """
+    require_shown(output)
     with refusals(output):
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
         if target is not None:
-            _write_records(history, ledger, entry, target)
+            _write(history, ledger, entry, target)
         elif entry is None:
             _SHOW[output](history)
         else:
@@ -65,23 +73,28 @@ def show(
             _SHOW_ENTRY[output](history, entry, answer)
 
 
-def _write_records(history: History, ledger: str, entry: int | None, target: Path) -> None:
-    """The synthetic records of an entry as a file. Raises: LedgerError, DataError, UnsupportedCombination."""
-    from dxgeom.cli.ledgers.kept_records import kept_records
-    from dxgeom.engines.results.answer_files import write_batches
+def _write(history: History, ledger: str, entry: int | None, target: Path) -> None:
+    """The synthetic records of an entry, or else its answers, as a file.
+
+    Raises: LedgerError, DataError, UnsupportedCombination.
+    """
+    from dxgeom.cli.ledgers.kept_records import has_records, kept_records
+    from dxgeom.engines.results.answer_files import is_table_file, write_batches
     from dxgeom.ledger.history import read_answer
 
-    suffix = target.suffix.lower()
-    if entry is None or suffix not in (".csv", ".parquet"):
+    if entry is None or not is_table_file(target):
         raise UnsupportedCombination(
-            "--output is of the synthetic records of one entry: say which, --entry, and name a .csv or .parquet file"
+            "--output is of the synthetic records, or else the answers, of one entry: say which, --entry, and name a "
+            ".csv or .parquet file"
         )
-    columns = kept_records(history, entry, _document(read_answer(ledger, entry)))
+    answer = read_answer(ledger, entry)
+    made = has_records(_document(answer))
+    columns = kept_records(history, entry, _document(answer)) if made else _table(history, entry, answer)
     with begun_file(target) as write:
         if write is not None:
-            write(lambda file: write_batches(iter([columns]), file, suffix))
+            write(lambda file: write_batches(iter([columns]), file, target.suffix))
     rows = len(next(iter(columns.values()), []))
-    print_lines([f"{rows:,} records written to {target}"])
+    print_lines([f"{rows:,} {'records' if made else 'answers'} written to {target}"])
 
 
 def _show_text(history: History) -> None:
@@ -94,6 +107,8 @@ def _show_text(history: History) -> None:
         for number, edition, spent, remaining in left(history)
     ]
     print_table(("policy", "budget", "spent", "remaining"), accounts)
+    for one in history.together:
+        print_lines([f"together   {one}"])
     print_division(history)
     if history.entries:
         print_lines([""])
@@ -134,7 +149,10 @@ def _show_json(history: History) -> None:
     last = None if history.receipt is None else receipt_text(*history.receipt)
     allotments = [allotment_dict(history, one) for one in history.allotments]
     divided = {"allotments": allotments} if allotments else {}
-    print_json({"data_set": data_set, "accounts": accounts, **divided, "entries": entries, "last_seal": last})
+    several = {"together": [one.as_dict() for one in history.together]} if history.together else {}
+    print_json(
+        {"data_set": data_set, "accounts": accounts, **several, **divided, "entries": entries, "last_seal": last}
+    )
 
 
 def _show_csv(history: History) -> None:
@@ -142,7 +160,7 @@ def _show_csv(history: History) -> None:
     for row in rows:
         policy = row.pop("policy")
         row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
-    _print_rows(list(rows[0]) if rows else ["entry"], rows)
+    _print_rows(list(dict.fromkeys(name for row in rows for name in row)) or ["entry"], rows)
 
 
 def _entry_text(history: History, number: int, answer: bytes | None) -> None:
@@ -153,6 +171,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         f"policy     {_whose(history, one.account, one.edition)}",
         f"purpose    {one.purpose}",
         *([] if one.owner is None else [f"allotment  {one.owner}"]),
+        *([] if one.charged_by is None else [f"charged by {one.charged_by}"]),
         f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
         f"plan       {one.plan_fingerprint}",
         *([] if one.key is None else [f"key        {one.key}"]),
@@ -162,47 +181,14 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         "",
     ]
     print_lines(lines)
+    from dxgeom.report.facts.released import known_parts
+
     document = _document(answer)
-    tasks = document.get("tasks") if isinstance(document, dict) else None
-    if isinstance(tasks, list) and all(isinstance(one, dict) and "name" in one for one in tasks):
-        for one in tasks:
-            print_lines([f"{one['name']}  ({one.get('kind', 'task')}, spent {one.get('spent', '-')})"])
-            _print_answers(one)
-            print_lines([""])
-    elif answer is not None and not _print_answers(document):
+    parts = known_parts(document)
+    if parts:
+        print_lines(print_parts(parts))
+    elif answer is not None:
         print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
-
-
-def _print_answers(document: Any) -> bool:
-    """Print the answers of a release, or of a task in one, as a table; whether there were any of a known kind."""
-    answers, quantiles = _rows(document, "answers", "rmse"), _rows(document, "quantiles", "label")
-    bounded, picked = _rows(document, "answers", "bound"), _picked(document)
-    if answers is not None:
-        rows = [
-            (str(row["name"]), rounded(float(row["value"]), float(row["rmse"])), brief(float(row["rmse"])))
-            for row in answers
-        ]
-        print_table(("query", "answer", "rmse"), rows)
-        _print_ratios(_rows(document, "ratios", "parts") or [])
-    elif bounded is not None:
-        rows = [(str(row["name"]), f"{float(row['value']):,.6g}", _bound(row["bound"])) for row in bounded]
-        print_table(("query", "answer", "bound"), rows)
-    elif quantiles is not None:
-        print_table(("quantile", "value"), [(str(row["name"]), str(row["label"])) for row in quantiles])
-    elif picked is not None:
-        print_table(("picked", "of candidates"), [picked])
-    return any(found is not None for found in (answers, bounded, quantiles, picked))
-
-
-def _picked(document: Any) -> tuple[str, str] | None:
-    """What a selection picked, and of how many; None where nothing was selected."""
-    if not (isinstance(document, dict) and {"picked", "candidates"} <= {*document}):
-        return None
-    return str(document["picked"]), str(document["candidates"])
-
-
-def _bound(bound: Any) -> str:
-    return "-" if bound is None else brief(float(bound))
 
 
 def _entry_json(history: History, number: int, answer: bytes | None) -> None:
@@ -215,21 +201,27 @@ def _entry_json(history: History, number: int, answer: bytes | None) -> None:
 
 
 def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
-    document = _document(answer)
-    quantiles = _rows(document, "quantiles", "label")
-    if quantiles is not None:
-        _print_rows([key for key in quantiles[0] if key != "group"] if quantiles else ["name", "value"], quantiles)
-        return
-    answers = _rows(document, "answers", "rmse")
-    if answers is None:
+    table = _table(history, number, answer)
+    print_csv(tuple(table), zip(*table.values(), strict=True))
+
+
+def _entry_parquet(history: History, number: int, answer: bytes | None) -> None:
+    from dxgeom.engines.results.answer_files import write_batches
+
+    write_batches(iter([_table(history, number, answer)]), sys.stdout.buffer, ".parquet")
+
+
+def _table(history: History, number: int, answer: bytes | None) -> Columns:
+    """All answers of an entry as one table. Raises: LedgerError where they are none."""
+    from dxgeom.report.facts.released import known_parts, stacked
+
+    table = stacked(known_parts(_document(answer)))
+    if table is None:
         raise LedgerError(
-            f"entry {number} is {state_of(history, number)}, and has no answers to queries that make a table; show it "
-            "as json"
+            f"entry {number} is {state_of(history, number)}, and has no answers here that make a table; show it as "
+            "json, or release again with the same --id, which costs nothing"
         )
-    rows = [{key: value for key, value in row.items() if key != "interval"} for row in answers]
-    for row, told in zip(rows, answers, strict=True):
-        row["low"], row["high"] = told.get("interval", (None, None))
-    _print_rows(list(rows[0]) if rows else ["name", "value"], rows)
+    return table
 
 
 def _document(answer: bytes | None) -> Any:
@@ -246,33 +238,6 @@ def _document(answer: bytes | None) -> Any:
         return {"base64": base64.b64encode(answer).decode()}
 
 
-def _rows(document: Any, kind: str, beside: str) -> list[dict[str, Any]] | None:
-    """The answers of one kind in a release, None where there are none: each with a name, a value and what is
-    ``beside``."""
-    found = document.get(kind) if isinstance(document, dict) else None
-    proper = isinstance(found, list) and all(
-        isinstance(row, dict) and {"name", "value", beside} <= {*row} for row in found
-    )
-    return found if proper else None
-
-
-def _print_ratios(ratios: list[dict[str, Any]]) -> None:
-    """A table of the ratios that were asked for, each with the parts of its interval."""
-    if not ratios:
-        return
-    rows = [
-        (str(row["name"]), "-" if row["value"] is None else f"{float(row['value']):.6g}", _parts(row["parts"]))
-        for row in ratios
-    ]
-    print_lines([""])
-    print_table(("ratio", "value", "within"), rows)
-
-
-def _parts(parts: Any) -> str:
-    ends = [["-" if end is None else f"{float(end):.6g}" for end in part] for part in parts]
-    return " or ".join(f"{low} to {high}" for low, high in ends)
-
-
 def _whose(history: History, account: int, edition: str | None) -> str:
     name = brief_text(history.accounts[account - 1].policy_name)
     return name if edition is None else f"{name}, edition {brief_text(edition)}"
@@ -287,5 +252,19 @@ def _print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
     print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
-_SHOW = {TableFormat.text: _show_text, TableFormat.json: _show_json, TableFormat.csv: _show_csv}
-_SHOW_ENTRY = {TableFormat.text: _entry_text, TableFormat.json: _entry_json, TableFormat.csv: _entry_csv}
+def _no_parquet(history: History) -> None:
+    raise UnsupportedCombination(f"Parquet is for the answers of one entry of {history.described}: say which, --entry")
+
+
+_SHOW = {
+    TableFormat.text: _show_text,
+    TableFormat.json: _show_json,
+    TableFormat.csv: _show_csv,
+    TableFormat.parquet: _no_parquet,
+}
+_SHOW_ENTRY = {
+    TableFormat.text: _entry_text,
+    TableFormat.json: _entry_json,
+    TableFormat.csv: _entry_csv,
+    TableFormat.parquet: _entry_parquet,
+}

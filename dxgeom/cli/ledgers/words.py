@@ -78,6 +78,7 @@ def entry_dict(history: History, entry: Entry) -> dict[str, Any]:
         "state": state_of(history, entry.number),
         "answer_bytes": size_of(history, entry.number),
         "seal": entry.seal,
+        **({} if entry.charged_by is None else {"charged_by": entry.charged_by}),
     }
 
 

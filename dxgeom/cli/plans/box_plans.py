@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import MOST_SHOWN, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.boxes.box_plan import BoxPlan

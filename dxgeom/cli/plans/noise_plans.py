@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidates import CandidateResult

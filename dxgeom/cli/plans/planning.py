@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dxgeom.cli.terminal.options import ObjectiveChoice
+from dxgeom.cli.terminal.printing import print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def planned(
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
+    print_warnings(policy_read)
     asked = load_queries(queries, policy_read, records)
     stated = {name: option for name, option in options.items() if option is not None}
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)

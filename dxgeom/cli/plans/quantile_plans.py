@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import people_in_words
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.quantile_plan import PlannedQuantiles, QuantilePlan
@@ -44,7 +46,7 @@ def show_quantile_plan(plan: QuantilePlan, spend: Fraction, level: float, output
                 if one.reason
             ),
             *(f"error     '{part.asked.name}': {said}" for part, said in zip(plan.parts, statements, strict=True)),
-            *(f"{name:<9} {said}" for name, said in kept.items()),
+            *(f"{name:<9} {said}" for name, said in {**people_in_words(plan.metric.people), **kept}.items()),
         ]
     )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.terminal.printing import print_json, print_lines, print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 
@@ -32,6 +32,7 @@ def show_several(
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
+    print_warnings(policy_read)
     workloads = []
     for file in files:
         asked = load_queries(file, policy_read, records)

@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import MOST_SHOWN, brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import MOST_SHOWN, print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan

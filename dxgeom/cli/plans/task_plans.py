@@ -6,8 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import brief, print_json, print_lines, print_table
+from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import people_in_words
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.tasks.families import FamilyPlan
@@ -30,13 +32,11 @@ def show_task_plan(plan: TaskPlan, spend: Fraction, level: float, output: Format
     ]
     print_table(("task", "kind", "mechanism", "share", "spend"), rows)
     each = zip(plan.tasks.names, statements, strict=True)
-    people = [] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]
     print_lines(
         [
             "",
             *(f"error   '{name}': {sentence}" for name, said in each for sentence in said),
-            *people,
-            *(f"{name:<7} {said}" for name, said in kept.items()),
+            *(f"{name:<7} {said}" for name, said in {**people_in_words(plan.metric.people), **kept}.items()),
         ]
     )
 
@@ -58,7 +58,7 @@ def show_family_plan(plan: FamilyPlan, output: Format, kept: dict[str, str]) -> 
     statements = [] if isinstance(plan.chosen, Plan) else plan.chosen.statements(plan.spend)
     compared = "proved bounds are compared with each other alone, and hold whatever the data"
     warned = [f"warning {warning}" for warning in plan.warnings]
-    files = [f"{name:<7} {said}" for name, said in kept.items()]
+    files = [f"{name:<7} {said}" for name, said in {**people_in_words(plan.metric.people), **kept}.items()]
     print_lines(["", compared, *reasons, *statements, *warned, *files])
 
 

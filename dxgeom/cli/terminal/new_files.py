@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -28,7 +28,7 @@ def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[Con
 
     What is yielded writes it, once: a text, or what a function writes to it; None without a target. A file that was
     not written whole is taken away. ``mode``: who may read and write it, as far as the umask allows.
-    Raises: DataError when it cannot be begun; OSError from the writing.
+    Raises: DataError when it cannot be begun, or not be written.
     """
     if target is None:
         yield None
@@ -40,17 +40,21 @@ def begun_file(target: Path | None, mode: int = 0o666) -> Iterator[Callable[[Con
 
     def write(content: Content) -> None:
         nonlocal whole
-        if isinstance(content, str):
-            file.write(content.encode("utf-8"))
-        else:
-            content(file)
-        file.flush()
-        os.fsync(file.fileno())
+        with file_errors(target, "written"):
+            if isinstance(content, str):
+                file.write(content.encode("utf-8"))
+            else:
+                content(file)
+            file.flush()
+            os.fsync(file.fileno())
         whole = True
 
-    with os.fdopen(descriptor, "wb") as file:
-        try:
-            yield write
-        finally:
-            if not whole:
-                target.unlink(missing_ok=True)
+    file = os.fdopen(descriptor, "wb")
+    try:
+        yield write
+    finally:
+        with suppress(OSError):  # what is whole is on the disk; what is not, is told of already
+            file.close()
+        if not whole:
+            with suppress(OSError):
+                target.unlink()

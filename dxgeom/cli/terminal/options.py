@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -30,14 +31,22 @@ class TableFormat(StrEnum):
     text = "text"
     json = "json"
     csv = "csv"
+    parquet = "parquet"
+
+
+def require_shown(output: TableFormat) -> None:
+    """Raises: typer.BadParameter where a file of bytes would go to a terminal."""
+    if output is TableFormat.parquet and sys.stdout.isatty():
+        raise typer.BadParameter("a Parquet file is nothing for a terminal: lead it into a file, or name --output")
 
 
 class ObjectiveChoice(StrEnum):
-    """What a plan makes small."""
+    """What a plan makes small: the names that Python takes."""
 
     balanced = "balanced"
     mse = "mse"
     max = "max"
+    rmse = "rmse"
 
 
 def spend_of(text: str | Fraction) -> Fraction:
@@ -133,7 +142,8 @@ TableFormatOption: TypeAlias = Annotated[
     TableFormat,
     typer.Option(
         "--format",
-        help="'json' writes one JSON document to standard output, for mistakes too; 'csv' a table, with a header.",
+        help="'json' writes one JSON document to standard output, for mistakes too; 'csv' a table, with a header; "
+        "'parquet' the bytes of one.",
     ),
 ]
 MechanismOption: TypeAlias = Annotated[
@@ -160,7 +170,7 @@ ObjectiveOption: TypeAlias = Annotated[
     typer.Option(
         "--objective",
         help="'balanced' makes squared errors small, each unit's relative to what they would be alone; 'mse' makes "
-        "their total small, 'max' the worst.",
+        "their total small, which is the same as its root, 'rmse'; 'max' the worst.",
     ),
 ]
 ErrorOption: TypeAlias = Annotated[

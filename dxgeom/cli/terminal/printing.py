@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dxgeom.numeric.json_text import jsonable
+
+if TYPE_CHECKING:
+    from dxgeom.policy.policy import Policy
 
 _GAP = "  "
 MOST_SHOWN = 30
@@ -22,7 +24,7 @@ MOST_SHOWN = 30
 def print_lines(lines: Sequence[str]) -> None:
     """Lines on standard output; on a terminal, those that are not indented and have an indented line below are bold."""
     bold = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
         heading = bold and below.startswith(" ") and not line.startswith(" ")
         shown = printable(line)
         typer.echo(typer.style(shown, bold=True) if heading else shown, file=sys.stdout)
@@ -47,16 +49,22 @@ def json_lines(document: dict[str, Any]) -> str:
     return json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n"
 
 
-def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, headed: bool = True) -> None:
     """A header and rows as CSV on standard output; numbers in full, nothing for None."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerows([columns] if headed else [])
     writer.writerows(rows)
 
 
 def print_error(message: str) -> None:
     """A message on standard error."""
     sys.stderr.write(printable(message) + "\n")
+
+
+def print_warnings(policy: Policy) -> None:
+    """What later versions refuse, on standard error."""
+    for warning in policy.warnings:
+        print_error(f"warning: {policy.file}: {warning}")
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -77,33 +85,6 @@ def printable(text: str) -> str:
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
     )
-
-
-def brief(number: float) -> str:
-    """A number of at least 0 with four significant digits.
-
-    >>> brief(15510.3), brief(12.50163), brief(0.0000673), brief(0.0)
-    ('15,510', '12.50', '6.730e-05', '0')
-    """
-    if number == 0 or not math.isfinite(number):
-        return f"{number:g}"
-    if not 1e-3 <= number < 1e15:
-        return f"{number:.3e}"
-    return f"{number:,.{max(0, 3 - math.floor(math.log10(number)))}f}"
-
-
-def rounded(value: float, error: float) -> str:
-    """A number with the digits that its error leaves meaningful: two of the error's own.
-
-    >>> rounded(1234567.891, 25.3), rounded(203.4567, 0.00123), rounded(12.0, 0.0)
-    ('1,234,568', '203.4567', '12')
-    """
-    if not math.isfinite(value):
-        return str(value)
-    if not 0 < error < math.inf:
-        return f"{value:,.12g}"
-    places = max(0, 1 - math.floor(math.log10(error)))
-    return f"{value:,.{places}f}"
 
 
 def _print_folded(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from dxgeom.engines.reading import Grouping, RecordReader
 from dxgeom.engines.tables.later import ibis
 from dxgeom.universe.attributes import OUTSIDE
 
+_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOST_SPELLINGS: Final = 1 << 14
 """More distinct cells are not named in a statement."""
 
@@ -97,6 +99,11 @@ def _told_by_text(kind: pa.DataType) -> bool:
     return is_text(kind) or any(fits(kind) for fits in (pa.types.is_integer, pa.types.is_boolean, pa.types.is_date))
 
 
+def _is_read(word: str, kind: pa.DataType) -> bool:
+    """Whether it is no day of a year before 1 or after 9999, which no attribute has, and none of which are named."""
+    return not pa.types.is_date(kind) or _DAY.fullmatch(word) is not None
+
+
 def _met(reader: RecordReader, places: Sequence[int]) -> dict[int, set[str]] | None:
     """The distinct cells of these columns, but for missing ones, as text; None where there are too many."""
     rows = reader.source.rows
@@ -116,10 +123,11 @@ def _spelled(
     """What the cells that were met mean, encoded as rows are; a missing one after all others."""
     if not axes:
         return {}
-    cells, reading = {place: sorted(own) for place, own in met.items()}, grouping.universe.reading
+    kinds, reading = reader.source.types, grouping.universe.reading
+    cells = {place: [one for one in sorted(own) if _is_read(one, kinds[place])] for place, own in met.items()}
     long = 1 + max(map(len, cells.values()))
     columns = {
-        f"k{place}": pa.array([*own, *[None] * (long - len(own))], pa.string()).cast(reader.source.types[place])
+        f"k{place}": pa.array([*own, *[None] * (long - len(own))], pa.string()).cast(kinds[place])
         for place, own in cells.items()
     }
     batches = reader.source.worked_out(pa.table(columns), lambda rows: rows.select(**grouping.cells(rows, axes)))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.engines.encoding import BatchEncoder
+from dxgeom.engines.failures import changed_meanwhile
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tally import Tally
-from dxgeom.errors import DataError
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -90,14 +90,6 @@ def _require_of_the_same_rows(found: dict[tuple[int, ...], NDArray[np.int64]], r
     for (first, one), (second, other) in itertools.combinations(found.items(), 2):
         if not np.array_equal(_margin(one, first, second), _margin(other, second, first)):
             raise changed_meanwhile(reader.source.described)
-
-
-def changed_meanwhile(described: str) -> DataError:
-    """The refusal of tables of counts that cannot be of the same rows."""
-    return DataError(
-        f"{described} was changed while it was read: its tables of counts do not agree; read it again, or from a copy "
-        "that stays as it is"
-    )
 
 
 def _margin(table: NDArray[np.int64], own: Sequence[int], kept: Sequence[int]) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
 from dxgeom.universe.people.shares import ComponentKeys
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -28,11 +29,12 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 class TableCounts:
     """Exact counts of some tables. ``cells``: int64 by table, flat, not shown by ``repr``, of shares where people count
     once; ``total``: how many records or people; ``dropped``: records left out because they are outside the universe, or
-    people none of whose rows is in it."""
+    people none of whose rows is in it. ``universe``: whose records these are, where that is known."""
 
     cells: tuple[NDArray[np.int64], ...] = field(repr=False)
     total: int
     dropped: int = 0
+    universe: Universe | None = field(default=None, repr=False)
 
 
 def table_counts(
@@ -72,7 +74,7 @@ def table_counts(
         require_sound(found, reader, source, outside, secret=people is not None)
     found.counts.setflags(write=False)
     ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in queries.shapes])
-    return TableCounts(tuple(np.split(found.counts, ends[:-1])), found.total, found.dropped)
+    return TableCounts(tuple(np.split(found.counts, ends[:-1])), found.total, found.dropped, universe)
 
 
 def _tallied(

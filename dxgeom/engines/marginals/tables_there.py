@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.engines.failures import changed_meanwhile
 from dxgeom.engines.marginals.codes_there import codes_there, element, taken_from
-from dxgeom.engines.marginals.grouped_tables import changed_meanwhile
 from dxgeom.engines.marginals.people_there import WEIGHED, people_in_shares, rows_as_they_count
 from dxgeom.engines.people import MARKS, Flaws
 from dxgeom.engines.reading import RecordReader

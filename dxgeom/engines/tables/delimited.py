@@ -6,11 +6,15 @@ import csv
 import gzip
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast, final
+from typing import BinaryIO, Final, cast, final
+
+import numpy as np
 
 from dxgeom.errors import DataError
 
-_CHUNK = 1 << 20
+_CHUNK: Final = 1 << 20
+_LINE_FEED: Final = 10
+_CARRIAGE_RETURN: Final = 13
 
 
 @final
@@ -38,10 +42,27 @@ def header_of(text: Delimited) -> tuple[str, ...]:
     return tuple(names)
 
 
-def lines_are_rows(text: Delimited, rows: int) -> bool:
-    """Whether data row r is line r + 1: no cell spans lines, and no line is empty."""
-    ends, last = 0, b""
+@final
+@dataclass(frozen=True)
+class LineCount:
+    """How many lines a file has, ended by LF, CR, CR LF or its end, and how many of them are ``filled``."""
+
+    number: int
+    filled: int
+
+    def rows(self, columns: int) -> int:
+        """How many rows there are if each is a line. An empty line is a cell of one column, and no row of several."""
+        return (self.number if columns == 1 else self.filled) - 1
+
+
+def lines_of(text: Delimited) -> LineCount:
+    """Reads all of the file. Raises: EOFError, zlib.error, OSError where compressed text is cut off or garbled."""
+    ends, filled, last = 0, 0, b"\n"
     with cast(BinaryIO, gzip.open(text.path, "rb")) if text.compressed else text.path.open("rb") as stream:
         while chunk := stream.read(_CHUNK):
-            ends, last = ends + chunk.count(b"\n"), chunk
-    return rows + 1 == ends + (not last.endswith(b"\n"))
+            chunk, last = last + chunk, chunk[-1:]
+            ends += chunk.count(b"\n", 1) + chunk.count(b"\r", 1) - chunk.count(b"\r\n")
+            letters = np.frombuffer(chunk, np.uint8)
+            breaks = (letters == _LINE_FEED) | (letters == _CARRIAGE_RETURN)
+            filled += int(np.count_nonzero(breaks[:-1] & ~breaks[1:]))
+    return LineCount(ends + (last not in b"\r\n"), filled)

@@ -12,12 +12,13 @@ import duckdb
 import pyarrow as pa
 
 from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.delimited import Delimited, delimited, header_of
+from dxgeom.engines.tables.delimited import Delimited, delimited, header_of, lines_of
 from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
 from dxgeom.engines.tables.lakes import of_lake
 from dxgeom.engines.tables.naming import Wanted, located
 from dxgeom.engines.tables.parquet_files import common_columns, extent_of, files_of_folder
 from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
+from dxgeom.engines.tables.unchanged import state_of_files, unchanged
 from dxgeom.engines.tables.watching import Extent, Watch
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
@@ -34,6 +35,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "preserve_insertion_order": "true",
+    # Statistics of Parquet know of no NaN: by them one is a number between the least and the largest.
+    "disabled_optimizers": "statistics_propagation",
 }
 
 
@@ -54,9 +57,13 @@ class DuckDB(Engine):
     def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
         wanted = wanted(names_of_columns(table)) if callable(wanted) else wanted
         described = file_of(table) if isinstance(table, str | Path) else "the table"
-        with connected() as connection:
+        with plain_errors(described):
+            table = of_lake(table)
+        with unchanged(described, lambda: state_of_files(table)), connected() as connection:
             with plain_errors(described):
-                source = _source(connection, of_lake(table), described, wanted)
+                source = _source(connection, table, described, wanted)
+                if (text := source.text) is not None:
+                    source.watch.done(lambda: _require_rows_of_one_line(connection, text, described))
             yield source
 
 
@@ -106,6 +113,9 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
         text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
         places, extent = located(_view_text(connection, text), wanted, described), Extent(size=text.path.stat().st_size)
     schema = _view_of_wanted(connection, places)
+    for name, kind in zip(wanted, schema.types, strict=True):
+        if pa.types.is_interval(kind):
+            raise DataError(f"column '{name}' of {described} holds intervals, which are not read; convert it, to text")
     bound = backend_of(table) == "sqlite"
     watch = Watch(lambda: _fraction(connection), connection.interrupt, extent, bound=bound)
     return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, watch, anew)
@@ -206,6 +216,27 @@ def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> tuple[
     )
     _view(connection, f"read_csv({_quoted(text.path)}, {options})", len(names))
     return names
+
+
+def _require_rows_of_one_line(connection: duckdb.DuckDBPyConnection, text: Delimited, described: str) -> None:
+    """What one person writes moves no other row: each line is a row by itself.
+
+    *Reason.* A row begins where a line does and ends where one does, so it is one line or several; as many rows as
+    lines are one each. Else a quotation mark, opened in one row and closed in another, would swallow all between.
+    Raises: DataError for a cell with a line break, or lines that are in no row.
+    """
+    (rows,), columns = connection.sql("SELECT count(*) FROM everything").fetchall(), header_of(text)
+    if lines_of(text).rows(len(columns)) == rows[0]:
+        return
+    broken = " OR ".join(f"regexp_matches(c{place}, '[\\r\\n]')" for place in range(len(columns)))
+    numbered = f"SELECT row_number() OVER () AS number, {broken} AS broken FROM everything"  # noqa: S608
+    ((first,),) = connection.sql(f"SELECT min(number) FROM ({numbered}) WHERE broken").fetchall()  # noqa: S608
+    where = "the lines are not the rows" if first is None else f"a cell of data row {first} holds a line break"
+    raise DataError(
+        f"{described}: {where}, and a row of a text file is one line: a quotation mark that one person opens must not "
+        "swallow the rows of others. Where the marks there are right, write the table as Parquet, or without line "
+        "breaks in cells; else correct them"
+    )
 
 
 def _view(connection: duckdb.DuckDBPyConnection, reading: str, width: int) -> None:

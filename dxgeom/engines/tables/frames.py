@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
@@ -17,6 +18,8 @@ _REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
 """What DuckDB learns of only when Ibis itself runs an expression."""
 
 
+_WHOLE: Final = 2**53
+"""Beyond it pandas would have rounded integers."""
 _READ_FROM: Final = ("duckdb", "sqlite")
 """Ibis' backends that this engine reads itself; the suite of engines holds for no further ones."""
 
@@ -121,9 +124,17 @@ def _chosen(table: Any, wanted: tuple[str, ...], places: tuple[int, ...]) -> pa.
         return pa.table(table.select(list(wanted)).collect())
     if isinstance(table, pa.RecordBatchReader):
         schema = pa.schema([table.schema.field(place) for place in places])
-        return pa.Table.from_batches((batch.select(places) for batch in table), schema)
+        return pa.Table.from_batches((batch.select(places) for batch in _each(table)), schema)
     arrow = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else pa.table(table)
     return arrow.select(places)
+
+
+def _each(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Raises: DataError for whatever is raised by what makes its rows."""
+    try:
+        yield from reader
+    except Exception as error:
+        raise DataError(f"the reader of the table failed before its end, by {type(error).__name__}: {error}") from error
 
 
 def _column_of_pandas(series: Any, name: str) -> Any:
@@ -133,12 +144,24 @@ def _column_of_pandas(series: Any, name: str) -> Any:
             f"the part that is meant, such as table['{name}'].to_numpy().real"
         )
     try:
-        return pa.Array.from_pandas(series)
+        return pa.Array.from_pandas(_whole_again(series))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"every cell of a column has the same type, but column '{name}' of the DataFrame mixes types; "
             "convert it first, for instance to text"
         ) from error
+
+
+def _whole_again(series: Any) -> Any:
+    """Integers of which some are missing, where pandas made floats of them to have a place for those: 1.0, 2.0, NaN.
+
+    A column of floats without a missing cell was one of floats, and stays it.
+    """
+    cells = series.to_numpy() if str(series.dtype) == "float64" else np.zeros(0)
+    there = cells[~np.isnan(cells)]
+    if len(there) in (0, len(cells)) or not np.all((np.abs(there) <= _WHOLE) & (there == np.floor(there))):
+        return series
+    return series.astype("Int64")
 
 
 def _typed(column: Any) -> Any:

@@ -14,12 +14,13 @@ _ROWS: Final = 10_000
 
 
 def rows_of_sqlite(expression: ibis.Table) -> pa.RecordBatchReader:
-    """The result of an expression, in the types that Ibis says it has; in memory, for a connection of SQLite serves one
-    thread only.
+    """The result of an expression, in the types that Ibis says it has, but for days and moments, which SQLite keeps as
+    words; in memory, for a connection of SQLite serves one thread only.
 
     Raises: pyarrow.ArrowException for cells that are not of their column's type, as SQLite allows.
     """
-    schema = expression.schema().to_pyarrow()
+    fields = expression.schema().to_pyarrow()
+    schema = pa.schema([one.with_type(pa.string()) if pa.types.is_temporal(one.type) else one for one in fields])
     cursor = expression.get_backend().con.execute(str(ibis.to_sql(expression, dialect="sqlite")))
     return pa.RecordBatchReader.from_batches(schema, list(_batches(cursor, schema)))
 
@@ -31,9 +32,6 @@ def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _column(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_temporal(kind):
-        # SQLite keeps days and moments as words.
-        return pa.array(cells, pa.string()).cast(kind)
     if pa.types.is_boolean(kind):
         return pa.array(cells, pa.int64()).cast(kind)
     if pa.types.is_decimal(kind):

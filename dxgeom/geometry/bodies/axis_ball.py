@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import fmpq
@@ -17,6 +16,7 @@ from dxgeom.geometry.bodies.body import ConvexBody, Powers
 from dxgeom.geometry.bodies.exact_rows import Rows, every_sign, on_the_axes, rationals, reciprocals
 from dxgeom.geometry.bodies.gauge import RowNorm, power_norm
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, total
+from dxgeom.numeric.sealed import cached_property
 
 
 class AxisBall(ConvexBody):

@@ -6,7 +6,6 @@ import math
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -20,6 +19,7 @@ from dxgeom.geometry.bodies.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
+from dxgeom.numeric.sealed import cached_property
 
 
 class BodyOfParts(ConvexBody, ABC):

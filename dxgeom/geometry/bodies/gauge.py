@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from typing import final
 
 import numpy as np
 from flint import arb, fmpq_mat
 from numpy.typing import NDArray
+
+from dxgeom.numeric.sealed import cached_property
 
 _HEIGHTS_PER_BLOCK = 250_000
 

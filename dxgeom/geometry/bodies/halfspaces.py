@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
@@ -22,6 +21,7 @@ from dxgeom.geometry.facets.fan_gauges import rounded_planes
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
 
 
 class Corners(NamedTuple):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -24,6 +23,7 @@ from dxgeom.geometry.facets.triangulation import pulled_triangulation
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
 
 GRID_BITS = 26
 """Bits per coordinate of the integer grid that vertices are rounded to."""

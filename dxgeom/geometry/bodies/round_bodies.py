@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -22,6 +21,7 @@ from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, power, rational_matrix, solve_rationally
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
 
 _LOST: Final = 2.0**-510
 """Of a number whose square leaves float64 at its lower end, no more than this is lost."""

@@ -43,6 +43,8 @@ class Coefficients(ShownAnswers):
     None where none are known. ``ridge``: how strongly they were held back. ``asked``: the plan's fingerprint.
     """
 
+    never_joint = "intervals of coefficients are each on its own: leave joint out"
+
     response: str
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -77,16 +79,19 @@ class Coefficients(ShownAnswers):
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each coefficient. Raises: UnsupportedCombination for a joint level, and an unknown name."""
-        if joint:
-            raise UnsupportedCombination("intervals of coefficients are each on its own: leave joint out")
+        self.require_joint(joint=joint)
         rows = [one for one in self.table(level) if query in (None, one.name)]
         if not rows:
             raise UnsupportedCombination(f"there is no coefficient '{query}', there are {', '.join(self.names)}")
         return {name: [getattr(one, name) for one in rows] for name in Coefficient._fields}
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("error", self.note),)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """Ready for JSON."""
-        del joint
+        self.require_joint(joint=joint)
         return {
             "response": self.response,
             "level": level,

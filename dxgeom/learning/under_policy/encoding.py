@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.learning.perturbed.features import FeatureGroup
+from dxgeom.numeric.sealed import Sealed
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import NumberColumn
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class EncodedAttribute:
+class EncodedAttribute(Sealed):
     """``table`` (values, dimensions): the features of each code; ``groups``: theirs, in order.
 
     ``half``: what a distance of 1 in the first feature is worth, of numbers, and of days in days; else None.

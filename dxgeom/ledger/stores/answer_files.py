@@ -1,6 +1,7 @@
 """Answers in files beside the ledger: room kept for them before the charge, and large ones for good.
 
-An answer's file is gzip, so that any tool can read it; its comment says the answer's size and digest.
+An answer's file is gzip, so that any tool can read it; its comment says the answer's size and digest, and by which
+secret it is the answer of its charge, so that it can be booked once whoever charged is gone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, final
+from typing import IO, Final, NamedTuple, final
 
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
 from dxgeom.ledger.tables import digest_of
@@ -21,11 +22,20 @@ from dxgeom.ledger.tables import digest_of
 _HEAD: Final = b"\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff"
 """gzip, with a comment and no time."""
 
-_COMMENT: Final = re.compile(rb"dxgeom answer to entry [0-9]+, ([0-9]{1,15}) bytes, digest ([0-9a-f]{64})\0")
+_COMMENT: Final = re.compile(
+    rb"dxgeom answer to entry [0-9]+, ([0-9]{1,15}) bytes, digest ([0-9a-f]{64})(?:, secret ([0-9a-f]{64}))?\0"
+)
 _ROOM: Final = b"dxgeom keeps this room for an answer: %b\n"
 _KEPT_BY: Final = re.compile(rb"dxgeom keeps this room for an answer: ([0-9a-f-]{1,80})\n")
 _LONGEST_HEAD: Final = 512
 _BLOCK: Final = 2**20
+
+
+class Written(NamedTuple):
+    """An answer, and the secret that its charge committed to; None of charges that committed to none."""
+
+    content: bytes
+    secret: str | None
 
 
 @final
@@ -55,14 +65,15 @@ class AnswerFiles:
             )
         try:
             with _opened(path) as file:
-                _allocate(file, _largest(size))
-                file.seek(0)
+                # The mark comes first, so that the room of whoever is killed while making it is known as such.
                 file.write(_ROOM % maker_mark().encode())
+                file.flush()
+                _allocate(file, _largest(size))
         except OSError:
             path.unlink(missing_ok=True)
             raise
 
-    def write(self, entry: int, entry_seal: str, content: bytes) -> None:
+    def write(self, entry: int, entry_seal: str, answer: Written) -> None:
         """Write the answer, once, into the room that was kept for it; it is on the disk when this returns.
 
         Raises: FileExistsError when an answer is there, of this entry or another; OSError.
@@ -70,7 +81,7 @@ class AnswerFiles:
         new = not self.path_of(entry).exists()
         if not new and not self._is_room(entry):
             raise FileExistsError(errno.EEXIST, f"'{self.path_of(entry).name}' is there already")
-        head, *pieces = _compressed(entry, entry_seal, content)
+        head, *pieces = _compressed(entry, entry_seal, answer)
         with _opened(self.path_of(entry)) as file:
             if new:
                 file.write(_ROOM % maker_mark().encode())
@@ -86,8 +97,9 @@ class AnswerFiles:
         if new:
             sync_folder(self.ledger.parent)
 
-    def read(self, entry: int, entry_seal: str) -> bytes | None:
-        """The answer, None where there is none that is whole and of this very entry. Raises: OSError."""
+    def read(self, entry: int, entry_seal: str) -> Written | None:
+        """The answer, None where there is none that is whole and says that it is of this very entry; whether its
+        secret is right is for others to see. Raises: OSError."""
         try:
             held = self.path_of(entry).read_bytes()
         except FileNotFoundError:
@@ -101,7 +113,9 @@ class AnswerFiles:
         except zlib.error:
             return None
         whole = inflate.eof and len(content) == int(found[1])
-        return content if whole and digest_of(entry_seal, content).encode() == found[2] else None
+        if not whole or digest_of(entry_seal, content).encode() != found[2]:
+            return None
+        return Written(content, None if found[3] is None else found[3].decode())
 
     def drop(self, entry: int, entry_seal: str | None = None) -> None:
         """Take away the room for an entry's answer, and with the entry's seal the answer itself.
@@ -186,9 +200,10 @@ def _largest(size: int) -> int:
     return _LONGEST_HEAD + size + size // 1000 + 64
 
 
-def _compressed(entry: int, entry_seal: str, content: bytes) -> Iterator[bytes]:
-    digest = digest_of(entry_seal, content)
-    yield _HEAD + f"dxgeom answer to entry {entry}, {len(content)} bytes, digest {digest}\0".encode()
+def _compressed(entry: int, entry_seal: str, answer: Written) -> Iterator[bytes]:
+    content, secret = answer
+    said = f"{len(content)} bytes, digest {digest_of(entry_seal, content)}{f', secret {secret}' if secret else ''}"
+    yield _HEAD + f"dxgeom answer to entry {entry}, {said}\0".encode()
     deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
     for start in range(0, len(content), _BLOCK):
         yield deflate.compress(content[start : start + _BLOCK])

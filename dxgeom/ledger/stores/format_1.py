@@ -4,8 +4,6 @@ All is one transaction: whoever is killed, or runs out of disk, leaves the old l
 it, because a copy of a ledger is a second budget.
 """
 
-# ruff: noqa: S608 (names of tables are constants here)
-
 from __future__ import annotations
 
 import hashlib
@@ -19,8 +17,8 @@ from typing import Any, Final
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.entry import exact
 from dxgeom.ledger.refusals import RESTORE, altered, unusable
-from dxgeom.ledger.stores.sqlite_layout import check_schema, lay_out
-from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Record, Table
+from dxgeom.ledger.stores.sqlite_layout import check_schema, insert, lay_out
+from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Table
 from dxgeom.privacy.currencies import PURE
 
 FORMAT: Final = 1
@@ -75,7 +73,7 @@ def migrate(connection: sqlite3.Connection, described: str) -> None:
     for table, fields in rows:
         record = book.next_record(table, *fields)
         book.add(record)
-        _insert(connection, record)
+        insert(connection, record)
     connection.execute("COMMIT")
 
 
@@ -102,12 +100,6 @@ def _rows(accounts: Any, entries: Any, last: Any, described: str) -> Iterator[tu
     yield ACCOUNTS, (1, name, fingerprint, budget, PURE)
     for charge in charges:
         yield ENTRIES, charge
-
-
-def _insert(connection: sqlite3.Connection, record: Record) -> None:
-    values = (record.position, *record.fields, record.seal)
-    marks = ", ".join("?" * len(values))
-    connection.execute(f"INSERT INTO {record.table.name} VALUES ({marks})", values)
 
 
 def _exact(text: str, what: str, described: str) -> Fraction:

@@ -5,22 +5,29 @@
 from __future__ import annotations
 
 import errno
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from dxgeom.ledger.refusals import RESTORE, busy, unusable
-from dxgeom.ledger.tables import ALLOTMENTS, FORMAT, TABLES, Column, Table
+from dxgeom.ledger.tables import ALLOTMENTS, COMMITTED, FORMAT, TABLES, Column, Record, Table
 
 APPLICATION: Final = 0x64786C67
 """Marks a SQLite file as a ledger."""
 
 DIVIDED: Final = 3
-"""The version of a file that has allotments, too; it has this version from its first allotment on."""
+"""The version of a file that has allotments, too."""
 
 MOVED: Final = 4
 """The version of a file whose ledger went to another place."""
+
+CURRENT: Final = 5
+"""The version of a file whose charges commit to secrets; every file has it from the next row that is written on."""
+
+CURRENT_MOVED: Final = 6
+"""The version of such a file whose ledger went to another place."""
 
 LOCK_SECONDS = 30.0
 """How long to wait for another process that is writing."""
@@ -46,12 +53,17 @@ def plain_errors(described: str) -> Iterator[None]:
     """Turns what SQLite and the file system raise into LedgerError about the ledger ``described``."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        # Of texts that SQLite itself quotes; those of rows it calls undecodable.
+        raise unusable(described, _MEANING[sqlite3.SQLITE_CORRUPT]) from error
     except sqlite3.Error as error:
         # The low byte is the kind of error, the others its details.
         kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise busy(described, _BUSY.format(seconds=LOCK_SECONDS)) from error
-        raise unusable(described, _MEANING.get(kind, f"SQLite says: {error}")) from error
+        if str(error).startswith("Could not decode"):
+            kind = sqlite3.SQLITE_CORRUPT
+        raise unusable(described, _MEANING.get(kind, f"SQLite says: {error}; if it is damaged, {RESTORE}")) from error
     except OSError as error:
         like = {errno.EACCES: sqlite3.SQLITE_CANTOPEN, errno.EROFS: sqlite3.SQLITE_READONLY}
         like |= {errno.ENOSPC: sqlite3.SQLITE_FULL, errno.EDQUOT: sqlite3.SQLITE_FULL}
@@ -70,36 +82,50 @@ def lay_out(connection: sqlite3.Connection) -> None:
     if sqlite3.sqlite_version_info < _OLDEST:
         raise sqlite3.NotSupportedError(f"ledgers need SQLite 3.37 or newer, this is {sqlite3.sqlite_version}")
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    for statement in _SCHEMA[FORMAT]:
+    connection.execute(f"PRAGMA user_version = {CURRENT}")
+    for statement in _SCHEMA[CURRENT]:
         connection.execute(statement)
 
 
-def divide(connection: sqlite3.Connection) -> None:
-    """Creates the table of allotments where it is missing, in the transaction. Raises: sqlite3.Error."""
-    if version_of(connection) == FORMAT:
-        for statement in _statements((ALLOTMENTS,)):
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Creates tables and columns that came later where they are missing, in the transaction. Raises: sqlite3.Error."""
+    version = version_of(connection)
+    if version == CURRENT:
+        return
+    if version == FORMAT:
+        for statement in _statements((ALLOTMENTS,), CURRENT):
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {DIVIDED}")
+    for table, column in _LATER:
+        connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {_column(column)}")
+    connection.execute(f"PRAGMA user_version = {CURRENT}")
+
+
+def insert(connection: sqlite3.Connection, record: Record, content: bytes | None = None) -> None:
+    """Adds a row to an up to date file, in the transaction. Raises: sqlite3.Error."""
+    table = record.table
+    named = {"position": record.position, "seal": record.seal, **({"content": content} if table.content else {})}
+    named |= {column.name: field for column, field in zip(table.columns, record.fields, strict=True)}
+    marks = ", ".join("?" * len(named))
+    connection.execute(f"INSERT INTO {table.name} ({', '.join(named)}) VALUES ({marks})", tuple(named.values()))
 
 
 def retire(connection: sqlite3.Connection, place: str) -> None:
     """Says where the ledger went, in the transaction; the file takes no charge after it. Raises: sqlite3.Error."""
-    divide(connection)
+    bring_up_to_date(connection)
     connection.execute(_WHERE)
     connection.execute("INSERT INTO moved VALUES (?)", (place,))
-    connection.execute(f"PRAGMA user_version = {MOVED}")
+    connection.execute(f"PRAGMA user_version = {CURRENT_MOVED}")
 
 
 def stay(connection: sqlite3.Connection) -> None:
     """Undoes :func:`retire`, in the transaction. Raises: sqlite3.Error."""
     connection.execute("DROP TABLE moved")
-    connection.execute(f"PRAGMA user_version = {DIVIDED}")
+    connection.execute(f"PRAGMA user_version = {DIVIDED if version_of(connection) == MOVED else CURRENT}")
 
 
 def place_of(connection: sqlite3.Connection) -> str | None:
     """Where the file's ledger went, None where it is here. Raises: sqlite3.Error."""
-    if version_of(connection) != MOVED:
+    if version_of(connection) not in (MOVED, CURRENT_MOVED):
         return None
     return str(connection.execute("SELECT place FROM moved").fetchone()[0])
 
@@ -116,9 +142,11 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def tables_of(connection: sqlite3.Connection) -> tuple[Table, ...]:
-    """Which tables the file has. Raises: sqlite3.Error."""
-    return _UNDIVIDED if version_of(connection) == FORMAT else TABLES
+def tables_of(connection: sqlite3.Connection) -> Iterator[tuple[Table, tuple[Column, ...]]]:
+    """Which tables the file has, and which of their columns. Raises: sqlite3.Error."""
+    version = version_of(connection)
+    for table in _UNDIVIDED if version == FORMAT else TABLES:
+        yield table, table.columns_of(COMMITTED if version >= CURRENT else FORMAT)
 
 
 def check_layout(connection: sqlite3.Connection, described: str) -> None:
@@ -135,8 +163,13 @@ def check_schema(connection: sqlite3.Connection, described: str, schema: tuple[s
     """Refuses a file that has other tables, views or triggers than these. Raises: LedgerError, sqlite3.Error."""
     # Indexes that SQLite makes for UNIQUE have no text.
     found = connection.execute("SELECT sql FROM sqlite_master WHERE name <> 'sqlite_sequence' AND sql IS NOT NULL")
-    if sorted(str(sql) for (sql,) in found.fetchall()) != sorted(schema):
+    if sorted(_spaced(str(sql)) for (sql,) in found.fetchall()) != sorted(map(_spaced, schema)):
         raise unusable(described, "its tables, or the triggers that protect them, were altered; " + RESTORE)
+
+
+def _spaced(sql: str) -> str:
+    """The same whatever spaces stand around commas and brackets: SQLite has ways of its own where columns are added."""
+    return re.sub(r"\s*([,()])\s*", r"\1", sql)
 
 
 def check_version(version: int, described: str) -> None:
@@ -144,17 +177,18 @@ def check_version(version: int, described: str) -> None:
     if version not in _SCHEMA:
         raise unusable(
             described,
-            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {MOVED}; use the dxgeom "
-            "that wrote it",
+            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {CURRENT_MOVED}; use the "
+            "dxgeom that wrote it",
         )
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, version: int) -> str:
     content = "content BLOB,\n    " if table.content else ""
-    columns = "".join(f"{_column(column)},\n    " for column in table.columns)
+    columns = "".join(f"{_column(column)},\n    " for column in table.columns_of(FORMAT))
+    later = "".join(f",\n    {_column(column)}" for owner, column in _LATER if owner is table and version >= CURRENT)
     return (
         f"CREATE TABLE {table.name} (\n    position INTEGER PRIMARY KEY AUTOINCREMENT,\n    {columns}{content}"
-        "seal TEXT NOT NULL\n) STRICT"
+        f"seal TEXT NOT NULL{later}\n) STRICT"
     )
 
 
@@ -180,14 +214,18 @@ def _triggers(table: Table) -> Iterator[str]:
         yield f"CREATE TRIGGER {table.name}_stay_on_{action} BEFORE {action} ON {table.name}\n{_APPEND_ONLY}"
 
 
-def _statements(tables: tuple[Table, ...]) -> tuple[str, ...]:
-    return (*(_table(table) for table in tables), *(trigger for table in tables for trigger in _triggers(table)))
+def _statements(tables: tuple[Table, ...], version: int) -> tuple[str, ...]:
+    triggers = (trigger for table in tables for trigger in _triggers(table))
+    return (*(_table(table, version) for table in tables), *triggers)
 
 
+_LATER: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 _UNDIVIDED: Final = tuple(table for table in TABLES if table is not ALLOTMENTS)
 _WHERE: Final = "CREATE TABLE moved (place TEXT NOT NULL) STRICT"
 _SCHEMA: Final = {
-    FORMAT: _statements(_UNDIVIDED),
-    DIVIDED: _statements(TABLES),
-    MOVED: (*_statements(TABLES), _WHERE),
+    FORMAT: _statements(_UNDIVIDED, FORMAT),
+    DIVIDED: _statements(TABLES, DIVIDED),
+    MOVED: (*_statements(TABLES, MOVED), _WHERE),
+    CURRENT: _statements(TABLES, CURRENT),
+    CURRENT_MOVED: (*_statements(TABLES, CURRENT_MOVED), _WHERE),
 }

@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
 from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
 from dxgeom.ledger.stores.store import ContentOf
-from dxgeom.ledger.tables import ALLOTMENTS, Record
+from dxgeom.ledger.tables import Record
 
 _NO_ROLES: Final = "it knows no roles; let people read and write its file and folder as the system has it"
 
@@ -45,11 +46,11 @@ class SqliteSession:
         found: list[Record] = []
         last = self.last_given()
         tables = sqlite_layout.tables_of(self._connection)
-        for table in (table for table in tables if last.get(table.name, 0) >= position):
-            names = ", ".join(column.name for column in table.columns)
+        for table, columns in ((table, columns) for table, columns in tables if last.get(table.name, 0) >= position):
+            names = ", ".join(column.name for column in columns)
             query = f"SELECT position, seal, {names} FROM {table.name} WHERE position >= ?"  # noqa: S608
             rows = self._connection.execute(query, (position,))
-            found += [Record(table, row[0], tuple(row[2:]), row[1]) for row in rows]
+            found += [Record(table, row[0], table.whole(tuple(row[2:])), row[1]) for row in rows]
         return sorted(found, key=lambda record: record.position)
 
     def last_given(self) -> dict[str, int]:
@@ -64,14 +65,15 @@ class SqliteSession:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def who(self) -> str | None:
+        return None
+
     def append(self, record: Record, content: bytes | None = None) -> None:
-        if record.table is ALLOTMENTS:
-            sqlite_layout.divide(self._connection)
-        values = (record.position, *record.fields, *((content,) if record.table.content else ()), record.seal)
-        marks = ", ".join("?" * len(values))
-        self._connection.execute(f"INSERT INTO {record.table.name} VALUES ({marks})", values)  # noqa: S608
+        sqlite_layout.bring_up_to_date(self._connection)
+        sqlite_layout.insert(self._connection, record, content)
 
     def commit(self) -> None:
+        sqlite_layout.bring_up_to_date(self._connection)
         self._connection.execute("COMMIT")
 
     def retire(self, place: str) -> None:
@@ -139,8 +141,8 @@ class SqliteFile:
             if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
                 raise unusable(
                     self.described,
-                    "it is of format 1, which can be released on, and then is of format 2, but not looked at; write "
-                    f"'dxgeom ledger migrate {self._path.name}' to bring it to format 2 now",
+                    "it is of format 1, which can be released on, and then is of a newer one, but not looked at; write "
+                    f"'dxgeom ledger migrate {self._path.name}' to bring it to that now",
                 )
             yield from self._session(connection)
 
@@ -223,6 +225,8 @@ class SqliteMemory:
 
     def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        # Nobody has to close a ledger in memory, and from Python 3.13 on one that is just dropped is warned of.
+        weakref.finalize(self, self._connection.close)
         _write_whole(self._connection, records, content_of)
 
     @contextmanager

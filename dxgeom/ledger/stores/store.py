@@ -35,6 +35,9 @@ class Session(Protocol):
     def now(self) -> datetime:
         """The time, by the clock that all who write here share."""
 
+    def who(self) -> str | None:
+        """Who reads or writes, as whoever keeps the store knows him; None where nobody vouches for it."""
+
     def append(self, record: Record, content: bytes | None = None) -> None:
         """Add a row, to stay from :meth:`commit` on."""
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.contract.table_reader import (
         CountedTables as CountedTables,
         TableReader as TableReader,
+        require_own_records as require_own_records,
     )
     from dxgeom.mechanisms.contract.kept_answers import (
         fraction_bytes as fraction_bytes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import Any, Generic, TypeVar, final
 
@@ -20,6 +19,7 @@ from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.decimals import SMALLEST
 
 New = TypeVar("New")
@@ -98,12 +98,12 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return list(zip(*answers, strict=True))
 
     @cached_property
-    def _alike(self) -> list[tuple[Mechanism[Data, Any], Fraction, list[int]]]:
+    def _alike(self) -> tuple[tuple[Mechanism[Data, Any], Fraction, tuple[int, ...]], ...]:
         """Each part, its share, and its places: one that is there many times is drawn all at once."""
         found: dict[tuple[int, int, int], list[int]] = {}
         for place, (part, share) in enumerate(zip(self.parts, self.shares, strict=True)):
             found.setdefault((id(part), *share.as_integer_ratio()), []).append(place)
-        return [(self.parts[places[0]], self.shares[places[0]], places) for places in found.values()]
+        return tuple((self.parts[own[0]], self.shares[own[0]], tuple(own)) for own in found.values())
 
     @cached_property
     def without_functions(self) -> Sequential[Data]:

@@ -12,12 +12,13 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES, kept_numbers, recalled_numbers
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import Sealed
 
 Data = TypeVar("Data", contravariant=True)
 Answer = TypeVar("Answer", covariant=True)
 
 
-class Mechanism(ABC, Generic[Data, Answer]):
+class Mechanism(Sealed, ABC, Generic[Data, Answer]):
     """A randomised map from private data to answers.
 
     Guarantee: replacing the data by others at distance D changes the odds of any set of answers by at most
@@ -108,5 +109,5 @@ def digest_of(*meaning: object) -> str:
 def account_of(metric: VerifiedMetric) -> Account:
     """The account of the policy that the metric came from."""
     return Account(
-        metric.title, metric.fingerprint, metric.budget, metric.privacy, data_set=metric.data_set, policy=metric.stated
+        metric.title, metric.fingerprint, metric.budget, metric.privacy, metric.data_set, metric.stated, metric.alike
     )

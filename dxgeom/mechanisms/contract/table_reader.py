@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.row_reader import RowReader
+from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -32,6 +35,13 @@ class CountedTables(Protocol):
         """How many records."""
 
 
+def require_own_records(metric: VerifiedMetric, universe: Universe) -> None:
+    """Raises: UnsupportedCombination unless the metric is verified, and on the records of that universe."""
+    require_verified(metric)
+    if metric.universe is None or not metric.universe.lists_the_same_records(universe):
+        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+
+
 class TableReader(RowReader[CountedTables, Answer]):
     """A randomised map from counts in whole tables, which are all of the same records, to answers.
 
@@ -47,8 +57,14 @@ class TableReader(RowReader[CountedTables, Answer]):
         def queries(self) -> MarginalQueries:
             """The tables that are read."""
 
-    def require_whole_people(self, data: CountedTables) -> None:
-        """Raises: DataError where cells do not hold all shares of everybody."""
+    def require_counts(self, data: CountedTables) -> None:
+        """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""
+        if not (hasattr(data, "cells") and hasattr(data, "total")):
+            raise DataError("this is answered of counts in whole tables, as a table's rows have them")
+        own, counted = getattr(data, "universe", None), tuple(len(one) for one in data.cells)
+        same = own is None or own.lists_the_same_records(self.queries.universe)
+        if not same or counted != tuple(math.prod(shape) for shape in self.queries.shapes):
+            raise DataError("counts of other tables than these are no data here")
         if self.shares > 1 and self.absent is None and any(exact_sum(one) % self.shares for one in data.cells):
             raise DataError(
                 f"these are no counts of whole people, each of {self.shares:,} shares: release from a table that says "

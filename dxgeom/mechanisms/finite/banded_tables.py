@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, final
 
@@ -26,6 +25,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 LONGEST_ROW: Final = 10_000
 """Secrets of a row."""

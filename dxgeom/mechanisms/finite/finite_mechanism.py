@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias, final
 
 import numpy as np
@@ -15,6 +14,7 @@ from dxgeom.arguments import NUMBER, require
 from dxgeom.errors import DxgeomError
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 Odds: TypeAlias = Fraction | float
 """A ratio of probabilities: an exact rational, or ∞ where one of them is 0."""

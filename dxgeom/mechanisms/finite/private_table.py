@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias, final
 
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
@@ -16,6 +15,7 @@ from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelih
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 Weights: TypeAlias = Sequence[Sequence[Fraction]]
 

@@ -29,12 +29,26 @@ if TYPE_CHECKING:
         load_of_changes as load_of_changes,
         require_hiding as require_hiding,
     )
-    from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing as DiagonalMixing
-    from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing as IntegerMixing
+    from dxgeom.mechanisms.linear.measured import (
+        Block as Block,
+        Classes as Classes,
+        Cuts as Cuts,
+        FirstLessSecond as FirstLessSecond,
+        MeasuredNumbers as MeasuredNumbers,
+        Siblings as Siblings,
+        Summing as Summing,
+    )
+    from dxgeom.mechanisms.linear.mixing import (
+        DiagonalMixing as DiagonalMixing,
+        IntegerMixing as IntegerMixing,
+        are_exact as are_exact,
+    )
     from dxgeom.mechanisms.linear.laplace import (
         epsilon_dp_laplace as epsilon_dp_laplace,
         max_min_laplace as max_min_laplace,
+        max_min_scales as max_min_scales,
         optimal_laplace as optimal_laplace,
+        optimal_scales as optimal_scales,
         with_scales as with_scales,
     )
     from dxgeom.mechanisms.linear.laplace import (
@@ -67,5 +81,6 @@ if TYPE_CHECKING:
         require_written_for as require_written_for,
         sensitivity_of as sensitivity_of,
     )
+    from dxgeom.mechanisms.linear.witness import require_measured as require_measured
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import repeat
 from typing import Any, final
 
@@ -17,14 +16,15 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.containment import require_hiding
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.universe import Universe
 
@@ -55,6 +55,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     def __post_init__(self) -> None:
         if self.law is not None and self.law.concentrated:
             require_for_normal_noise(self.metric.privacy)
+        seal(self)
+        require_hiding(self)
 
     @property
     def metric(self) -> VerifiedMetric:
@@ -192,14 +194,17 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     def drawn(
         self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
     ) -> list[tuple[Fraction, ...]]:
-        """Noisy answers, each query's as an exact rational.
+        rows = [[]] * count if self.law is None else self.law.draw_whole(count, randomness, 1 / spend)
+        return self.answered(counts, rows)
+
+    def answered(self, counts: NDArray[np.int64], rows: Iterable[list[int]]) -> list[tuple[Fraction, ...]]:
+        """The answers with each of these ``rows`` of noise, each query's as an exact rational.
 
         Where people count once, sums are of shares, and so is the noise: both lie on the lattice of a share, a step
         over their number. Noise on the steps themselves would leave the fraction of each sum bare.
         """
         exact = self.sensitivity.queries.integer_answers(counts)
         steps = [step / self.shares for step in self.sensitivity.queries.steps]
-        rows = [[]] * count if self.law is None else self.law.draw_whole(count, randomness, 1 / spend)
         return [
             tuple(
                 step * (integer + added)

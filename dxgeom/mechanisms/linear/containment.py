@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from flint import fmpq
@@ -15,17 +14,21 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.bodies.body import ConvexBody
 from dxgeom.geometry.bodies.round_bodies import CrossPolytope, lengths_rounded_up
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.measured import MeasuredNumbers
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, are_exact
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.linear.witness import require_measured
 from dxgeom.metrics.operations.changes import ListedChanges, largest_first
 from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
+from dxgeom.noise.laws import k_norm
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 
 _ENTRIES_PER_BLOCK = 4_000_000
 _MARGINS = (1e-13, 1e-10, 1e-7)
@@ -122,14 +125,20 @@ def largest_load(
     law: NoiseLaw, differences: NDArray[np.int64] | NDArray[np.float64], bounds: NDArray[np.float64]
 ) -> float:
     """max_e ‖Δ_e‖/b_e in the norm up to which ``law`` hides shifts, *rounded up*, as the law itself bounds it."""
-    rows = max(1, _ENTRIES_PER_BLOCK // differences.shape[1])
     largest = 0.0
+    for loads in _loads_in_blocks(law, differences, bounds):
+        # What overflows is not a number, which this keeps and no comparison accepts.
+        largest = float(np.maximum(largest, loads.max()))
+    return largest
+
+
+def _loads_in_blocks(
+    law: NoiseLaw, differences: NDArray[np.int64] | NDArray[np.float64], bounds: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    rows = max(1, _ENTRIES_PER_BLOCK // differences.shape[1])
     for start in range(0, len(bounds), rows):
         here = differences[start : start + rows].astype(np.float64)
-        gauges = law.loss_upper_bounds(here, np.zeros_like(here))
-        # What overflows is not a number, which this keeps and no comparison accepts.
-        largest = float(np.maximum(largest, _loads(gauges, bounds[start : start + rows]).max()))
-    return largest
+        yield _loads(law.loss_upper_bounds(here, np.zeros_like(here)), bounds[start : start + rows])
 
 
 def _loads(gauges: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -147,12 +156,23 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
     Raises: CertificateRefused.
     """
     sensitivity, law = mechanism.sensitivity, mechanism.law
+    _require(sensitivity.whole, "only some of the differences were looked at")
+    _require(law is None or _is_known(law), "nothing is proved here of such a law")
     if isinstance(mechanism.mixing, IntegerMixing):
-        raise CertificateRefused("noise in parts of tables is proved from its scales, where it is made from them")
-    carried = (
-        mechanism.mixing.coordinates.size if isinstance(mechanism.mixing, DiagonalMixing) else mechanism.mixing.shape[1]
-    )
-    _require(law is None or law.dimension == carried, "its coordinates are not those that the answers take")
+        measured = mechanism.mixing.measured
+        _require(MeasuredNumbers in type(measured).__mro__, "nothing is proved here of such numbers")
+        _require(law is measured.law, "it is other noise than that of the numbers that answers are made of")
+        _require(measured.metric.metric is sensitivity.metric.metric, "it was proved for another metric")
+        require_measured(sensitivity, mechanism.mixing)
+        return
+    mixing, answers = mechanism.mixing, len(sensitivity.queries.names)
+    if isinstance(mixing, DiagonalMixing):
+        shape, exact = (*mixing.noisy.shape, mixing.coordinates.size), mixing.noisy.dtype == np.bool_
+    else:
+        shape, exact = mixing.shape, are_exact(mixing.ravel().tolist())
+    _require(exact, "what answers take of it are whole numbers or Fractions")
+    carried = 0 if law is None else law.dimension
+    _require(shape == (answers, carried), "its coordinates are not those that the answers take")
     noisy = sensitivity.of_each_query > 0
     if law is None:
         _require(not np.any(noisy), "some answers need noise and get none")
@@ -192,10 +212,8 @@ def _require_long(law: NoiseLaw, shifts: NDArray[np.int64], bounds: NDArray[np.f
     load = largest_load(law, shifts, bounds)
     if not load <= 1:
         _require(load <= 1 + _NEAR and law.body is not None, _TOO_NARROW)
-        loads = [
-            largest_load(law, shifts[place : place + 1], bounds[place : place + 1]) for place in range(len(bounds))
-        ]
-        _require_exactly(law.known_body, shifts, bounds, ~(np.array(loads) <= 1))
+        loads = np.concatenate([*_loads_in_blocks(law, shifts, bounds)])
+        _require_exactly(law.known_body, shifts, bounds, ~(loads <= 1))
 
 
 def _require_exactly(
@@ -213,12 +231,13 @@ def _exact_load(body: ConvexBody, shift: Sequence[fmpq], bound: fmpq) -> ExactNu
 def _carriers(rows: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64]:
     """(m,): the answers that carry a coordinate of the noise each; in all ``rows`` (E, K), differences or what these
     are sums of, the others follow from them as the mixing says, exactly."""
-    carriers = []
-    for place in range(mixing.shape[1]):
-        unit = [Fraction(int(place == column)) for column in range(mixing.shape[1])]
-        own = [row for row, shares in enumerate(mixing.tolist()) if shares == unit]
-        _require(bool(own), "some coordinate of the noise belongs to no answer")
-        carriers.append(own[0])
+    own: dict[int, int] = {}
+    for row, shares in enumerate(mixing.tolist()):
+        taken = [place for place, share in enumerate(shares) if share]
+        if len(taken) == 1 and shares[taken[0]] == 1:
+            own.setdefault(taken[0], row)
+    _require(len(own) == mixing.shape[1], "some coordinate of the noise belongs to no answer")
+    carriers = np.array([own[place] for place in range(mixing.shape[1])], dtype=np.int64)
     shifts = rows[:, carriers]
     for row, shares in enumerate(mixing.tolist()):
         common = math.lcm(*(share.denominator for share in shares))
@@ -227,7 +246,14 @@ def _carriers(rows: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64
         kind: Any = np.int64 if reach < 2**62 else object
         follows = shifts.astype(kind) @ np.array(parts, dtype=kind) == rows[:, row].astype(kind) * common
         _require(bool(np.all(follows)), "an answer does not change as its noise says that it follows from others")
-    return np.array(carriers, dtype=np.int64)
+    return carriers
+
+
+def _is_known(law: NoiseLaw) -> bool:
+    """Whether the law, and all that it is made of, are of the very kinds that are listed."""
+    held = (part for one in vars(law).values() for part in (one if isinstance(one, tuple) else (one,)))
+    parts = {part for part in held if isinstance(part, NoiseLaw)}
+    return type(law) in k_norm.LAWS and all(map(_is_known, parts))
 
 
 def _require(holds: bool, what: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, minimise_under_heaviest
 from dxgeom.mechanisms.linear.scale_groups import group_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
@@ -30,12 +31,7 @@ def optimal_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     importance get the same scale.
     Source: Kamalaruban et al. 2020, §3.1; corrected: the problem is convex, so no heuristic is needed.
     """
-    noisy = sensitivity.of_each_query > 0
-    if not np.any(noisy):
-        return without_noise("laplace", sensitivity)
-    rates = group_scales(sensitivity, _weights(sensitivity, importance))
-    found = minimise_under_heaviest(rates.heaviest, rates.cost)
-    return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found.rates))
+    return _laplace(sensitivity, optimal_scales, importance)
 
 
 def max_min_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> AdditiveMechanism:
@@ -45,12 +41,30 @@ def max_min_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
     those that can still be improved, and so on.
     Guarantee: optimal up to 1e-9 relative; feasibility as in :func:`optimal_laplace`, and the same ties.
     """
+    return _laplace(sensitivity, max_min_scales, importance)
+
+
+def optimal_scales(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """(n,): those of :func:`optimal_laplace` for the n queries that change, before any of it is proved."""
+    rates = group_scales(sensitivity, _weights(sensitivity, importance))
+    return np.asarray(1 / rates.of_each(minimise_under_heaviest(rates.heaviest, rates.cost).rates))
+
+
+def max_min_scales(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """(n,): those of :func:`max_min_laplace` for the n queries that change, before any of it is proved."""
+    rates = group_scales(sensitivity, _weights(sensitivity, importance))
+    return np.asarray(1 / rates.of_each(max_min_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))))
+
+
+def _laplace(
+    sensitivity: Sensitivity,
+    scales_of: Callable[[Sensitivity, NDArray[np.float64] | None], NDArray[np.float64]],
+    importance: NDArray[np.float64] | None,
+) -> AdditiveMechanism:
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
         return without_noise("laplace", sensitivity)
-    rates = group_scales(sensitivity, _weights(sensitivity, importance))
-    found = max_min_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))
-    return with_scales("laplace", sensitivity, noisy, 1 / rates.of_each(found))
+    return with_scales("laplace", sensitivity, noisy, scales_of(sensitivity, importance))
 
 
 def epsilon_dp_laplace(sensitivity: Sensitivity) -> AdditiveMechanism:

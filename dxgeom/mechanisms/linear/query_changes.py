@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import InitVar, dataclass, field, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.mechanisms.linear.working_sets import active_differences, corner_places
 from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
@@ -19,9 +18,12 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
 from dxgeom.metrics.operations.differences import differences_of_some, differences_of_tables
 from dxgeom.metrics.operations.paired_changes import PairedChanges, changes_of_places, paired_changes
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
+
+_DOOR = object()
 
 FEW_QUERIES = 7
 """The changes of so few are listed, however many they are: hulls are built of them."""
@@ -44,7 +46,8 @@ class Sensitivity:
 
     A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
     steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it. ``universe``:
-    the records, as the queries or the metric know them.
+    the records, as the queries or the metric know them. ``whole``: whether these are all generating differences; noise
+    is proved for no others.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -52,6 +55,14 @@ class Sensitivity:
     changes: Changes = field(repr=False)
     absent: int | None
     universe: Universe | None = field(repr=False)
+    whole: bool = True
+    door: InitVar[object] = None
+
+    def __post_init__(self, door: object) -> None:
+        if door is not _DOOR:
+            raise DxgeomError(
+                "a Sensitivity is made by sensitivity_of, never by hand: others' differences prove nothing"
+            )
 
     @property
     def differences(self) -> NDArray[np.int64]:
@@ -94,7 +105,17 @@ class Sensitivity:
         Raises: TooLarge where the differences of all are too many to list one by one.
         """
         listed = differences_of_some(self.differences, self.bounds, list(places))
-        return replace(self, queries=self.queries.only(places), changes=ListedChanges(*listed))
+        return replace(self, queries=self.queries.only(places), changes=ListedChanges(*listed), door=_DOOR)
+
+    def glimpse(self, places: NDArray[np.int64]) -> Sensitivity:
+        """That of the differences at these places alone, of which floors can be told and nothing can be proved.
+
+        Raises: TooLarge where the differences are kept in factors.
+        """
+        if not isinstance(self.changes, ListedChanges | PairedChanges):
+            raise TooLarge("differences that are kept in factors have no places")
+        some = ListedChanges(self.changes.rows(places), self.changes.bounds[places])
+        return replace(self, changes=some, whole=False, door=_DOOR)
 
     @cached_property
     def _listed(self) -> ListedChanges:
@@ -126,9 +147,9 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         _refuse_rounding(lattice)
     if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
         # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
-        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent, universe)
+        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent, universe, door=_DOOR)
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
-    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent, universe)
+    return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent, universe, door=_DOOR)
 
 
 def require_same_records(metric: VerifiedMetric, queries: LinearQueries, called: str = "queries") -> None:

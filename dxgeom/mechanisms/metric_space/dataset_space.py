@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from math import lcm
 from typing import final
 
@@ -17,6 +16,7 @@ from dxgeom.errors import DxgeomError, TooLarge
 from dxgeom.metrics.checking.verification import VerifiedMetric, verify
 from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 
 UNREACHABLE = 1 << 40

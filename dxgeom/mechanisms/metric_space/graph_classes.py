@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import combinations, permutations
 from typing import Any, final
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, described, require
 from dxgeom.errors import DataError, DxgeomError, TooLarge
+from dxgeom.numeric.sealed import cached_property
 
 LARGEST = 7
 """Nodes: 5,040 renamings of 21 possible edges, whose codes float32 still tells apart."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
@@ -24,6 +23,7 @@ from dxgeom.noise.discrete.layered_integers import (
 )
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 MOST_SECRETS = 10_000
 """Secrets on a line whose pairs are all looked at."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias, final
 
 import numpy as np
@@ -23,6 +22,7 @@ from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
+from dxgeom.numeric.sealed import cached_property, seal
 
 Place: TypeAlias = tuple[Fraction, Fraction]
 
@@ -52,6 +52,7 @@ class PlanarLaplace(SecretMechanism[Place]):
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
+        seal(self)
         if door is not _DOOR:
             raise DxgeomError("a PlanarLaplace is made by planar_laplace, which measures its scale, never by hand")
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -25,6 +24,7 @@ from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import cached_property
 
 LARGEST_SERIES = 150
 """Readings: the box's sampler has a proved error bound for twice as many uniforms and one more."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from dxgeom.metrics.operations.lipschitz_constants import lipschitz
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 _LARGEST_NUMBER = 2**50
 _STEPS_PER_SCALE = 2**10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.noise.discrete.noisy_maximum import noisy_largest_worth
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.quantiles.reach import UNREACHED, Reach
+from dxgeom.numeric.sealed import cached_property
 
 _APART = 2**61
 

@@ -19,6 +19,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric, require_verifie
 from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.numeric.sealed import Sealed, seal
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate
 
@@ -30,7 +31,7 @@ _LEVELS = "list levels between 0 and 1, such as [0.25, 0.5, 0.75], or give one"
 
 @final
 @dataclass(frozen=True, eq=False)
-class QuantileQuestion:
+class QuantileQuestion(Sealed):
     """The r-th smallest values of an attribute, r = ⌈q·n⌉, among the n records that a condition is true of.
 
     Definition: for each level q in ``at``, r = ⌈q·n⌉, at least 1, of the n records asked about: q = 0 is the least,
@@ -49,6 +50,7 @@ class QuantileQuestion:
     may_be_empty: bool = False
 
     def __post_init__(self) -> None:
+        seal(self)
         require_verified(self.metric)
         if self.metric.absent is not None and self.absence is None:
             raise UnsupportedCombination(
@@ -56,7 +58,6 @@ class QuantileQuestion:
                 "records only"
             )
         if self.asked is not None:
-            self.asked.setflags(write=False)
             present = self.asked if self.absence is None else self.asked[:-1]
             if lipschitz(self.present_metric, present.astype(np.int64)) != 0:
                 raise UnsupportedCombination(

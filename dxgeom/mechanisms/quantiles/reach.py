@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.numeric.sealed import Sealed
+
 UNREACHED = -1
 """The length of a candidate that no finite cost makes the quantile."""
 FINEST = 2**32
 """So many units the largest distance has at most, about; 2³⁰ records then fit 62 bits."""
 
 
-class Reach(ABC):
+class Reach(Sealed, ABC):
     """The lengths of candidates, from a table of counts and the ranks asked for.
 
     Definition: len(x; t) = max(OT(x, {y: y_(r) ≥ t}), OT(x, {y: y_(r) ≤ t})), OT the least transport cost under the

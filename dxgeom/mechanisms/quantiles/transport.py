@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final, get_args
 
 import numpy as np
@@ -26,6 +25,7 @@ from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, RATES, SelectionL
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 
 FINEST_OF_SHARES = 2**14
 """The same as FINEST where people count once: their shares are many more than records, and lengths have 62 bits."""

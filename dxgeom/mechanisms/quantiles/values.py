@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import described
 from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.numeric.sealed import Sealed
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import NumberColumn, texts_of
 from dxgeom.universe.dates import DateAttribute
@@ -24,7 +25,7 @@ _ADVICE = "name an ordered attribute of the policy, or list one exact number for
 
 @final
 @dataclass(frozen=True, eq=False)
-class OrderedValues:
+class OrderedValues(Sealed):
     """T values, increasing, and the place among them of the value that each record type has.
 
     ``labels`` (T,): as people write them; ``numbers`` (T,): exact, strictly increasing, days since the first for dates;
@@ -36,9 +37,6 @@ class OrderedValues:
     labels: tuple[str, ...] = field(repr=False)
     numbers: tuple[Fraction, ...] = field(repr=False)
     places: NDArray[np.int64] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        self.places.setflags(write=False)
 
     @property
     def count(self) -> int:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final, TypeAlias, final, get_args
 
 import numpy as np
@@ -23,6 +22,7 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.decimals import NotANumber, exact
 
 Score: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import final, get_args
 
@@ -24,6 +23,7 @@ from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, che
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.queries import LinearQueries
 
 _LEVEL = 0.95

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, Final, final, get_args
 
@@ -24,6 +23,7 @@ from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
+from dxgeom.numeric.sealed import cached_property
 
 DATA_SETS: Final = 200_000
 """All data sets of so many records are scored; more than this are refused."""

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_tab
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_numbers import rational
+from dxgeom.numeric.sealed import Sealed, cached_property
 
 Monomial: TypeAlias = tuple[str, ...]
 """Column names, repeated for powers: ("x", "x", "y") is x²y."""
@@ -35,7 +35,7 @@ _COLUMN = "make a column with bounded_column(name, low, high)"
 
 @final
 @dataclass(frozen=True, eq=False)
-class PolynomialStatistic:
+class PolynomialStatistic(Sealed):
     """T(X) = Σ over records of t(x), t_k(x) = offsets[k] + steps[k]·P_k(g), g the record's grid points.
 
     P_k has integer coefficients without common divisor and without constant term, so T − n·offsets lies on the lattice

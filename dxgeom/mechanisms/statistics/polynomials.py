@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.numeric.sealed import Sealed, cached_property
+
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxPolynomials:
+class BoxPolynomials(Sealed):
     """R polynomials on [0, 1]ᵖ without constant term: row r is Σ_k coefficients[r, k]·Π_j z_j^exponents[k, j].
 
     ``exponents`` (M, p): int64, distinct rows, none of them zero; ``coefficients`` (R, M): Python integers.

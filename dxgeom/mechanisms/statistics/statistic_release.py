@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import Literal, TypeAlias, final
 
@@ -30,6 +29,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import cached_property
 
 LARGEST_DIMENSION = 6
 """Facets of curved bodies explode beyond."""

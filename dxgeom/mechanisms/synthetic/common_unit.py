@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import chain
 from typing import final
 
@@ -16,13 +15,14 @@ from dxgeom.mechanisms.synthetic.clique_model import CliqueModel
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.restriction import on_axes
+from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import WeightTable
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntegerQueries:
+class IntegerQueries(Sealed):
     """Answer k is ``unit`` times an integer; only :func:`integer_queries` makes one.
 
     ``factors`` (K,): the unit of query k is so many units, its weights so many times those in its table.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import Any, ClassVar, final
 
@@ -29,6 +28,7 @@ from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import WIDEST
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.queries import LinearQueries
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple, final
 
@@ -18,6 +17,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries
 from dxgeom.mechanisms.synthetic.fitting import SOFTENING, Known
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 

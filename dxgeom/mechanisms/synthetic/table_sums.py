@@ -8,13 +8,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.numeric.exact_sums import summed_by_class
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_table import WeightTable
 
 

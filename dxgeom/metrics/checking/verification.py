@@ -77,8 +77,9 @@ class VerifiedMetric(Displayed):
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
     distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
-    none. ``block``: a digest of which records of a larger metric these are, whose account it keeps; None for a metric
-    of its own. ``privacy``: what a distance promises, "pure" or "concentrated", which the fingerprint knows, too.
+    none. ``alike``: whether another such text means the same. ``block``: a digest of which records of a larger metric
+    these are, whose account it keeps; None for a metric of its own. ``privacy``: what a distance promises, "pure" or
+    "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
@@ -91,6 +92,7 @@ class VerifiedMetric(Displayed):
     universe: Universe | None = None
     data_set: DataSet = UNNAMED
     stated: Callable[[], str | None] | None = field(default=None, repr=False)
+    alike: Callable[[str], bool] | None = field(default=None, repr=False)
     block: str | None = None
     privacy: Privacy = PURE
     people: People | None = None
@@ -179,6 +181,7 @@ def verify(
     universe: Universe | None = None,
     data_set: DataSet = UNNAMED,
     stated: Callable[[], str | None] | None = None,
+    alike: Callable[[str], bool] | None = None,
     block: str | None = None,
     privacy: Privacy = PURE,
     people: People | None = None,
@@ -202,6 +205,7 @@ def verify(
         universe,
         data_set,
         stated,
+        alike,
         block,
         privacy,
         counted,
@@ -221,7 +225,7 @@ def _people_of(universe: Universe) -> People | None:
 
 
 def _require_known(metric: Metric) -> None:
-    if not isinstance(metric, FAMILIES):
+    if type(metric) not in FAMILIES:
         raise UnsupportedCombination(f"no proof is known here that a {type(metric).__name__} is a metric")
     for held in vars(metric).values():
         for part in held if isinstance(held, tuple | list) else (held,):

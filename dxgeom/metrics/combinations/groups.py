@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -19,6 +18,7 @@ from dxgeom.metrics.families.axis_pairs import pairs_along_axes
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down, sum_round_down
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

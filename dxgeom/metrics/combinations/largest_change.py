@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -17,6 +16,7 @@ from dxgeom.metrics.combinations.product import MetricOfParts
 from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.numeric.shortest_paths import EdgeGraph, component_labels, distances_from, edge_graph
 
 _EXACT_BELOW: Final = 2**52

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import final
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import PAIRS_PER_BLOCK, Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -15,6 +14,7 @@ from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.families.distances import Geometry, lower_distance
 from dxgeom.metrics.metric import Metric, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import product_round_down, round_down
+from dxgeom.numeric.sealed import cached_property
 
 _COORDINATE_RANGE = (1e-100, 1e100)
 """Squares of larger coordinates could overflow, of smaller ones lose their digits: the distance could be too large."""

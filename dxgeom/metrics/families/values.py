@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.metrics.certificate import MetricCertificate, require
 from dxgeom.metrics.metric import Metric, PairBlock, pairs_at_a_finite_distance
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -19,6 +19,7 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock, gathered
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import sealed
 
 _DOOR = object()
 MOST_PAIRS = 20_000_000
@@ -69,9 +70,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
         raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} record types")
     for pairs in verified.metric.generating_pairs():
         _require_separate(pairs, block_of)
-    members = tuple(np.flatnonzero(block_of == block) for block in range(len(names)))
-    for inside in members:
-        inside.setflags(write=False)  # what was checked stays as it is
+    members = sealed(tuple(np.flatnonzero(block_of == block) for block in range(len(names))))
     inner = tuple(
         verify(
             _restricted(verified.metric, inside),
@@ -80,6 +79,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             budget=verified.budget,
             data_set=verified.data_set,
             stated=verified.stated,
+            alike=verified.alike,
             privacy=verified.privacy,
             block=canonical_digest("block", verified.records, inside),
             people=verified.people,

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
@@ -19,6 +18,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.operations.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
 from dxgeom.metrics.operations.pair_classes import PairClasses, pair_classes_in_families
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
+from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.weight_tables import WeightTables
 
 ENTRY_LIMIT = 30_000_000
@@ -34,7 +34,7 @@ class Heaviest(NamedTuple):
     rows: NDArray[np.float64]
 
 
-class Changes(ABC):
+class Changes(Sealed, ABC):
     """All differences Δ_e of K integer queries along generating pairs, each with the distance b_e that it has to
     honour.
 

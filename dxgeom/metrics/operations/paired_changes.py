@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -22,6 +21,7 @@ from dxgeom.metrics.operations.pairs_of_kinds import Kinds, distinct, least_by_p
 from dxgeom.metrics.operations.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.numeric.rows import distinct_rows
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_tables import WeightTables
 
 MOST_PAIRS: Final = 20_000_000

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any, final
 
@@ -22,6 +21,7 @@ from dxgeom.noise.discrete.law import DiscreteNoise
 from dxgeom.numeric.exact_draws import LARGEST_DENOMINATOR, bernoulli_exp, check_scale, geometric, uniform_below
 from dxgeom.numeric.integer_solve import solve_exactly
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 LARGEST_DETERMINANT = 2**31 - 1
 """Of the vertices of one simplex: squares fit 64-bit integers."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 from typing import final
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DxgeomError, TooLarge
+from dxgeom.numeric.sealed import cached_property
 
 MOST_RUNS = 1 << 20
 """Of the sums of two sets, before they are put together."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from dxgeom.noise.discrete.integer_runs import IntegerRuns, runs_of
 from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.exact_draws import check_scale, geometric, uniform_below
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 _PRECISION = 256
 _NEGLIGIBLE = 1e-18

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from typing import final
 
@@ -27,6 +26,7 @@ from dxgeom.noise.laws.rounding import (
     stretched,
 )
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 _ENTRIES_AT_ONCE = 1 << 17
 
@@ -101,8 +101,8 @@ class FacetConeNoise(NoiseLaw):
         return self.body.fan.vertices[self.body.fan.simplices] * self.body.units
 
     @cached_property
-    def _cumulative(self) -> list[int]:
-        return list(accumulate(int(volume) for volume in self.body.fan.volumes))
+    def _cumulative(self) -> tuple[int, ...]:
+        return tuple(accumulate(int(volume) for volume in self.body.fan.volumes))
 
     @cached_property
     def _thresholds(self) -> NDArray[np.uint64]:

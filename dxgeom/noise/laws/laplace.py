@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -18,6 +17,7 @@ from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_draws import fair_bits
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 
 @final

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import LazyUniform, decided
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 LEAST_ACCEPTANCE = 1e-4
 """Below this a draw takes tens of thousands of tries: refused."""

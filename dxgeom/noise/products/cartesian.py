@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -17,6 +16,7 @@ from dxgeom.noise.laws.lazy_uniform import LazyUniform
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
 from dxgeom.numeric.blocks import block_slices
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 
 _LEAST_CERTAINTY = 2.0**-12
 """A denominator that float64 knows less well than this leaves its row to exact arithmetic."""

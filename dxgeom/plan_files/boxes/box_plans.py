@@ -15,7 +15,7 @@ from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
 from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import policy_of, require_same_errors, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
@@ -25,8 +25,6 @@ from dxgeom.planner.boxes.choosing import boxes_of_scales
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
 
-_SAME: Final = 1e-9
-"""Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
@@ -131,7 +129,7 @@ def loaded_boxes(document: dict[str, Any]) -> LoadedBoxPlan:
     with refused_as("DX306", "box_noise"):
         plan = boxes_of_scales(policy.compile(), queries, part.objective, part.box_noise.name, factors, scales)
     require_same_plan(plan, part.fingerprint)
-    _check_errors(part.errors, plan)
+    require_same_errors(part.errors, plan, "box")
     return LoadedBoxPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
 
 
@@ -160,12 +158,3 @@ def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:
 
 def _figures(texts: list[str], place: str) -> tuple[Fraction, ...]:
     return tuple(figure_of(one, f"{place}[{number}]") for number, one in enumerate(texts))
-
-
-def _check_errors(stated: list[str], plan: BoxPlan) -> None:
-    found = plan.rmse()
-    if len(stated) != len(found):
-        raise Wrong("DX307", "errors", "there is one for each box, in their order")
-    for place, (said, error) in enumerate(zip(stated, found.tolist(), strict=True)):
-        if not abs(float(said) - error) <= _SAME * error:
-            raise Wrong("DX307", f"errors[{place}]", f"this is {error!r}, the file says {said}")

@@ -126,13 +126,12 @@ def _rows(answers: LinearAnswers, places: Sequence[int], level: float, joint: bo
 
 
 def _ratio_rows(answers: LinearAnswers, places: Sequence[int], level: float, joint: bool) -> Iterator[dict[str, Any]]:
-    """The ratios at these places; a ratio is measured in what its numerator is, unless that is its denominator's."""
+    """The ratios at these places."""
     if not places:
         return
-    measures, ratios = answers.queries.measures or (None,) * answers.queries.count, answers.ratios(level, joint=joint)
+    units, ratios = ratio_units(answers), answers.ratios(level, joint=joint)
     for place in places:
-        one, asked = ratios[place], answers.queries.ratios[place]
-        unit = measures[asked.numerator]
+        one = ratios[place]
         low, high = one.interval
         yield {
             "name": one.name,
@@ -141,10 +140,23 @@ def _ratio_rows(answers: LinearAnswers, places: Sequence[int], level: float, joi
             "high": high,
             "rmse": None,
             "bias": one.rounding,
-            "unit": None if unit == measures[asked.denominator] else unit,
+            "unit": units[place],
         }
+
+
+def ratio_units(answers: LinearAnswers) -> list[str | None]:
+    """What each ratio is measured in: what its numerator is, unless that is its denominator's."""
+    measures = answers.queries.measures or (None,) * answers.queries.count
+    each = ((measures[one.numerator], measures[one.denominator]) for one in answers.queries.ratios)
+    return [None if unit == other else unit for unit, other in each]
 
 
 def titled(title: str, own: Collection[str]) -> str:
     """What a column of the policy is called in a table that has columns of its own."""
     return f"by {title}" if title in own else title
+
+
+def origin_words(name: str, origin: AnswerOrigin) -> dict[str, Any]:
+    """Which query of a file an answer is to, where it has another name, and the group that it is about."""
+    query = {} if origin.query == name else {"query": origin.query}
+    return {**query, **({"group": dict(origin.group)} if origin.group else {})}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, final
 
 import numpy as np
@@ -24,6 +25,8 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _LISTED: Final = 20_000
 """More answers are not written out: they are kept in the ledger, and here as an array."""
+_FIRST: Final = 100
+"""Of those the first are."""
 _LEFT_TO_ROUNDING: Final = 1e-3
 
 
@@ -31,6 +34,8 @@ _LEFT_TO_ROUNDING: Final = 1e-3
 @dataclass(frozen=True, eq=False)
 class BoxAnswers(ShownAnswers):
     """What a mechanism answered to boxes at a spend. ``values`` (K,): the private counts, in the order of the boxes."""
+
+    never_joint = "intervals of boxes are each count's own: leave joint out"
 
     mechanism: BoxMechanism
     values: NDArray[np.float64] = field(repr=False)
@@ -74,8 +79,11 @@ class BoxAnswers(ShownAnswers):
 
         Raises: UnsupportedCombination for ``joint``, or a single box, which ``values`` has.
         """
-        if joint or query is not None:
-            raise UnsupportedCombination("boxes are all in one table, with intervals of their own: leave both out")
+        self.require_joint(joint=joint)
+        if query is not None:
+            raise UnsupportedCombination(
+                "boxes are all in one table: leave the query out, or look a box up by its name"
+            )
         widths = self.half_widths(level)
         return {
             "name": list(self.names),
@@ -85,16 +93,17 @@ class BoxAnswers(ShownAnswers):
             "rmse": self.rmse.tolist(),
         }
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("boxes", "agree: what two have in common is the same"),)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        """Args: ``joint``: of no use here: intervals are each count's own."""
-        del joint
+        self.require_joint(joint=joint)
+        table = self.columns(level)
+        rows = [dict(zip(table, row, strict=True)) for row in islice(zip(*table.values(), strict=True), _LISTED)]
         if self.queries.count > _LISTED:
-            return {"boxes": None, "level": float(level)}
-        told = self.columns(level)
-        return {
-            "boxes": [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)],
-            "level": level,
-        }
+            return {"boxes": None, "first": rows[:_FIRST], "count": self.queries.count, "level": float(level)}
+        return {"boxes": rows, "level": float(level)}
 
 
 def half_widths_of(mechanism: BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:

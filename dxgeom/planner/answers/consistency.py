@@ -109,7 +109,8 @@ def consistent_answers(
     only_equations = None if bounded or integers else [row for row, _ in problem.equations]
     moves = [after - before for after, before in zip(rounded, nearest, strict=True)]
     errors = errors_of_consistent(mechanism, released.spent, variances, only_equations, moves)
-    done = _sentences(released, rounded, len(equations), tuple(totals), whole)
+    hidden = tuple(name for name in totals if variances[released.names.index(name)] > 0)
+    done = (*_sentences(released, rounded, len(equations), tuple(totals), whole), *_given_away(hidden))
     return ConsistentAnswers(released, plan_fingerprint, tuple(rounded), variances, (*done, errors.in_words), errors)
 
 
@@ -235,6 +236,16 @@ def _sentences(
             f"'{released.names[furthest]}', whose root mean squared error was {released.rmse[furthest]:.3g}"
         )
     return tuple(said)
+
+
+def _given_away(totals: Sequence[str]) -> tuple[str, ...]:
+    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing."""
+    if not totals:
+        return ()
+    return (
+        f"whoever knows {_listed(totals)} exactly can rule out every table with other totals: the policy's promise is "
+        "about what releases tell, and does not hold between two records whose exchange would change a public total",
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.placed import nearest_of, placed
+
+_LEVEL: Final = 0.95
 
 
 @final
@@ -49,9 +51,11 @@ class ErrorBars:
 
     @property
     def rmse(self) -> NDArray[np.float64]:
-        """(K,): root mean squared error at its worst over all data; what rounding adds for each record is left out
-        where their number is not known."""
-        known = np.where(np.isfinite(self.rounding), self.rounding, 0.0)
+        """(K,): the root of E[noise²] + bias², the bias at its worst over all data, and that of rounding the one which
+        half widths at 95 % count: of a sum whose records another released answer counts, for as many as that one says
+        at most. Left out where nobody knows how many there are, and the half widths are infinite."""
+        rounding = self._rounding_as_counted(_LEVEL)
+        known = np.where(np.isfinite(rounding), rounding, 0.0)
         noise = self.mechanism.variances(self.spend) - self.mechanism.biases**2
         return np.asarray(np.sqrt(noise + (self.mechanism.biases + known) ** 2))
 
@@ -62,20 +66,27 @@ class ErrorBars:
         them, half of 1 − level goes to an upper bound of that count, and half to the noise of the sum.
         """
         widths = half_widths(self.mechanism, level, self.spend, self.records, self.rounding)
-        counted = self._counted_by
-        if self.answers is None or not counted:
-            return widths
+        counted = [] if self.answers is None else [*self._counted_by]
+        if counted:
+            rounding = self._rounding_as_counted(level)
+            shared = half_widths(self.mechanism, (1 + level) / 2, self.spend, self.records, rounding)
+            widths[counted] = shared[counted]
+        return widths
+
+    def _rounding_as_counted(self, level: float) -> NDArray[np.float64]:
+        """(K,): :attr:`rounding`, but where a released answer counts the records, of no more than there are by it with
+        probability at least (1 + ``level``)/2."""
+        rounding = self.rounding.copy()
+        if self.answers is None or not self._counted_by:
+            return rounding
         counts = np.array([float(answer) for answer in self.answers])
         # Noise is symmetric: it is below −w with half the chance that it is beyond w; with a bias it may not be.
         counting = level if self.mechanism.change is None else (1 + level) / 2
         most = np.maximum(counts + half_widths(self.mechanism, counting, self.spend, self.records), 0.0)
-        rounding = self.rounding.copy()
-        for query, count in counted.items():
+        for query, count in self._counted_by.items():
             own = self.queries.each_rounding[query].bias(Fraction(most[count]))
             rounding[query] = min(rounding[query], own)
-        shared = half_widths(self.mechanism, (1 + level) / 2, self.spend, self.records, rounding)
-        widths[[*counted]] = shared[[*counted]]
-        return widths
+        return rounding
 
     def joint_half_widths(self, level: float) -> NDArray[np.float64]:
         """(K,): with probability *at least* ``level`` every answer's error is at most its own of these."""
@@ -120,7 +131,7 @@ class ErrorBars:
             worst = max(known, key=lambda k: float(self.rounding[k]))
             said.append(
                 f"values stand for many numbers: answers can be off by at most {self.rounding[worst]:.4g} "
-                f"('{self.queries.names[worst]}') beside their noise, and error bars count it"
+                f"('{self.queries.names[worst]}') beside their noise, and error bars count it{self._counting(known)}"
             )
         unknown = [k for k, bias in enumerate(self.rounding) if np.isinf(bias)]
         if unknown:
@@ -162,6 +173,11 @@ class ErrorBars:
     @cached_property
     def _placed(self) -> tuple[tuple[str, ...], ...]:
         return placed(self.queries)
+
+    def _counting(self, known: Sequence[int]) -> str:
+        if self.answers is None or not any(query in self._counted_by for query in known):
+            return ""
+        return ", as rmse does, for no more records than the answer that counts them leaves, where one does"
 
     def _advice(self, unknown: Sequence[int]) -> str:
         if self.answers is None:

@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.planner.answers.answer_table import Columns, ReleasedAnswer, answer_columns, answers_by_name
+from dxgeom.planner.answers.answer_table import (
+    Columns,
+    ReleasedAnswer,
+    answer_columns,
+    answers_by_name,
+    origin_words,
+    ratio_units,
+)
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.wording.numbers import brief
 
 
 @final
@@ -57,7 +65,8 @@ class LinearAnswers(ShownAnswers):
 
     @property
     def rmse(self) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where answers have a known bias."""
+        """(K,): root mean squared error of each answer, at its worst where answers have a known bias; what rounding of
+        values adds is counted as by half widths at 95 %."""
         return self.bars.rmse
 
     @property
@@ -105,8 +114,18 @@ class LinearAnswers(ShownAnswers):
     def warnings(self) -> tuple[str, ...]:
         return tuple(one.in_words for one in self.useless)
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        changed = self.mechanism.biases
+        worst = int(changed.argmax())
+        bias = f"at most {brief(changed[worst])} ('{self.names[worst]}'), within the error bars"
+        return tuple(
+            ("bias", sentence) for sentence in ([] if self.mechanism.change is None else [bias]) + self.bars.in_words()
+        )
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        ratios = [one.as_dict() for one in self.ratios(level, joint=joint)]
+        each = zip(self.ratios(level, joint=joint), ratio_units(self), self.queries.ratios, strict=True)
+        ratios = [{**one.as_dict(), "unit": unit, **origin_words(one.name, asked.origin)} for one, unit, asked in each]
         return {
             "answers": self.as_dicts(level, joint),
             "level": float(level),
@@ -126,14 +145,16 @@ class LinearAnswers(ShownAnswers):
                 "rmse": float(error),
                 "bias": bias,
                 "interval": [float(end) if np.isfinite(end) else None for end in ends],
+                **origin_words(name, origin),
             }
-            for name, measure, value, error, bias, ends in zip(
+            for name, measure, value, error, bias, ends, origin in zip(
                 self.names,
                 self.queries.measures or (None,) * self.queries.count,
                 self.exact_values,
                 self.rmse,
                 self.bars.bias_of_each(),
                 self.intervals(level, joint=joint),
+                self.queries.each_origin,
                 strict=True,
             )
         ]

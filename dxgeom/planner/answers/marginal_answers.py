@@ -34,6 +34,8 @@ _LISTED: Final = 100_000
 class MarginalAnswers(ShownAnswers):
     """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
 
+    never_joint = "intervals of whole tables are each cell's own: leave joint out"
+
     mechanism: CountsWithNoise
     exact: NoisyTables = field(repr=False)
     spent: Fraction
@@ -95,8 +97,7 @@ class MarginalAnswers(ShownAnswers):
 
         Raises: UnsupportedCombination for an unknown table, or none where there are several.
         """
-        if joint:
-            raise UnsupportedCombination("intervals of whole tables are each cell's own; leave 'joint' out")
+        self.require_joint(joint=joint)
         if query is None and len(self.names) > 1:
             raise UnsupportedCombination("name one table, such as to_pandas('age, sex'): there are many")
         place = 0 if query is None else self.queries.table(query)
@@ -116,8 +117,7 @@ class MarginalAnswers(ShownAnswers):
 
         Raises: UnsupportedCombination for ``joint``.
         """
-        if joint:
-            raise UnsupportedCombination("intervals of whole tables are each cell's own; leave 'joint' out")
+        self.require_joint(joint=joint)
         sizes = [math.prod(shape) for shape in self.queries.shapes]
         begun = np.cumsum([0, *sizes])[:-1] // _AT_ONCE
         for _, places in itertools.groupby(range(len(sizes)), lambda place: begun[place]):
@@ -158,10 +158,15 @@ class MarginalAnswers(ShownAnswers):
         """Of each column, the place of its first value in ``_words``."""
         return np.cumsum([0, *self.queries.sizes])[:-1].astype(np.int32)
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("cells", "tables agree: what two have in common is the same"),)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        """Args: ``joint``: of no use here: intervals are each cell's own."""
-        del joint
-        return {"tables": self.as_dicts(level), "level": float(level)}
+        self.require_joint(joint=joint)
+        titles = self.queries.column_titles if self.queries.count <= _LISTED else ()
+        values = {title: list(one.words) for title, one in zip(titles, self.queries.columns, strict=False)}
+        return {"tables": self.as_dicts(level), "values": values, "level": float(level)}
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every table ready for JSON: its cells as whole numbers over one divisor, None where there are more than

@@ -68,6 +68,8 @@ class QuantileAnswers(ShownAnswers):
     records has an empty one. ``statements``: what holds of each query's errors, whatever the data.
     """
 
+    never_joint = "quantiles have no intervals, but sentences that hold at 95 %: leave joint out"
+
     queries: QuantileQueries = field(repr=False)
     groups: tuple[tuple[int, ...], ...] = field(repr=False)
     answers: tuple[Any, ...] = field(repr=False)
@@ -116,10 +118,11 @@ class QuantileAnswers(ShownAnswers):
         """A row for each quantile: its query and name, the values of the columns that it is about, its level, value,
         rank and attribute.
 
-        Args: ``level``, ``joint``: of no use here. ``query``: only the quantiles of this query.
-        Raises: UnsupportedCombination for an unknown query.
+        Args: ``level``: of no use here. ``query``: only the quantiles of this query.
+        Raises: UnsupportedCombination for an unknown query, and for ``joint``.
         """
-        del level, joint
+        del level
+        self.require_joint(joint=joint)
         if query is not None and query not in self.queries.names:
             advice = did_you_mean(query, self.queries.names)
             raise UnsupportedCombination(f"no query is called {shown(query)}" + (f"; {advice}" if advice else ""))
@@ -137,9 +140,16 @@ class QuantileAnswers(ShownAnswers):
             "of": [one.attribute for one in rows],
         }
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        """What holds at 95 %, whatever the ``level``."""
+        del level
+        each = zip(self.queries.names, self.statements, strict=True)
+        return tuple(("error", f"'{name}': {statement}") for name, statement in each)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        """Args: ``level``, ``joint``: of no use here: what holds of errors is said at 95 %."""
-        del level, joint
+        """Args: ``level``: of no use here: what holds of errors is said at 95 %."""
+        del level
+        self.require_joint(joint=joint)
         return {"quantiles": self.as_dicts(), "statements": list(self.statements)}
 
     def as_dicts(self) -> list[dict[str, Any]]:

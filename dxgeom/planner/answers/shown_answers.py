@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
 class ShownAnswers(ABC):
     """What a plan answered: by name, as a table, and as the part of a release's JSON that is about answers."""
+
+    never_joint: ClassVar[str] = ""
+    """Why their intervals cannot hold all at once; empty where they can, or always do."""
 
     @property
     @abstractmethod
@@ -39,6 +43,22 @@ class ShownAnswers(ABC):
     @abstractmethod
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """The answers ready for JSON, with what holds of their errors."""
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        """What holds of their errors: what each sentence is about, in a word, and the sentence."""
+        del level
+        return ()
+
+    def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """The part of a release's JSON that is about answers: :meth:`as_dict` and the notes."""
+        notes = [{"about": about, "sentence": sentence} for about, sentence in self.notes(level)]
+        return {**self.as_dict(level, joint=joint), **({"notes": notes} if notes else {})}
+
+    @classmethod
+    def require_joint(cls, *, joint: bool) -> None:
+        """Raises: UnsupportedCombination for ``joint`` where intervals cannot hold all at once."""
+        if joint and cls.never_joint:
+            raise UnsupportedCombination(cls.never_joint)
 
     @property
     def warnings(self) -> Sequence[str]:

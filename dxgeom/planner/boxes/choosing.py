@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, trees
 from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
 from dxgeom.mechanisms.linear.boxes.promises import line_gaps, promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
 from dxgeom.mechanisms.linear.boxes.scales import best_scales, block_variances
 from dxgeom.mechanisms.linear.boxes.worst import worst_scales
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
@@ -49,7 +50,7 @@ def plan_boxes(
     """
     queries = with_aims(queries, importance, errors, _places(queries), queries.count)
     worst = counts_worst(queries, objective)
-    _require_fit(metric, queries)
+    require_own_records(metric, queries.universe)
     built, losses, pressed = {}, {}, None
     for kind in _kinds(metric, mechanism):
         built[kind], pressed = sought(metric, queries, kind, worst)
@@ -70,16 +71,10 @@ def boxes_of_scales(
 
     Raises: as :func:`plan_boxes`, CertificateRefused where they do not hide what the metric protects.
     """
-    _require_fit(metric, queries)
+    require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
     built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
     return BoxPlan(metric, queries, built, {mechanism: loss_of(built, objective == "max")}, objective, None)
-
-
-def _require_fit(metric: VerifiedMetric, queries: BoxQueries) -> None:
-    require_verified(metric)
-    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
-        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:

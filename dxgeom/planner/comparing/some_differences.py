@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dxgeom.mechanisms.linear.laplace import max_min_scales, optimal_scales
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_start
 from dxgeom.metrics.operations.changes import ListedChanges
 from dxgeom.metrics.operations.paired_changes import PairedChanges
@@ -28,13 +29,18 @@ def with_some(shared: CandidateBuilder) -> CandidateBuilder:
         return shared
     most = max(_SOME, _OF_EACH * len(shared.sensitivity.queries.names))
     places = np.unique(np.linspace(0, changes.count - 1, min(changes.count, most)).astype(np.int64))
-    some = ListedChanges(changes.rows(places), changes.bounds[places])
-    return replace(shared, sensitivity=replace(shared.sensitivity, changes=some))
+    return replace(shared, sensitivity=shared.sensitivity.glimpse(places))
 
 
 def laplace_floor(some: CandidateBuilder) -> float:
     """What the objective of Laplace noise cannot be below: its least for some of the differences."""
-    return some.objective.loss(some.laplace.variances()) * CAUTION
+    noisy, objective = some.sensitivity.of_each_query > 0, some.objective
+    scales_of = max_min_scales if objective.name == "max" else optimal_scales
+    variances = np.zeros(len(noisy))
+    variances[noisy] = (
+        2 * (scales_of(some.sensitivity, objective.factors) * some.sensitivity.queries.float_steps[noisy]) ** 2
+    )
+    return objective.loss(variances) * CAUTION
 
 
 def turned_laplace_glimpse(some: CandidateBuilder) -> float:

@@ -11,7 +11,8 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
@@ -26,7 +27,7 @@ from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
@@ -160,9 +161,7 @@ def plan_of_scales(
 
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
     """Raises: UnsupportedCombination for queries about other records; TooLarge."""
-    require_verified(metric)
-    if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
-        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+    require_own_records(metric, queries.universe)
     promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
     return promise, MarginalQuestion.under(family, promise.least, promise.presence, costs_of(queries))

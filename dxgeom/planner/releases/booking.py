@@ -6,8 +6,6 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, final
 
-from dxgeom.ledger.entry import warning_of
-
 
 @final
 @dataclass(frozen=True)
@@ -16,18 +14,15 @@ class Booking:
 
     ``ledger``: the ledger's file; ``seal``: that of the ledger once the answer was stored, which proves the release
     later (``dxgeom ledger verify --seal entry:seal``). ``waiting``: why the answer lies beside the ledger for now, None
-    when it is in it; the seal is then that of the charge.
+    when it is in it; the seal is then that of the charge. ``warning``: what to know of a ledger that is new, or that
+    has several accounts for the same data; None of any other.
     """
 
     ledger: str
     entry: int
     seal: str
     waiting: str | None = None
-
-    @property
-    def warning(self) -> str | None:
-        """What to know of a ledger that is new; None where it had entries before."""
-        return warning_of(self.entry)
+    warning: str | None = None
 
     @property
     def command(self) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
 from dxgeom.planner.release import Release
@@ -90,6 +91,19 @@ class Releasable(ABC, Generic[Shown]):
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         return release_as(
             order, made.mechanism, made.said, made.blank, made.taken(table), ledger, insecure_test_seed, **reading
+        )
+
+    def require_bars(self, level: float, spend: Fraction, *, joint: bool = False) -> None:
+        """Raises: UnsupportedCombination, before anything is charged, for intervals of a level that the answers will
+        not have, or that will not hold at once."""
+        made = self._releasing()
+        blank: Any = made.said(made.blank, spend, made.records)
+        _ = blank.document(level, joint=joint)
+
+    def require_agreement(self) -> None:
+        """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
+        raise UnsupportedCombination(
+            "only answers to a list of queries are made to agree; others agree as they are made: leave out --consistent"
         )
 
     def to_opendp(

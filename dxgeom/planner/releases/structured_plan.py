@@ -20,6 +20,7 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.universe.people.people import people_in_words
 
 Shown = TypeVar("Shown")
 _WORST = {"mse": "total MSE", "max": "worst MSE"}
@@ -94,6 +95,7 @@ class StructuredPlan(Releasable[Shown], Displayed):
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective,
             **self._counted(),
+            **people_in_words(self.metric.people),
             "losses": dict(self.losses),
             "lower_bound": self.lower_bound,
             "fingerprint": self.fingerprint,

@@ -19,6 +19,7 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.database_plan import DatabasePlan, plan_database
 from dxgeom.planner.tasks.synthesis_plan import SynthesisPlan, plan_synthesis
+from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
 
@@ -81,6 +82,9 @@ class FamilyPlan(Releasable[Any]):
         """That of the plan that was chosen."""
         return self.chosen.fingerprint
 
+    def require_agreement(self) -> None:
+        self.chosen.require_agreement()
+
     def _releasing(self) -> Releasing[Any]:
         return self.chosen.releasing
 
@@ -126,6 +130,7 @@ class FamilyPlan(Releasable[Any]):
             "level": LEVEL,
             "compared_at_spend": str(self.spend),
             "records": self.records,
+            **people_in_words(self.metric.people),
             "warnings": list(self.warnings),
             "plan": self.chosen.as_dict(),
             "fingerprint": self.fingerprint,

@@ -13,6 +13,7 @@ from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.tasks.asked import SelectTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.wording.numbers import brief
 
 PICKED = "picked"
 
@@ -68,6 +69,10 @@ class SelectedCandidate(ShownAnswers):
             "candidates": [self.asked.candidates.count],
             "unit": [self.unit],
         }
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        below = f"less than {brief(self.shortfall(level))}{'' if self.unit is None else f' {self.unit}'} below the best"
+        return (("error", f"proved: at {level * 100:g} % its score is {below}"),)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         del joint

@@ -14,6 +14,7 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.tasks.selected import PICKED
 from dxgeom.universe.tasks.asked import SelectTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.wording.numbers import brief
 
 
 @final
@@ -68,6 +69,11 @@ class SelectedFew(ShownAnswers):
             "candidates": [self.asked.candidates.count] * rows,
             "unit": [self.unit] * rows,
         }
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        below = f"{brief(self.shortfall(level))}{'' if self.unit is None else f' {self.unit}'} below the best"
+        at_once = f"at {level * 100:g} %, for all places at once"
+        return (("error", f"proved: {at_once}, each score is less than {below} for its place"),)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         del joint

@@ -79,6 +79,10 @@ class SeriesAnswers(ShownAnswers):
             "rmse": [self.rmse for _ in rows],
         }
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("error", "of values as the policy rounds them"),)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         del joint
         bound = self.half_width(level)

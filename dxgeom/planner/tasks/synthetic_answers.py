@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism
 from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.answer_table import Columns, origin_words
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.reading.record_tables import columns_of_records
@@ -139,14 +139,26 @@ class SyntheticAnswers(ShownAnswers):
             "nothing is proved of these; take a larger spend or share",
         )
 
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        written = f"{self.rows:,} synthetic ones; --output FILE.csv or FILE.parquet writes them"
+        return (("records", written),)
+
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         del joint
         measures = self.queries.measures or (None,) * self.queries.count
-        each = zip(self.queries.names, measures, self.values.tolist(), self.bounds(level).tolist(), strict=True)
+        values, bounds, names = self.values.tolist(), self.bounds(level).tolist(), self.queries.names
+        each = zip(names, measures, values, bounds, self.queries.each_origin, strict=True)
         return {
             "answers": [
-                {"name": name, "unit": unit, "value": value, "bound": bound if np.isfinite(bound) else None}
-                for name, unit, value, bound in each
+                {
+                    "name": name,
+                    "unit": unit,
+                    "value": value,
+                    "bound": bound if np.isfinite(bound) else None,
+                    **origin_words(name, origin),
+                }
+                for name, unit, value, bound, origin in each
             ],
             "level": float(level),
             "bounds": "proved, all at once",

@@ -89,7 +89,7 @@ class TaskAnswers(ShownAnswers):
                     "kind": part.asked.word,
                     "share": str(part.share),
                     "spent": str(part.share * self.spent),
-                    **answers.as_dict(level, joint=joint),
+                    **answers.document(level, joint=joint),
                 }
                 for part, answers in zip(self.tasks.parts, self.answers, strict=True)
             ]

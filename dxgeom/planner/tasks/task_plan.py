@@ -27,6 +27,7 @@ from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
 from dxgeom.planner.tasks.series_plan import SeriesPlan
 from dxgeom.planner.tasks.task_answers import TaskAnswers
+from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
@@ -97,6 +98,7 @@ class TaskPlan(Releasable[TaskAnswers]):
                 for task, part in zip(self.tasks.parts, self.parts, strict=True)
             ],
             "records": self.records,
+            **people_in_words(self.metric.people),
             "compared_at_spend": str(self.spend),
             "fingerprint": self.fingerprint,
         }

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.syntax.models import DatasetSyntax
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.wording import shown
 
@@ -21,6 +22,16 @@ def doubts_of_values(attributes: Sequence[Attribute]) -> Iterator[str]:
         if one.size == 1:
             yield f"{name} has one value only, which every record has: list the others, or leave the attribute out"
         yield from one.doubts
+
+
+def doubts_of_data(dataset: DatasetSyntax | None) -> Iterator[str]:
+    """A named data set that does not say what may be spent on it in all."""
+    if dataset is not None and dataset.budget is None:
+        yield (
+            f"the data set '{dataset.name}' has no budget of its own, so every further policy about it has a whole "
+            "budget more; write what all together may spend into the dataset, as in 'budget: 2', or 'budget: none' "
+            "where that is meant; version 0.3 refuses a data set without it"
+        )
 
 
 def doubts_of_rules(rules: Sequence[ResolvedRule], budget: Fraction) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 from dxgeom.metrics.certificate import MetricCertificate
 from dxgeom.metrics.checking.data_set import DataSet
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.explain.doubts import doubts_of_rules, doubts_of_values
+from dxgeom.policy.explain.doubts import doubts_of_data, doubts_of_rules, doubts_of_values
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.people import PeopleReview, people_review
 from dxgeom.policy.explain.rule_effects import idle, redundant
@@ -199,7 +199,11 @@ def review(
         missing=missing_reviews(policy, tuple(parts)),
         read=policy.universe.reading_in_words,
         curve=_telling(policy).curve(_nearest(policy)),
-        doubts=(*doubts_of_rules(policy.rules, policy.budget), *doubts_of_values(policy.universe.attributes)),
+        doubts=(
+            *doubts_of_data(policy.document.dataset),
+            *doubts_of_rules(policy.rules, policy.budget),
+            *doubts_of_values(policy.universe.attributes),
+        ),
     )
 
 

@@ -120,7 +120,9 @@ def _data_set(tree: SyntaxTree, mistakes: Mistakes) -> DataSet:
         advice = "name the edition, as in 'edition: 2026'; who is in it is in no other"
         mistakes.add("DX107", tree.key_span("dataset", "people"), "people: disjoint needs an edition", advice)
         return UNNAMED
-    return DataSet(stated.name, stated.edition, stated.people is not None, stated.budget)
+    return DataSet(
+        stated.name, stated.edition, stated.people is not None, None if stated.budget == "none" else stated.budget
+    )
 
 
 def _span_of(tree: SyntaxTree, name: str) -> Span:

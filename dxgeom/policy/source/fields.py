@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -42,6 +42,11 @@ def _positive(value: Any, advice: str = _DECIMAL) -> Fraction:
     if number <= 0:
         raise wrong_field("DX109", "this number must be above 0", advice)
     return number
+
+
+def _whole_budget(value: Any) -> Fraction | Literal["none"]:
+    advice = "write what all policies together may spend, such as 2, or 'budget: none' where nothing bounds it"
+    return "none" if value == "none" else _positive(value, advice)
 
 
 def epsilon_of(value: Any) -> Fraction:
@@ -144,6 +149,7 @@ EPSILON_SCHEMA: Final[dict[str, Any]] = {
 }
 """How editors check an epsilon."""
 _POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
+_WHOLE_BUDGET_SCHEMA = WithJsonSchema({"anyOf": [EPSILON_SCHEMA, {"const": "none"}]})
 NAMES_SCHEMA: Final[dict[str, Any]] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 """How editors check a name, or a list of them."""
 _WORD_SCHEMA: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
@@ -153,6 +159,7 @@ _EDGES_SCHEMA: Final[dict[str, Any]] = {
 }
 _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum": 0})
 
+WholeBudget: TypeAlias = Annotated[Fraction | Literal["none"], PlainValidator(_whole_budget), _WHOLE_BUDGET_SCHEMA]
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
 Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, 
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
-from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeFromOne
+from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
 
 
 def attribute_tag(value: Any) -> str | None:
@@ -105,7 +105,7 @@ class DatasetSyntax(BaseModel):
     name: str
     edition: str | None = None
     people: Literal["disjoint"] | None = None
-    budget: Positive | None = None
+    budget: WholeBudget | None = None
 
 
 @final
@@ -149,7 +149,7 @@ BOUNDS: Final = (
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, privacy, people, dataset, unconnected",
     "people": "people have: column, and count: once, rows (with at_most and order) or single",
-    "dataset": "a dataset has: name, and perhaps edition, people: disjoint, budget",
+    "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",
     "rule": f"{SELECTS}; {BOUNDS}",

@@ -37,7 +37,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "name": "The same for all policies and editions that are about the same people.",
         "edition": "Which version of the data. Spends add up across editions.",
         "people": "'disjoint': nobody is in two editions, so each has the whole budget.",
-        "budget": "All releases together, under whatever policies, may spend this much.",
+        "budget": "All releases together, under whatever policies, may spend this much; 'none' where nothing bounds "
+        "it. Left out, it loads with a warning, and from version 0.3 on it is refused.",
     },
     "PeopleSyntax": {
         "": "People: whose row a row of the data is, and how people with many rows count.",

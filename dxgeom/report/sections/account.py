@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 
 from dxgeom.privacy.currencies import PURE, Privacy, currency_of
-from dxgeom.report.document.blocks import Block, BudgetGauge, Paragraph, Picture, Section, ShownColumn, ShownTable
+from dxgeom.report.document.blocks import Block, BudgetGauge, Paragraph, Picture, Section
 from dxgeom.report.drawing.answer_bars import MOST_BARS, answer_bars
 from dxgeom.report.facts.exactness import possible_ranges
 from dxgeom.report.facts.facts import Facts, entries_of
 from dxgeom.report.facts.released import AnswerAsReleased, Released
-from dxgeom.wording.numbers import amount, bar, odds
+from dxgeom.report.sections.answers import answer_notes, answer_tables
+from dxgeom.wording.numbers import amount, odds
 
 _MONTHS = [
     "January",
@@ -100,19 +102,23 @@ def _words(facts: Facts, told: Fraction) -> Iterator[str]:
 def answers_of(one: Released, facts: Facts) -> Iterator[Block]:
     """A release: when and at what price, its answers with bars on common axes, and as figures."""
     made_up = "A rehearsal with made-up records. " if one.rehearsal else ""
-    answers = f"{len(one.answers):,} answer{'' if len(one.answers) == 1 else 's'}"
-    yield Paragraph(f"{made_up}{date_of(one.time)}, spend {amount(one.spend)}: {answers}. {joint_words(one)}")
-    table = answer_table(one)
-    pictures = list(_pictures(one.answers, facts))
-    yield from pictures
-    yield table
+    count = sum(table.rows for part in one.parts for table in part.tables)
+    answers = f"{count:,} answer{'' if count == 1 else 's'}"
+    yield Paragraph(f"{made_up}{date_of(one.time)}, spend {amount(one.spend)}: {answers}. {joint_words(one)}".strip())
+    yield from _pictures(one.answers, facts)
+    yield from answer_blocks(one)
 
 
 def joint_words(one: Released) -> str:
-    """How often bars hold the truth, each on its own and all together."""
+    """How often bars hold the truth, each on its own and all together; nothing where there are none."""
+    bars = [each for each in one.answers if math.isfinite(each.low) or math.isfinite(each.high)]
+    if not bars:
+        return ""
     times = f"{amount(round(one.level * 100, 9))} times in 100"
-    joint = max(0.0, round(100 - len(one.answers) * (100 - one.level * 100), 9))
-    together = f"; all {len(one.answers)} together at least {amount(joint)} in 100" if len(one.answers) > 1 else ""
+    if one.together:
+        return f"Bars made this way hold the true values {times}, all at once."
+    joint = max(0.0, round(100 - len(bars) * (100 - one.level * 100), 9))
+    together = f"; all {len(bars)} together at least {amount(joint)} in 100" if len(bars) > 1 else ""
     return f"Bars made this way hold the true value {times}, each on its own{together}."
 
 
@@ -140,16 +146,13 @@ def _possible(facts: Facts, group: Sequence[AnswerAsReleased]) -> tuple[float, f
     return (low, high) if widest > 0.02 * (high - low) else None
 
 
-def answer_table(one: Released) -> ShownTable:
-    """The answers as figures; ends outward."""
-    columns = (
-        ShownColumn("Question"),
-        ShownColumn("Answer", figures=True),
-        ShownColumn("From", figures=True),
-        ShownColumn("To", figures=True),
-    )
-    rows = tuple((each.name, *bar(each.value, each.low, each.high)) for each in one.answers[: MOST_BARS * 5])
-    return ShownTable("Answers", columns, rows)
+def answer_blocks(one: Released) -> Iterator[Block]:
+    """The answers as figures, task by task, and what is said of their errors."""
+    for part in one.parts:
+        if part.name:
+            yield Paragraph(f"{part.name} ({part.kind})", "title")
+        yield from answer_tables(part)
+        yield from (Paragraph(f"{note.about.capitalize()}: {note.sentence}", "note") for note in answer_notes(part))
 
 
 def date_of(time: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
@@ -125,8 +126,9 @@ def _answers(ledger: str | Path, history: History, facts: Facts) -> tuple[Releas
     found = []
     for entry in entries_of(facts):
         content = read_answer(ledger, entry.number) if _is_kept(history, entry.number) else None
-        if content is not None and b'"answers"' in content:
-            found.append(release_of(content, f"entry {entry.number} of the ledger"))
+        if content is not None:
+            with suppress(DataError):  # answers of other mechanisms are in the ledger, too
+                found.append(release_of(content, f"entry {entry.number} of the ledger"))
     return tuple(found)
 
 

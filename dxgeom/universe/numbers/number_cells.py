@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeAlias, final
+
+from dxgeom.numeric.sealed import cached_property
 
 Interval: TypeAlias = tuple[Fraction, Fraction]
 

@@ -13,6 +13,10 @@ SHARES: Final = 720720 * 2**8
 """What a person weighs under ``once``, in whole shares: a public constant, never taken from data. A multiple of every
 number up to 16, so that people with so many rows are spread exactly: docs/decisions/031-people.md."""
 
+PUBLIC_NUMBER: Final = (
+    "The number of records is public: of a table that was filtered (WHERE ts >= ...) it is how many passed, exactly."
+)
+"""Told beside that number, wherever no rule about presence makes it private."""
 ONE_ROW: Final = "Assumed: every person has exactly one row of the table. Someone with several is protected less."
 
 MOVER: Final = "the earth mover's distance"
@@ -66,7 +70,11 @@ class People:
         """How people count, for whoever reads answers."""
         match self.count:
             case "once":
-                how = "counts once, spread evenly over their rows: a count adds up the fractions of people's rows"
+                how = (
+                    "counts once, spread evenly over their rows: a count adds up the fractions of people's rows, in "
+                    f"whole shares of 1/{SHARES:,}; that is exact for people of up to 16 rows, and with k different "
+                    f"records less than k/{2 * SHARES:,} of a person off, which error bars do not cover"
+                )
             case "rows":
                 how = (
                     f"counts with every row, of which the first {self.at_most} by '{self.order}' are kept; error bars "
@@ -85,6 +93,11 @@ class People:
 def shares_of(people: People | None) -> int:
     """What one person adds to a histogram: 1 where nobody says who people are."""
     return 1 if people is None else people.shares
+
+
+def people_in_words(people: People | None) -> dict[str, str]:
+    """How people count, for JSON; nothing where nobody says who they are."""
+    return {} if people is None else {"people": people.sentence}
 
 
 def repeated_in_words(column: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dxgeom.numeric.sealed import cached_property
 
 if TYPE_CHECKING:
     from dxgeom.universe.reading.nearest_tree import NearestTree

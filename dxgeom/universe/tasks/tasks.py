@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.tasks.asked import AskedTask
 from dxgeom.universe.universe import Universe
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import Final, TypeAlias, final
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import Sealed, cached_property, seal
 from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
@@ -29,7 +29,7 @@ _OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxQueries:
+class BoxQueries(Sealed):
     """How many records lie in each of K boxes, over a universe of any size; no weights are laid out.
 
     ``columns``: the values of each attribute that some box restricts, in the policy's order, rising by its place.
@@ -48,10 +48,15 @@ class BoxQueries:
     records: int | None = None
 
     def __post_init__(self) -> None:
+        seal(self)
         _require(self.universe.listed is None, "boxes are over attributes, not over a table of records")
         _require(len(self.lower) > 0 and self.columns, "a workload has at least one box, and one of an attribute")
         if len(self.lower) > MOST_BOXES:
             raise TooLarge(f"at most {MOST_BOXES:,} boxes are asked for at once, found {len(self.lower):,}")
+        for one in self.columns:
+            steps = np.diff(one.codes, prepend=0)
+            rising = one.codes.dtype == np.int64 and bool(np.all((steps == 0) | (steps == 1)))
+            _require(rising and one.codes.max() + 1 == len(one.words), "values that are told apart follow each other")
         proper = self.lower.shape == self.upper.shape == (len(self.lower), len(self.columns))
         sizes = np.array(self.sizes, dtype=np.int64)
         inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))

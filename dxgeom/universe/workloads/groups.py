@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import PredicateError, UnsupportedCombination
+from dxgeom.numeric.sealed import Sealed
 from dxgeom.universe.columns import Column, NumberColumn, words_of_column
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
@@ -37,7 +38,7 @@ class AnswerOrigin:
 
 @final
 @dataclass(frozen=True)
-class Groups:
+class Groups(Sealed):
     """A column's distinct values as words, and which of them each code of its attribute has.
 
     Where the values are put together by ``cuts``, group k lies from cuts[k−1] to below cuts[k].

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
 from typing import Any, Final, final
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.forged import forged
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -44,7 +45,7 @@ def test_narrower_noise_is_refused_and_wider_noise_is_told():
     axes = plan.mechanism.law.body.axes
     for factor in (1 - 1e-9, 1.1):
         law = dx.noise.GaussianNoise(dx.geometry.Ellipsoid(axes * factor))
-        other = replace(plan, mechanism=replace(plan.mechanism, law=law))
+        other = replace(plan, mechanism=forged(plan.mechanism, law=law))
         if factor < 1:
             with pytest.raises(CertificateRefused, match="too narrow"):
                 dx.audit.audit_covariance(other)
@@ -58,7 +59,7 @@ def test_noise_that_does_not_follow_as_it_says_is_refused():
     follows = next(row for row in range(len(mixing)) if sum(share != 0 for share in mixing[row]) > 1)
     mixing[follows] = mixing[0]
     with pytest.raises(CertificateRefused, match="does not follow"):
-        dx.audit.audit_covariance(replace(plan, mechanism=replace(plan.mechanism, mixing=mixing)))
+        dx.audit.audit_covariance(replace(plan, mechanism=forged(plan.mechanism, mixing=mixing)))
 
 
 def test_other_noise_is_refused():
@@ -83,7 +84,7 @@ def with_jumps(change=None):
     plan = dx.plan(dx.verify_metric(1 - np.eye(9)), queries, mechanism="gaussian-with-jumps")
     if change is None:
         return plan
-    mechanism = replace(plan.mechanism, law=change(plan.mechanism.law))
+    mechanism = forged(plan.mechanism, law=change(plan.mechanism.law))
     return replace(plan, mechanism=mechanism)
 
 
@@ -117,10 +118,10 @@ def test_jumps_that_are_promised_too_much_are_refused():
 def test_a_reach_that_is_not_there_is_refused():
     plan = with_jumps()
     law = plan.mechanism.law
-    forged = copy.copy(law)
-    object.__setattr__(forged, "reaches", law.reaches + 1)
+    reaching = copy.copy(law)
+    object.__setattr__(reaching, "reaches", law.reaches + 1)
     with pytest.raises(CertificateRefused, match="too narrow"):
-        dx.audit.audit_covariance(replace(plan, mechanism=replace(plan.mechanism, law=forged)))
+        dx.audit.audit_covariance(replace(plan, mechanism=forged(plan.mechanism, law=reaching)))
 
 
 def test_jumps_that_are_too_seldom_are_refused(monkeypatch):

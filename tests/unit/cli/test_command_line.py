@@ -14,10 +14,11 @@ from reference.project import POLICIES
 
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, mechanism_of
-from dxgeom.cli.terminal.printing import aligned, brief, print_json, print_lines, printable, rounded
+from dxgeom.cli.terminal.printing import aligned, print_json, print_lines, printable
 from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.candidates import names
 from dxgeom.planner.options import NAMED_FAMILIES
+from dxgeom.wording.numbers import brief, rounded
 
 COMMANDS = ("check", "verify", "plan", "release")
 
@@ -46,7 +47,7 @@ def test_the_help_of_every_command_has_an_example(command: str) -> None:
 
 
 def test_the_version_is_shown() -> None:
-    assert dxgeom("--version").stdout == "dxgeom 0.2.0\n"
+    assert dxgeom("--version").stdout == "dxgeom 0.2.1\n"
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_ledger_of_format_1_is_migrated_when_asked_and_not_by_looking(tmp_path
     assert path.read_bytes() == before
     assert json.loads(run("migrate", path, "--format", "json").stdout) == {
         "ledger": str(path),
-        "format": 2,
+        "format": 3,
         "entries": 4,
     }
     assert "347/420" in run("show", path).stdout

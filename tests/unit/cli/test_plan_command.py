@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from reference.project import POLICIES
@@ -11,6 +12,8 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
+from dxgeom.cli.terminal.options import ObjectiveChoice
+from dxgeom.planner.objectives.objective import ObjectiveName
 
 POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")
 NAMES = ["not native", "male", "native men above 18"]
@@ -49,6 +52,14 @@ def test_the_json_of_a_plan_is_the_plan_of_the_library() -> None:
     assert (expected["spend"], expected["level"]) == ("1/4", 0.9)
     assert [each["rmse"] for each in expected["queries"]] == plan.rmse("1/4").tolist()
     assert [each["half_width"] for each in expected["queries"]] == plan.half_widths(0.9, "1/4").tolist()
+
+
+def test_the_command_line_takes_every_objective_that_python_takes() -> None:
+    assert [one.value for one in ObjectiveChoice] == [*get_args(ObjectiveName)]
+    queries = str(POLICIES / "smart-meters" / "queries.yaml"), str(POLICIES / "smart-meters" / "policy.yaml")
+    words = ["plan", queries[1], queries[0], "--mechanism", "laplace", "--format", "json", "--objective"]
+    told = [json.loads(CliRunner().invoke(app, [*words, name]).stdout) for name in ("mse", "rmse")]
+    assert told[0] == told[1]
 
 
 def test_the_ordinary_baseline_is_shown_at_the_same_spend() -> None:

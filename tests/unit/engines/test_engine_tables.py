@@ -25,7 +25,7 @@ from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAtt
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.universe import Universe
 
-WORDS = ("Yes", "No", 'it\'s, "odd"', " é\n")
+WORDS = ("Yes", "No", 'it\'s, "odd"', " é\t")
 UNIVERSE = Universe(
     (
         CategoricalAttribute("native", WORDS),

@@ -141,3 +141,33 @@ def test_words_that_differ_in_their_unicode_form_only_are_told_apart_with_advice
     rows = pd.DataFrame({"sex": [unicodedata.normalize("NFD", "Köln")], "age": [1], "day": [None]})
     with pytest.raises(DataError, match="only in how Unicode writes its accents: normalise the column to NFC"):
         histogram_of_table(rows, here)
+
+
+WORDS_OF_NUMBERS = "policy: p\nuniverse: {attributes: {k: {values: ['1', '2', '3'], missing: public}}}\n"
+WORDS_OF_NUMBERS += "rules: [{change: k, epsilon: 1}]\n"
+
+
+def test_integers_of_pandas_with_a_missing_cell_are_words_as_they_are_elsewhere(tmp_path: Path) -> None:
+    here = universe(WORDS_OF_NUMBERS)
+    frame = pd.DataFrame({"k": [1, 2, None, 3, 3]})
+    assert frame["k"].dtype == np.float64
+    pq.write_table(pa.table({"k": [1, 2, None, 3, 3]}), tmp_path / "t.parquet")
+    wanted = [1, 1, 2, 1]
+    for table in (frame, tmp_path / "t.parquet", csv_of(tmp_path, 'k\n1\n2\n""\n3\n3\n'), frame.astype("Int64")):
+        assert histogram_of_table(table, here).counts.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    "cells", [[1.0, 2.0, 3.0], [1.5, np.nan], [np.inf, np.nan, 1.0], [2.0**60, np.nan], [1e300, np.nan]]
+)
+def test_other_floats_are_no_words(cells: list[float]) -> None:
+    with pytest.raises(DataError, match="'k' of the table must hold text, but holds double"):
+        histogram_of_table(pd.DataFrame({"k": cells}), universe(WORDS_OF_NUMBERS), outside="drop")
+
+
+def test_integers_of_pandas_with_a_missing_cell_are_the_same_numbers_as_before() -> None:
+    here = universe(POLICY.replace("missing: public", "missing: {epsilon: 1}"))
+    frame = FRAME.assign(age=[1.0, np.nan, 3.0, np.nan, 9.0])
+    floats = pa.Table.from_pandas(frame)
+    assert histogram_of_table(frame, here).counts.tolist() == histogram_of_table(floats, here).counts.tolist()
+    assert str(floats.schema.field("age").type) == "double"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -56,8 +57,9 @@ def test_relations_count_as_the_table_they_stand_for(made: Any) -> None:
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
 def test_an_ibis_table_of_another_engine_is_read() -> None:
     connection = ibis.sqlite.connect()
-    connection.create_table("people", ibis.memtable({"a": ["x", "y", "y"]}))
-    assert histogram_of_table(connection.table("people"), WORDS).counts.tolist() == [1, 2]
+    with closing(connection.con):
+        connection.create_table("people", ibis.memtable({"a": ["x", "y", "y"]}))
+        assert histogram_of_table(connection.table("people"), WORDS).counts.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("made", [relation_of, ibis_of])

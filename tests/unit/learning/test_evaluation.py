@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import DataError, DxgeomError, LedgerError
-from dxgeom.learning import FewestErrors, open_ledger, private_error, select_model
+from dxgeom.learning import FewestErrors, PrivateLogisticRegression, open_ledger, private_error, select_model
 from dxgeom.learning.accounts import plain_account
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
@@ -71,3 +71,52 @@ def test_nothing_is_spent_on_a_refusal(call, refusal, ledger):
     with pytest.raises((DxgeomError, DataError, LedgerError), match=refusal):
         call(ledger)
     assert ledger.spent() == 0
+
+
+def fitted(epsilon: str, ledger) -> PrivateLogisticRegression:
+    generator = np.random.default_rng(0)
+    table = generator.uniform(-1, 1, (200, 1))
+    return PrivateLogisticRegression(epsilon=epsilon, bounds=(-1, 1), ledger=ledger).fit(table, table[:, 0] > 0)
+
+
+def test_an_id_never_shows_the_error_of_another_model(ledger):
+    def ask(errors: int, named: str = "", records: int = 1000):
+        return private_error(
+            Wrong(errors), X[:records], Y[:records], epsilon=1, ledger=ledger, id="monday", named=named
+        )
+
+    with pytest.raises(DxgeomError, match="nothing says which model"):
+        ask(200)
+    first = ask(200, "forest 1")
+    assert ask(200, "forest 1") == first
+    for others in ({"named": "forest 2"}, {"named": "forest 1", "records": 900}):
+        with pytest.raises(LedgerError, match="another plan"):
+            ask(800, **others)
+    assert ledger.spent() == 1
+
+
+def test_released_models_are_known_by_what_was_released(ledger):
+    one, other = fitted("2", ledger), fitted("3", ledger)
+    errors = [private_error(one, X, Y > 0, epsilon=1, ledger=ledger, id="error") for _ in range(2)]
+    assert errors[0] == errors[1]
+    assert ledger.spent() == 6
+    with pytest.raises(LedgerError, match="another plan"):
+        private_error(other, X, Y > 0, epsilon=1, ledger=ledger, id="error")
+    chosen = [select_model([one, other], X, Y > 0, epsilon=1, ledger=ledger, id="best") for _ in range(2)]
+    assert chosen[0] == chosen[1]
+    with pytest.raises(LedgerError, match="another plan"):
+        select_model([other, one], X, Y > 0, epsilon=1, ledger=ledger, id="best")
+    assert ledger.spent() == 7
+
+
+def test_models_that_are_chosen_among_have_a_name_each(ledger):
+    models = [Wrong(300), Wrong(100)]
+    with pytest.raises(DxgeomError, match="name each"):
+        select_model(models, X, Y, epsilon=1, ledger=ledger, id="best", names=["a"])
+    with pytest.raises(DxgeomError, match="nothing says which model"):
+        select_model(models, X, Y, epsilon=1, ledger=ledger, id="best", names=["a", ""])
+    assert ledger.spent() == 0
+    place = select_model(models, X, Y, epsilon=1, ledger=ledger, id="best", names=["a", "b"])
+    with pytest.raises(LedgerError, match="another plan"):
+        select_model(models, X, Y, epsilon=1, ledger=ledger, id="best", names=["b", "a"])
+    assert select_model(models, X, Y, epsilon=1, ledger=ledger, id="best", names=["a", "b"]) == place

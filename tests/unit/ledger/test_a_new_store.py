@@ -46,6 +46,9 @@ class ShelfSession:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def who(self) -> str | None:
+        return "the shelf's keeper"
+
     def append(self, record: Record, content: bytes | None = None) -> None:
         self._rows.append((record, content))
 

@@ -49,7 +49,7 @@ def test_a_ledger_of_format_1_is_migrated_when_it_is_opened(path: Path) -> None:
         assert entry.number == 5
     assert rows(path, CHARGES)[:4] == before
     assert rows(path, "SELECT continues FROM data_sets") == seal
-    assert rows(path, "PRAGMA user_version") == [(2,)]
+    assert rows(path, "PRAGMA user_version") == [(5,)]
     assert [name.name for name in path.parent.iterdir()] == ["a.db"]
     with opened(path) as ledger:
         assert ledger.answer_of(5) == b"an answer"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -126,6 +128,25 @@ def test_a_ledger_in_memory_keeps_the_budget_and_forgets_at_the_end() -> None:
             charged(ledger, Fraction(1, 2))
     with opened(":memory:") as another:
         assert another.spent() == 0
+
+
+def test_a_ledger_in_memory_that_nobody_closes_ends_with_its_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def kept_too(*words: Any, **options: Any) -> sqlite3.Connection:
+        kept.append(connect(*words, **options))
+        return kept[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", kept_too)
+    ledger = opened(":memory:")
+    charged(ledger, Fraction(1, 2))
+    (connection,) = kept
+    assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+    del ledger
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
 
 
 @pytest.mark.parametrize("place", [":memory:x", ":memory: ", ":memory:.db", Path(":memory:ledger.db")])

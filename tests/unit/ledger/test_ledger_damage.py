@@ -88,7 +88,7 @@ def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, s
         "DELETE FROM entries WHERE number = 3",
         *(
             f"INSERT {replacing} INTO entries VALUES "
-            f"({place}, 1, NULL, NULL, {key}, '1/100', 'x', 'x', 'x', 'x', 'x', 0, 'x')"
+            f"({place}, 1, NULL, NULL, {key}, '1/100', 'x', 'x', 'x', 'x', 'x', 0, 'x', NULL, NULL)"
             for replacing, place, key in (
                 ("OR REPLACE", "4, 2", "NULL"),
                 ("OR REPLACE", "7, 2", "NULL"),
@@ -97,7 +97,7 @@ def test_an_altered_ledger_is_refused_when_opened_and_when_charged(path: Path, s
                 ("", "NULL, 4", "NULL"),
             )
         ),
-        "INSERT OR REPLACE INTO answers VALUES (7, 3, 'inside', 1, 'x', x'00', 'x')",
+        "INSERT OR REPLACE INTO answers VALUES (7, 3, 'inside', 1, 'x', x'00', 'x', NULL)",
         "UPDATE answers SET content = x'00'",
         "DELETE FROM answers",
         "UPDATE accounts SET budget = '2'",
@@ -137,8 +137,8 @@ def test_a_ledger_that_vanished_is_refused_and_not_begun_anew(path: Path) -> Non
 
 def test_a_newer_layout_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 5")
-    with pytest.raises(LedgerError, match="layout version 5, and this dxgeom knows versions 2 to 4"):
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(LedgerError, match="layout version 7, and this dxgeom knows versions 2 to 6"):
         opened(path)
 
 

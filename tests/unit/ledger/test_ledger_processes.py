@@ -142,8 +142,8 @@ connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA cache_size = 1")
 connection.execute("BEGIN IMMEDIATE")
 for number in range(2, 500):
-    row = (number + 2, number, 1, None, None, None, "1/1000", "1/2", "1/2", "x" * 500, "p", "t", 0, "s")
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    row = (number + 2, number, 1, None, None, None, "1/1000", "1/2", "1/2", "x" * 500, "p", "t", 0, "s", "c", None)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", cut_off, str(path)], check=False).returncode == -signal.SIGKILL

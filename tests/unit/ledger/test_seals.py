@@ -56,6 +56,18 @@ def test_the_guides_sql_writes_the_bytes_that_each_seal_is_the_sha256_of(path: P
         assert hashlib.sha256(sealed).hexdigest() == seal
 
 
+def test_the_guides_sql_reads_ledgers_that_an_older_version_began(tmp_path: Path) -> None:
+    path = Path(shutil.copy(Path(__file__).parent / "files" / "format_2.ledger", tmp_path / "a.db"))
+    data, name = DataSet("visits", "2026-01", budget=Fraction(3, 2)), "clinic"
+    with Ledger.open(path, policy_fingerprint="a" * 64, policy_name=name, budget=Fraction(1), data_set=data) as ledger:
+        ledger.store(ledger.charge(Fraction(1, 7), purpose="", plan_fingerprint="q"), b"new")
+    blocks = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(blocks[0]).fetchall()
+    assert [hashlib.sha256(sealed).hexdigest() for _, _, sealed in rows] == [seal for _, seal, _ in rows]
+    assert {sealed[3:18] for _, _, sealed in rows} == {b"dxgeom ledger 2", b"dxgeom ledger 3"}
+
+
 def test_the_seals_are_those_of_the_rows_as_sql_has_them(path: Path) -> None:
     found = []
     with closing(sqlite3.connect(path)) as connection:
@@ -66,7 +78,8 @@ def test_the_seals_are_those_of_the_rows_as_sql_has_them(path: Path) -> None:
             found += rows
     previous = ""
     for place, (position, seal, *fields) in enumerate(sorted(found), 1):
-        parts = ["dxgeom ledger 2", previous, position, *fields]
+        version = 3 if fields[0] in ("entries", "answers") else 2
+        parts = [f"dxgeom ledger {version}", previous, position, *fields]
         texts = [None if part is None else str(part).encode() for part in parts]
         sealed = b"".join(b"-," if text is None else b"%d:%b," % (len(text), text) for text in texts)
         assert (position, hashlib.sha256(sealed).hexdigest()) == (place, seal)
@@ -178,7 +191,7 @@ def test_rows_that_sql_appends_are_noticed_by_an_open_ledger(path: Path) -> None
     with opened(path) as ledger:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute(
-                "INSERT INTO entries VALUES (10, 4, 1, NULL, NULL, NULL, '1/100', '1/2', '1/2', '', '', '', 0, 'x')"
+                "INSERT INTO entries VALUES (10, 4, 1, '', '', '', '1/100', '1/2', '1/2', '', '', '', 0, 'x', 'c', '')"
             )
         with pytest.raises(LedgerError, match="altered: row 10 of its table 'entries' does not match its seal"):
             ledger.charge(Fraction(1, 7), purpose="", plan_fingerprint="p")

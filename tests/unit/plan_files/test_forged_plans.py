@@ -65,14 +65,15 @@ def told(path):
 
 def with_own_fingerprints(document):
     """What a forger would write who knows how fingerprints are made, but not how to make the proof succeed."""
-    from dxgeom.plan_files import answering, loading, wrong
+    from dxgeom.mechanisms.linear import additive
+    from dxgeom.plan_files import loading, wrong
     from dxgeom.plan_files.text.json_text import digest_of
 
     holes = {"require_hiding": lambda mechanism: None}
-    kept = {name: getattr(answering, name) for name in holes}
+    kept = {name: getattr(additive, name) for name in holes}
     try:
         for name, hole in holes.items():
-            setattr(answering, name, hole)
+            setattr(additive, name, hole)
         for _ in range(40):
             try:
                 loading.loaded({**document, "digest": digest_of(document)})
@@ -90,7 +91,7 @@ def with_own_fingerprints(document):
                 return document
     finally:
         for name, own in kept.items():
-            setattr(answering, name, own)
+            setattr(additive, name, own)
     raise AssertionError("the forger did not find the fingerprints")
 
 

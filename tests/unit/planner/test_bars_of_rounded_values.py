@@ -140,6 +140,20 @@ def test_a_sum_whose_number_of_records_is_private_is_bounded_by_the_answer_that_
     )
 
 
+@pytest.mark.parametrize(("rules", "stated"), [(RULE, "records: 5000\n"), (RULE + HERE, "")])
+def test_an_error_and_its_bar_count_the_same_records(rules, stated):
+    """Of 100 women and 4,900 men; counting all of them in one and the women in the other, they were 17 to 1."""
+    asked = "queries:\n  - {sum: age, where: sex == 'F'}\n  - count: sex == 'F'\n"
+    plan = planned("{range: [0, 100], step: 5}", stated + asked, rules)
+    assert np.all(plan.rmse() < plan.half_widths())
+    one = released(plan, [24] * 5000, 5, ["F"] * 100 + ["M"] * 4900)
+    noise = plan.mechanism.variances()
+    most = one.values[1] + one.half_widths()[1]
+    assert one.rmse == pytest.approx(np.sqrt(noise + np.array([(2.5 * most) ** 2, 0.0])))
+    assert np.all(one.rmse < one.half_widths())
+    assert one.as_dict()["answers"][0]["rmse"] == one.rmse[0]
+
+
 def test_a_plan_says_what_each_record_adds_where_their_number_is_not_stated():
     plan = planned("{range: [0, 100], step: 5}", "queries:\n  - sum: age\n")
     assert plan.records is None and np.isinf(plan.biases).all() and np.isfinite(plan.rmse()).all()

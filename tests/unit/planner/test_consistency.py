@@ -107,6 +107,19 @@ def test_known_totals_are_met_exactly_and_said(plans):
     assert release.consistent(totals={name: "2.5"}).exact_values[-1] == Fraction(5, 2)
 
 
+def test_a_public_total_that_the_policy_hides_is_said_to_weaken_its_promise():
+    kept = "policy: p\nuniverse: {attributes: {sex: [F, M], ward: [n, s]}}\nunconnected: allow\n"
+    policy = dx.parse_policy(kept + "rules:\n  - {change: sex, epsilon: 1}\n")
+    asked = "queries:\n  - {name: women, count: sex == 'F'}\n  - {name: north, count: ward == 'n'}\n"
+    plan = dx.plan(policy.compile(), dx.parse_queries(asked, policy))
+    release = plan.release(np.array([3, 4, 5, 6]), ledger=":memory:", spend=1)
+    hidden = release.consistent(totals={"women": 7, "north": 8})
+    (said,) = (sentence for sentence in hidden.as_dict()["done"] if "rule out" in sentence)
+    assert said.startswith("whoever knows women exactly can rule out every table with other totals")
+    for told in (release.consistent(totals={"north": 8}), release.consistent()):
+        assert not any("rule out" in sentence for sentence in told.done)
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -306,3 +306,21 @@ def test_people_with_rows_in_several_blocks_are_answered_in_parallel():
         dx.release(learnt, table, ledger=":memory:", spend=1)
     exact = dx.plan(metric, dx.parse_queries("queries: [{count: half == 'l', name: left}]", policy))
     assert exact.release(table, ledger=":memory:", spend=1).exact_values == (Fraction(2 * (SHARES // 3), SHARES),)
+
+
+def test_every_kind_of_plan_and_release_says_what_bars_do_not_cover_of_people_with_many_rows():
+    policy = policy_of(ONCE)
+    metric = policy.compile()
+    workloads = [
+        dx.parse_queries("queries: [{count: hour >= 2}]", policy),
+        dx.parse_queries("queries: [{median: hour}]", policy),
+        dx.parse_queries("tasks: [{select: {best: room}}, {synthesize: {workload: [marginal: room]}}]", policy),
+        dx.parse_queries("tasks: [{fit: {linear: hour, by: [room]}}]", policy),
+        dx.universe.BoxQueries.of(policy.universe, [{"hour": (0, 2)}, {"hour": (1, 3)}]),
+        dx.universe.MarginalQueries.of(policy.universe, [["room"], ["room", "hour"]]),
+    ]
+    for asked in workloads:
+        plan = dx.plan(metric, asked)
+        released = plan.release(people_of(3), ledger=":memory:", spend=1)
+        for told in (plan.as_dict(), released.as_dict(), released.public_dict()):
+            assert "with k different records less than k/369,008,640 of a person off" in told["people"], asked

@@ -93,7 +93,7 @@ def test_a_file_with_other_scales_is_refused(tmp_path, factor):
     own, plan = planned(mechanism="marginal-laplace")
     dx.save_plan(plan, tmp_path / "plan.json", policy=own)
     text = (tmp_path / "plan.json").read_text()
-    scale = max(plan.mechanism.mixing.scales)
+    scale = max(plan.mechanism.mixing.measured.scales)
     forged = text.replace(f'"{float(scale).hex()}"', f'"{float(scale * factor).hex()}"')
     assert forged != text
     (tmp_path / "forged.json").write_text(forged)

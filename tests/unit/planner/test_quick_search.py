@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.floors import is_large
@@ -33,6 +35,12 @@ def test_no_laplace_noise_is_below_its_floor(seed: int, objective: str) -> None:
     assert some.sensitivity.changes.count < shared.sensitivity.changes.count
     floor, loss = laplace_floor(some), shared.objective.loss(shared.laplace.variances())
     assert loss / 2 < floor <= loss
+
+
+def test_no_noise_is_proved_for_some_of_the_differences() -> None:
+    some = with_some(CandidateBuilder(sensitivity_of(*random_counts(0))))
+    with pytest.raises(CertificateRefused, match="only some of the differences"):
+        optimal_laplace(some.sensitivity)
 
 
 def test_few_differences_are_all_looked_at() -> None:

@@ -16,8 +16,8 @@ import dxgeom.metrics.operations.diameters as extent_module
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.bars.intervals import half_widths
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, max_min_laplace, optimal_laplace
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.operations.changes import FactoredChanges, ListedChanges
 from dxgeom.metrics.operations.diameters import l1_diameter, l1_diameter_of_tables

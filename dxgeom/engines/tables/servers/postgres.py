@@ -46,6 +46,19 @@ _FORMATS: Final[dict[pa.DataType, str]] = {
     pa.string(): '({0})::text COLLATE "C"',
     _INSTANT: "({0}) AT TIME ZONE 'UTC'",
 }
+_ROUNDED: Final = (
+    "CASE WHEN {0} = 'NaN' THEN 'NaN'::float8 WHEN {0} >= 1.797693134862315807e308 THEN 'infinity'::float8 "
+    "WHEN {0} <= -1.797693134862315807e308 THEN '-infinity'::float8 WHEN abs({0}) <= 2.4703282292062327e-324 THEN 0 "
+    "ELSE {0}::float8 END"
+)
+"""A long decimal as the nearest float64. A cast alone ends the query where there is none, or where it is 0."""
+_SINCE_1970: Final = {
+    "days": "CASE WHEN isfinite({0}) THEN {0} - date '1970-01-01' WHEN {0} > '2000-01-01' THEN 2147483647 "
+    "WHEN {0} IS NOT NULL THEN -2147483647 END",
+    "moments": "CASE WHEN {0} IS NOT NULL THEN "
+    "least(greatest(extract(epoch FROM {0}) * 1000000, -9223372036854775807), 9223372036854775807)::bigint END",
+}
+"""Days and microseconds: those of any year, and infinite ones, which are the ends of their range in DuckDB, too."""
 _EXAMPLE: Final = "postgresql://server/database#schema.table"
 _BLOCK: Final = 1 << 20
 
@@ -69,6 +82,8 @@ class Postgres(Engine):
         if _is_of_ibis(table):
             backend, described = table.get_backend(), "the table"
             with plain_errors(described), backend.con.transaction():
+                # Refused there in a transaction of theirs that has read before, and sees each state as it comes.
+                backend.con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 yield from _source(backend.con, str(ibis.to_sql(table, dialect="postgres")), described, wanted)
             return
         address = address_of(table, _EXAMPLE)
@@ -161,7 +176,7 @@ class _Column:
         """The column as it is handed over, in SQL."""
         name = _quoted(self.name)
         if self.kind == "numeric" and pa.types.is_floating(kind):
-            return f"{name}::double precision"
+            return _ROUNDED.format(name)
         return _FORMATS.get(kind, "{0}").format(name)
 
 
@@ -192,8 +207,8 @@ class _Query(Elsewhere):
 
 
 def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReader:
-    """The result of a query, batch by batch, as it comes."""
-    plain = pa.schema([field.with_type(_MOMENT) if pa.types.is_timestamp(field.type) else field for field in schema])
+    """The result of a query, batch by batch, as it comes; days and moments as numbers."""
+    plain = pa.schema([field.with_type(_shipped(field.type)) for field in schema])
     options = pa.csv.ConvertOptions(
         column_types=plain, null_values=[""], true_values=["t"], false_values=["f"],
         strings_can_be_null=True, quoted_strings_can_be_null=False,
@@ -203,7 +218,10 @@ def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReade
     parsing = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with connection.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT csv)") as copy:
+        with (
+            connection.cursor() as cursor,
+            cursor.copy(f"COPY ({_in_numbers(sql, schema)}) TO STDOUT (FORMAT csv)") as copy,
+        ):
             flow, come = _Flow(iter(copy)), 0
             for batch in pa.csv.open_csv(flow, reading, parsing, options) if flow.begins else ():
                 come += batch.num_rows
@@ -215,33 +233,51 @@ def _copied(connection: Any, sql: str, schema: pa.Schema) -> pa.RecordBatchReade
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
+def _shipped(kind: pa.DataType) -> pa.DataType:
+    return pa.int64() if pa.types.is_timestamp(kind) else pa.int32() if pa.types.is_date(kind) else kind
+
+
+def _in_numbers(sql: str, schema: pa.Schema) -> str:
+    """The same rows in the same order, days and moments as numbers since 1970."""
+    numbered = {pa.int64(): "moments", pa.int32(): "days"}
+    if all(_shipped(kind) == kind for kind in schema.types):
+        return sql
+    columns = [
+        _quoted(field.name)
+        if _shipped(field.type) == field.type
+        else f"{_SINCE_1970[numbered[_shipped(field.type)]].format(_quoted(field.name))} AS {_quoted(field.name)}"
+        for field in schema
+    ]
+    return f"SELECT {', '.join(columns)} FROM ({sql}) AS found"  # noqa: S608
+
+
 @final
 class _Flow:
-    """What a server sends, as a file that is read from its beginning to its end."""
+    """What a server sends, as a file that is read from its beginning to its end, whole rows at a time.
+
+    PostgreSQL sends each row by itself, and Arrow takes more than it asked for: so no row is too long.
+    """
 
     closed = False
 
-    def __init__(self, chunks: Iterator[Any]) -> None:
-        self._chunks = chunks
-        self._held = bytes(next(chunks, b""))
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self._rows = rows
+        self._first = bytes(next(rows, b""))
 
     @property
     def begins(self) -> bool:
-        return bool(self._held)
+        return bool(self._first)
 
     def read(self, size: int = -1) -> bytes:
-        parts = [self._held]
-        held = len(self._held)
+        parts = [self._first]
+        held, self._first = len(self._first), b""
         while size < 0 or held < size:
-            chunk = bytes(next(self._chunks, b""))
-            if not chunk:
+            row = bytes(next(self._rows, b""))
+            if not row:
                 break
-            parts.append(chunk)
-            held += len(chunk)
-        everything = b"".join(parts)
-        size = len(everything) if size < 0 else size
-        self._held = everything[size:]
-        return everything[:size]
+            parts.append(row)
+            held += len(row)
+        return b"".join(parts)
 
     def readable(self) -> bool:
         return True

@@ -18,6 +18,7 @@ from dxgeom.engines.tables.naming import Wanted, located
 from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme
 from dxgeom.engines.tables.servers.spark_jobs import Jobs
 from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
+from dxgeom.engines.tables.unchanged import unchanged
 from dxgeom.engines.tables.watching import Extent
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
@@ -37,6 +38,7 @@ _TYPES: Final[dict[str, pa.DataType]] = {
     "void": pa.string(),
 }
 _EXAMPLE: Final = "spark://server:7077#table or spark://server:7077#/folder/table.parquet"
+_FILES_LOOKED_AT: Final = 1000
 _SETTINGS: Final = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC"}
 
 
@@ -107,12 +109,25 @@ def _source(frame: Any, described: str, wanted: Wanted) -> Iterator[Source]:
     name = f"dxgeom_{uuid.uuid4().hex}"
     frame.select(*columns).createTempView(name)
     try:
-        with connected() as here:
+        with unchanged(described, lambda: _state_of_files(frame)), connected() as here:
             yield flowing_from(
                 here, _View(frame.sparkSession, name, described, kinds, kinds, Jobs(frame.sparkSession, name))
             )
     finally:
         frame.sparkSession.catalog.dropTempView(name)
+
+
+def _state_of_files(frame: Any) -> list[tuple[str, int, int]]:
+    """Where the first files are that a frame is made of, their sizes and when they were changed, for Spark reads them
+    again for each job. Of sessions of Spark Connect nothing is known."""
+    machine: Any = getattr(frame.sparkSession, "_jvm", None)
+    files = [] if machine is None else sorted(frame.inputFiles())[:_FILES_LOOKED_AT]
+    if not files:
+        return []
+    paths = [machine.org.apache.hadoop.fs.Path(machine.java.net.URI(file)) for file in files]
+    configuration = frame.sparkSession._jsc.hadoopConfiguration()
+    found = [path.getFileSystem(configuration).getFileStatus(path) for path in paths]
+    return [(one.getPath().toString(), one.getLen(), one.getModificationTime()) for one in found]
 
 
 def _column(field: Any) -> Any:

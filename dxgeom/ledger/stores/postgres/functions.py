@@ -2,14 +2,19 @@
 
 They run with the rights of the ledger's keeper, with a search path of their own, and name all that they use; others
 need only SELECT and INSERT. A row is taken if it is the next, by its position and seal, and says exactly what remains.
+What stands between two marks ``/*3*/`` came with version 3.
 """
+
+# ruff: noqa: E501 (what an older version wrote stays as it was to the letter)
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final, NamedTuple
 
 from dxgeom.ledger.stores.postgres import sums
-from dxgeom.ledger.tables import BESIDE, DISJOINT, FORMAT, INSIDE, MARK, SHARED, TABLES
+from dxgeom.ledger.tables import BESIDE, COMMITTED, DISJOINT, FORMAT, INSIDE, MARK, RIGHT, SHARED, TABLES
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
 
@@ -51,7 +56,17 @@ BEGIN
     EXECUTE format('SELECT ($1).%I::text', name) INTO field USING NEW;
     said := said || LEDGER.piece(field);
   END LOOP;
-  IF NEW.position IS DISTINCT FROM last.position + 1
+/*3*/  DECLARE newer text := ''; says boolean := false; BEGIN
+    FOR name IN SELECT jsonb_array_elements_text('NEWER'::jsonb -> TG_TABLE_NAME) LOOP
+      EXECUTE format('SELECT ($1).%I', name) INTO field USING NEW;
+      newer := newer || LEDGER.piece(field);
+      says := says OR field IS NOT NULL;
+    END LOOP;
+    IF says THEN
+      said := LEDGER.piece('MARK_3') || substr(said, 1 + length(LEDGER.piece('MARK'))) || newer;
+    END IF;
+  END;
+/*3*/  IF NEW.position IS DISTINCT FROM last.position + 1
       OR NEW.seal IS DISTINCT FROM encode(sha256(convert_to(said, 'UTF8')), 'hex') THEN
     RAISE EXCEPTION 'the row does not follow the last row of the ledger by its position and seal';
   END IF;
@@ -130,7 +145,13 @@ BEGIN
       OR NEW.reserved < 0 OR NEW.key = '' OR NEW.owner = '' THEN
     RAISE EXCEPTION 'the entry is out of order or of no account';
   END IF;
-  IF NEW.edition IS NULL AND EXISTS (SELECT 1 FROM LEDGER.data_sets WHERE people = 'DISJOINT') THEN
+/*3*/  IF NEW.charged_by <> session_user
+      OR ((NEW.charged_by IS NULL OR NEW.commitment IS NULL) AND NOT pg_has_role(session_user, current_user, 'MEMBER'))
+      OR (NEW.commitment IS NULL AND EXISTS (SELECT 1 FROM LEDGER.entries WHERE commitment IS NOT NULL))
+  THEN -- whoever keeps the ledger brings older entries from a file
+    RAISE EXCEPTION 'the entry commits to no secret, or names another role than the one that charges';
+  END IF;
+/*3*/  IF NEW.edition IS NULL AND EXISTS (SELECT 1 FROM LEDGER.data_sets WHERE people = 'DISJOINT') THEN
     RAISE EXCEPTION 'the entry lacks its edition';
   END IF;
   SELECT budget INTO STRICT cap FROM LEDGER.data_sets ORDER BY position DESC LIMIT 1;
@@ -166,7 +187,15 @@ _ANSWERS: Final = """
 DECLARE entry_seal text; said bytea;
 BEGIN
   SELECT seal INTO entry_seal FROM LEDGER.entries WHERE number = NEW.entry;
-  said := convert_to(LEDGER.piece('ANSWER') || LEDGER.piece(entry_seal) || octet_length(NEW.content) || ':', 'UTF8')
+/*3*/  DECLARE committed text; BEGIN
+    SELECT commitment INTO committed FROM LEDGER.entries WHERE number = NEW.entry;
+    IF (NEW.secret IS NULL AND (committed IS NOT NULL OR NOT pg_has_role(session_user, current_user, 'MEMBER')))
+        OR (NEW.secret IS NOT NULL AND committed IS DISTINCT FROM encode(
+          sha256(convert_to(LEDGER.piece('RIGHT') || LEDGER.piece(NEW.secret), 'UTF8')), 'hex')) THEN
+      RAISE EXCEPTION 'the answer is without the secret that its entry commits to';
+    END IF;
+  END;
+/*3*/  said := convert_to(LEDGER.piece('ANSWER') || LEDGER.piece(entry_seal) || octet_length(NEW.content) || ':', 'UTF8')
     || NEW.content || convert_to(',', 'UTF8');
   IF entry_seal IS NULL OR NEW.content IS NULL
       OR NOT (NEW.place = 'INSIDE' OR NEW.place = 'BESIDE' AND NEW.bytes > 65536) -- long ones came from a file
@@ -210,7 +239,7 @@ _TRIGGERS: Final = {"in_turn": _IN_TURN, "is_next": _IS_NEXT, "is_last": _IS_LAS
 _FRACTIONS: Final = "one numeric[], other numeric[], sign integer"
 
 
-def functions_of(schema: str) -> tuple[Function, ...]:
+def functions_of(schema: str, version: int) -> tuple[Function, ...]:
     """The functions of the ledger in a schema, each after those that it needs."""
     exact = (
         Function("piece", "part text", "text", "sql", _PIECE),
@@ -229,11 +258,15 @@ def functions_of(schema: str) -> tuple[Function, ...]:
     )
     bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in TABLES}}
     triggers = tuple(Function(name, "", "trigger", "plpgsql", body, definer=True) for name, body in bodies.items())
-    return tuple(one._replace(body=_named(one.body, schema)) for one in (*exact, *triggers))
+    later = r"/\*3\*/.*?/\*3\*/" if version < COMMITTED else r"/\*3\*/"
+    every = (one._replace(body=re.sub(later, "", one.body, flags=re.DOTALL)) for one in (*exact, *triggers))
+    return tuple(one._replace(body=_named(one.body, schema)) for one in every)
 
 
 def _named(body: str, schema: str) -> str:
-    words = {"LEDGER": f'"{schema}"', "SCHEMA": schema, "MARK": MARK, "ANSWER": f"dxgeom answer {FORMAT}"}
+    newer = {table.name: [one.name for one in table.columns if one.since > FORMAT] for table in TABLES}
+    words = {"LEDGER": f'"{schema}"', "SCHEMA": schema, "ANSWER": f"dxgeom answer {FORMAT}", "RIGHT": RIGHT}
+    words |= {"MARK": MARK.format(FORMAT), "MARK_3": MARK.format(COMMITTED), "NEWER": json.dumps(newer)}
     words |= {
         "INSIDE": INSIDE,
         "BESIDE": BESIDE,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dxgeom.ledger.refusals import RESTORE, unusable
 from dxgeom.ledger.stores.postgres.functions import Function, functions_of
-from dxgeom.ledger.tables import ANSWERS, ENTRIES, TABLES, Column
+from dxgeom.ledger.tables import ANSWERS, COMMITTED, ENTRIES, FORMAT, TABLES, Column
 
 _PATH: Final = "search_path=pg_catalog, pg_temp"
 _BEFORE, _ROW, _INSERT, _DELETE, _UPDATE, _TRUNCATE = 2, 1, 4, 8, 16, 32
@@ -54,16 +54,52 @@ def facts(connection: Any, schema: str) -> Any:
 
 def check(found: Any, schema: str, described: str) -> None:
     """Refuse a schema in which tables, triggers or functions are not what :func:`lay_out` made. Raises: LedgerError."""
+    version = version_of(found)
     relations = {(name, kind, stays, secured, ruled) for name, kind, stays, secured, ruled, _ in found["relations"]}
     for what, is_so, wanted in (
         ("tables", relations, {(name, "r", "p", False, False) for name in ("head", *(table.name for table in TABLES))}),
-        ("columns", {*map(tuple, found["columns"])}, {*_columns()}),
+        ("columns", {*map(tuple, found["columns"])}, {*_columns(version)}),
         ("keys", {*map(tuple, found["keys"])}, {*_keys()}),
         ("triggers", {*map(tuple, found["triggers"])}, {*_triggers()}),
-        ("functions", {*map(tuple, found["functions"])}, {*map(_said, functions_of(schema))}),
+        ("functions", {*map(tuple, found["functions"])}, {*map(_said, functions_of(schema, version))}),
     ):
         if is_so != wanted:
             raise unusable(described, f"its tables, or the {what} that protect them, were altered; {RESTORE}")
+
+
+def version_of(found: Any) -> int:
+    """The version of the schema's rows, of what :func:`facts` says."""
+    columns = {(table, name) for table, name, *_ in found["columns"]}
+    return COMMITTED if all((table.name, one.name) in columns for table, one in _LATER) else FORMAT
+
+
+def bring_up_to_date(connection: Any, schema: str, described: str) -> None:
+    """Add what came with later versions, in the transaction that the connection is in.
+
+    Raises: LedgerError for a schema that was altered; psycopg.Error.
+    """
+    # In the order in which writers take them, so that nobody waits in a circle.
+    connection.execute(f'LOCK TABLE "{schema}".entries, "{schema}".answers, "{schema}".head IN ACCESS EXCLUSIVE MODE')
+    found = facts(connection, schema)
+    check(found, schema, described)
+    if version_of(found) == COMMITTED:
+        return
+    for table, column in _LATER:
+        connection.execute(f'ALTER TABLE "{schema}".{table.name} ADD COLUMN {_declared(column)}')
+    for one in functions_of(schema, COMMITTED):
+        connection.execute(_function(one, schema))
+
+
+def is_keeper(connection: Any, schema: str) -> bool:
+    """Whether who is connected may change the schema as he likes. Raises: psycopg.Error."""
+    query = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+    return bool(connection.execute(query, (schema,)).fetchone()[0])
+
+
+def _function(one: Function, schema: str) -> str:
+    rights = f"SECURITY DEFINER SET {_PATH.replace('=', ' = ')} " if one.definer else ""
+    head = f'CREATE OR REPLACE FUNCTION "{schema}".{one.name}({one.arguments}) RETURNS {one.returns}'
+    return f"{head} LANGUAGE {one.language} {rights}AS $body${one.body}$body$"
 
 
 def _statements(schema: str) -> Iterator[str]:
@@ -76,10 +112,8 @@ def _statements(schema: str) -> Iterator[str]:
     lasts = "".join(f", {table.name} bigint NOT NULL" for table in TABLES)
     yield f'CREATE TABLE "{schema}".head (position bigint NOT NULL, seal text NOT NULL{lasts})'
     yield f"INSERT INTO \"{schema}\".head VALUES (0, ''{', 0' * len(TABLES)})"
-    for one in functions_of(schema):
-        rights = f"SECURITY DEFINER SET {_PATH.replace('=', ' = ')} " if one.definer else ""
-        head = f'CREATE FUNCTION "{schema}".{one.name}({one.arguments}) RETURNS {one.returns} LANGUAGE {one.language}'
-        yield f"{head} {rights}AS $body${one.body}$body$"
+    for one in functions_of(schema, COMMITTED):
+        yield _function(one, schema)
         yield f'REVOKE ALL ON FUNCTION "{schema}".{one.name}({one.arguments}) FROM PUBLIC'
     for name, relation, function, kind, arguments, _ in _triggers():
         when = "BEFORE" if kind & _BEFORE else "AFTER"
@@ -99,7 +133,7 @@ def _statements(schema: str) -> Iterator[str]:
 def _triggers() -> Iterator[tuple[str, str, str, int, str, str]]:
     """Name, table, function, kind, arguments and state of each; those of one kind fire in the order of their names."""
     for table in TABLES:
-        columns = " ".join(column.name for column in table.columns)
+        columns = " ".join(column.name for column in table.columns_of(FORMAT))
         for name, function, kind, arguments in (
             ("a_in_turn", "in_turn", _BEFORE | _INSERT, ""),
             ("b_is_next", "is_next", _BEFORE | _INSERT | _ROW, columns),
@@ -128,14 +162,14 @@ def _type(column: Column) -> str:
     return "bigint" if column.kind is int else "text"
 
 
-def _columns() -> Iterator[tuple[str, str, str, bool, str]]:
+def _columns(version: int) -> Iterator[tuple[str, str, str, bool, str]]:
     """Table, column, type, whether it is needed, and whether it is made of another."""
     for table in TABLES:
         yield table.name, "position", "bigint", True, ""
         yield table.name, "seal", "text", True, ""
         if table.content:
             yield table.name, "content", "bytea", False, ""
-        for column in table.columns:
+        for column in table.columns_of(version):
             yield table.name, column.name, _type(column), not column.optional, ""
             if column.exact:
                 yield table.name, f"{column.name}_numerator", "numeric", False, "s"
@@ -154,6 +188,8 @@ def _keys() -> Iterator[tuple[str, str, str]]:
 def _said(one: Function) -> tuple[str, str, bool, str | None]:
     return one.name, one.body, one.definer, _PATH if one.definer else None
 
+
+_LATER: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 
 _FACTS: Final = """
 WITH held AS (SELECT c.* FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.refusals import altered, unusable
@@ -22,7 +22,7 @@ from dxgeom.ledger.stores.postgres import layout
 from dxgeom.ledger.stores.postgres.address import address_of
 from dxgeom.ledger.stores.postgres.connecting import begin, connected, plain_errors
 from dxgeom.ledger.stores.store import ContentOf
-from dxgeom.ledger.tables import ENTRIES, TABLES, Record
+from dxgeom.ledger.tables import COMMITTED, ENTRIES, TABLES, Record
 
 SETTLE_SECONDS = 150.0
 """How long to ask what became of a commit: longer than the server keeps a transaction whose client is gone."""
@@ -45,24 +45,27 @@ class PostgresSession:
         self._last: Record | None = None
 
     def identity(self) -> object:
-        self._facts = layout.facts(self._connection, self._schema)
+        if self._facts is None:
+            self._facts = layout.facts(self._connection, self._schema)
         return self._facts
 
     def check_whole(self) -> None:
-        layout.check(self._facts or self.identity(), self._schema, self._described)
+        layout.check(self.identity(), self._schema, self._described)
         heads = self._connection.execute(f'SELECT position, seal FROM "{self._schema}".head').fetchall()
         last = [(record.position, record.seal) for record in self.records_from(heads[0][0])] if heads else None
         if heads != last:
             raise altered(self._described, "its end is not the one that it remembers")
 
     def records_from(self, position: int) -> Iterable[Record]:
+        version = layout.version_of(self.identity())
         parts = [
-            f"SELECT position, {place}, seal, json_build_array({', '.join(column.name for column in table.columns)}) "
+            f"SELECT position, {place}, seal, json_build_array({', '.join(one.name for one in columns)}) "
             f'FROM "{self._schema}".{table.name} WHERE position >= %s'
             for place, table in enumerate(TABLES)
+            for columns in [table.columns_of(version)]
         ]
         rows = self._connection.execute(" UNION ALL ".join(parts) + " ORDER BY 1", (position,) * len(TABLES))
-        return [Record(TABLES[place], number, tuple(fields), seal) for number, place, seal, fields in rows]
+        return [Record(TABLES[at], number, TABLES[at].whole(tuple(row)), seal) for number, at, seal, row in rows]
 
     def last_given(self) -> dict[str, int]:
         names = ", ".join(table.name for table in TABLES)
@@ -77,20 +80,21 @@ class PostgresSession:
     def now(self) -> datetime:
         return _as_utc(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())::text").fetchone()[0])
 
+    def who(self) -> str | None:
+        return str(self._connection.execute("SELECT session_user").fetchone()[0])
+
     def append(self, record: Record, content: bytes | None = None) -> None:
         table = record.table
-        if table is ENTRIES and cast(int, record.fields[-1]) > LARGEST_ANSWER:
+        fields: dict[str, Any] = {
+            column.name: field for column, field in zip(table.columns, record.fields, strict=True)
+        }
+        if table is ENTRIES and fields["reserved"] > LARGEST_ANSWER:
             raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
-        names = [
-            "position",
-            *(column.name for column in table.columns),
-            *(["content"] if table.content else []),
-            "seal",
-        ]
-        values = (record.position, *record.fields, *((content,) if table.content else ()), record.seal)
-        marks = ", ".join(["%s"] * len(values))
-        into = f'INSERT INTO "{self._schema}".{table.name} ({", ".join(names)}) VALUES ({marks})'
-        self._connection.execute(into, values)
+        if table.content:
+            fields["content"] = content
+        marks = ", ".join(["%s"] * (len(fields) + 2))
+        into = f'INSERT INTO "{self._schema}".{table.name} ({", ".join(fields)}, position, seal) VALUES ({marks})'
+        self._connection.execute(into, (*fields.values(), record.position, record.seal))
         self._last = record
 
     def commit(self) -> None:
@@ -142,6 +146,12 @@ class PostgresLedger:
     @contextmanager
     def writing(self) -> Iterator[PostgresSession]:
         with self._turn() as connection:
+            session = PostgresSession(connection, self._schema, self.described, self._became)
+            if layout.version_of(session.identity()) == COMMITTED:
+                yield session
+                return
+        self._bring_up_to_date()
+        with self._turn() as connection:
             yield PostgresSession(connection, self._schema, self.described, self._became)
 
     @contextmanager
@@ -182,6 +192,18 @@ class PostgresLedger:
             entries = f'"{self._schema}".entries'
             connection.execute(f"INSERT INTO {entries} (position) SELECT position FROM {entries} WHERE false")
             yield connection
+
+    def _bring_up_to_date(self) -> None:
+        """Once, by whoever keeps the ledger. Raises: LedgerError for others, and for a schema that was altered."""
+        with self._transaction(write=True) as connection:
+            if not layout.is_keeper(connection, self._schema):
+                raise unusable(
+                    self.described,
+                    "an older dxgeom began it, and charges do not yet say who may answer them there; whoever keeps it "
+                    "brings it up to date: 'dxgeom ledger migrate LEDGER'; nothing was spent",
+                )
+            layout.bring_up_to_date(connection, self._schema, self.described)
+            connection.execute("COMMIT")
 
     def _became(self, record: Record) -> bool:
         """Whether the row was committed, asked until the server has settled it: till then nobody gets a turn.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, final
 
@@ -18,6 +18,7 @@ from dxgeom.mechanisms.linear.bars.intervals import SIMULATED, normal_quantile, 
 from dxgeom.mechanisms.linear.bars.joint import gamma_quantile, supports_of
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.sealed import cached_property
 
 _DIRECTIONS: Final = 64
 _ENTRIES: Final = 1 << 24

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         every_pair as every_pair,
         neighbours as neighbours,
     )
+    from dxgeom.mechanisms.linear.boxes.box_measurement import (
+        BoxMeasurement as BoxMeasurement,
+        blocks_of as blocks_of,
+    )
     from dxgeom.mechanisms.linear.boxes.factors import (
         Factor as Factor,
         Path as Path,

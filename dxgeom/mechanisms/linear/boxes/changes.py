@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+
+from dxgeom.numeric.sealed import cached_property
 
 Floats = NDArray[np.float64]
 

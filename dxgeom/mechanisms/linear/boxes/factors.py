@@ -6,10 +6,10 @@ multiplies over attributes.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from operator import mul
 from typing import Any, Final, final
@@ -17,12 +17,15 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import CertificateRefused
+from dxgeom.numeric.sealed import Closed, cached_property
+
 _LAST: Final = (2, 3, 4, 5)
 Kinds = tuple[Fraction | None, ...]
 """For each kind of change, 1, 2, …, the least distance of values that differ so; None where no finite one does."""
 
 
-class Factor(ABC):
+class Factor(Closed):
     """The measured numbers of one attribute with ``size`` values."""
 
     size: int
@@ -76,6 +79,14 @@ class Tree(Factor):
     size: int
     radices: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        whole = {*map(type, (self.size, *self.radices))} == {int} and min((self.size, *self.radices)) > 0
+        if not whole or math.prod(self.radices) < self.size:
+            raise CertificateRefused(
+                f"a tree over {self.size} values splits into whole numbers whose product is that or more, found "
+                f"{self.radices}"
+            )
+
     @property
     def levels(self) -> int:
         return len(self.radices) + 1
@@ -93,8 +104,8 @@ class Tree(Factor):
         return self._classes[level]
 
     def measured(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
-        widths = [(0, self.padded - self.size if place == axis else 0) for place in range(table.ndim)]
-        whole = np.pad(table, widths) if self.padded > self.size else table
+        nobody = np.zeros((*table.shape[:axis], self.padded - self.size, *table.shape[axis + 1 :]), dtype=table.dtype)
+        whole = np.concatenate([table, nobody], axis)
         shape = (*whole.shape[:axis], self.cells(level), -1, *whole.shape[axis + 1 :])
         return np.asarray(whole.reshape(shape).sum(axis=axis + 1))
 
@@ -145,6 +156,10 @@ class Path(Factor):
     by one value moves one number by one."""
 
     size: int
+
+    def __post_init__(self) -> None:
+        if not (type(self.size) is int and self.size > 1):
+            raise CertificateRefused(f"a line has two values or more, found {self.size}")
 
     @property
     def levels(self) -> int:

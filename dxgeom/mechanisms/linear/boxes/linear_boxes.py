@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -13,53 +12,98 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
+from dxgeom.mechanisms.linear.boxes.box_measurement import BoxMeasurement, blocks_of
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.boxes.question import Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
+from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, measurement_shares
-from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
 from dxgeom.mechanisms.linear.marginals.recognised import tables_over
+from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.numeric.sealed import cached_property
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import spans_of, together
 
 _MOST_ENTRIES: Final = 1 << 25
-_MOST_PARTS: Final = 1 << 14
 _LARGEST: Final = 2.0**61
 
 
 def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
     """The boxes that the queries count the records in, each once, in their order.
 
+    Guarantee: *exact*. Of the very weights that a release multiplies with the histogram, each is 1 inside its query's
+    box and 0 outside; the boxes that were found are held against them once more.
     Raises: TooLarge where they count anything else.
     """
     queries, universe = sensitivity.queries, sensitivity.universe
     if universe is None or universe.listed is not None:
         raise TooLarge("these queries are no boxes: nobody says which attributes the records have, or a table does")
-    found, order = [], []
+    tables = [_per_record(table, queries) for table in tables_over(queries, universe)]
     try:
-        for table in tables_over(queries, universe):
-            if table.stated is not None:
-                most = table.flat.max(axis=1)
-                units = [Fraction(int(one)) for one in most]
-                table = replace(table, stated=table.stated // np.maximum(most, 1).reshape(-1, *[1] * len(table.axes)))
-            else:
-                units = [Fraction(1)] * len(table.queries)
-            if any(one * queries.steps[query] != 1 for one, query in zip(units, table.queries.tolist(), strict=True)):
-                raise TooLarge("these queries are no boxes: some do not count each record once")
-            found.append(spans_of(table))
-            order.append(table.queries)
-        boxes = together(universe, found)
+        boxes = together(universe, [spans_of(table) for table in tables])
     except UnsupportedCombination as error:
         raise TooLarge(f"these queries are no boxes: {error}") from error
-    places = np.argsort(np.concatenate(order), kind="stable")
-    return replace(boxes, lower=boxes.lower[places], upper=boxes.upper[places], records=queries.records)
+    places = np.argsort(np.concatenate([table.queries for table in tables]), kind="stable")
+    found = replace(boxes, lower=boxes.lower[places], upper=boxes.upper[places], records=queries.records)
+    if not all(_reproduces(found, table) for table in tables):
+        raise TooLarge("these queries are no boxes: the boxes between their ends have other weights")
+    return found
+
+
+def _per_record(table: WeightTable, queries: LatticeQueries) -> WeightTable:
+    """The weights of records in place of steps. Raises: TooLarge where one is neither 0 nor 1."""
+    ones = [1 / queries.steps[query] for query in table.queries.tolist()]
+    proper = np.array([one.denominator == 1 and one < LARGEST_NUMERATOR for one in ones])
+    units = np.array([one.numerator if whole else 1 for one, whole in zip(ones, proper.tolist(), strict=True)])
+    if table.stated is None:
+        proper &= units == 1
+    else:
+        counted = table.flat != 0
+        proper &= ~np.any(counted & (table.flat != units[:, None]), axis=1)
+        table = replace(table, stated=counted.reshape(table.stated.shape).astype(np.int64))
+    if not np.all(proper):
+        name = queries.names[table.queries[int(proper.argmin())]]
+        raise TooLarge(f"these queries are no boxes: not every weight of '{name}' is 0 or 1")
+    return table
+
+
+def _reproduces(boxes: BoxQueries, table: WeightTable) -> bool:
+    """Whether each query of the table has the weight 1 in its box, and 0 elsewhere; *exact*."""
+    columns = {one.axis: place for place, one in enumerate(boxes.columns)}
+    elsewhere = [place for axis, place in columns.items() if axis not in table.axes]
+    lower, upper = boxes.lower[table.queries], boxes.upper[table.queries]
+    whole = np.all((lower == 0) & (upper == np.array(boxes.sizes)), axis=0)
+    inside = []
+    for axis, classes in zip(table.axes, table.classes, strict=True):
+        if axis not in columns:  # of one value
+            inside.append(np.ones((len(table.queries), 1), dtype=bool))
+            continue
+        sizes, low, high = np.bincount(classes), lower[:, columns[axis]], upper[:, columns[axis]]
+        first, last = _ends_of(classes)
+        within = (low[:, None] <= first) & (last < high[:, None])
+        if np.any(within @ sizes != high - low):  # some class is cut in two
+            return False
+        inside.append(within)
+    if table.counted is not None:
+        places = np.unravel_index(table.counted, table.shape)
+        each = zip(inside, table.shape, places, strict=True)
+        same = all(np.array_equal(within, np.arange(size) == own[:, None]) for within, size, own in each)
+    else:
+        product = np.ones(len(table.queries), dtype=bool)
+        for within in inside:
+            product = product[..., None] & within.reshape(len(within), *[1] * (product.ndim - 1), -1)
+        same = np.array_equal(table.weights, product)
+    return same and bool(np.all(whole[elsewhere]))
+
+
+def _ends_of(classes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last code of each class."""
+    order = np.argsort(classes, kind="stable")
+    bounds = np.cumsum(np.bincount(classes))
+    return order[bounds - np.bincount(classes)], order[bounds - 1]
 
 
 def in_answers(made: BoxMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -72,12 +116,12 @@ def in_answers(made: BoxMechanism, sensitivity: Sensitivity) -> AdditiveMechanis
     """
     if not np.any(made.scales > 0):
         return without_noise(made.name, sensitivity)
-    answers = _Answers(made)
-    step, steps = lattice_step(made.scales), sensitivity.queries.steps
-    divisors = tuple(Fraction(one) * own / step for one, own in zip(answers.divisors, steps, strict=True))
-    trees = tuple(one.radices if isinstance(one, Tree) else () for one in made.factors)
-    mixing = IntegerMixing(answers.numerators(), divisors, made.scales, trees=trees)
-    return AdditiveMechanism(made.name, sensitivity, answers.law(step), mixing)
+    answers, measured = _Answers(made), BoxMeasurement(made)
+    each = zip(answers.divisors, sensitivity.queries.steps, strict=True)
+    divisors = tuple(one * own * measured.steps_per_count for one, own in each)
+    return AdditiveMechanism(
+        made.name, sensitivity, measured.law, IntegerMixing(answers.numerators(), divisors, measured)
+    )
 
 
 @final
@@ -87,19 +131,9 @@ class _Answers:
 
     made: BoxMechanism
 
-    @property
+    @cached_property
     def _used(self) -> list[int]:
         return np.flatnonzero(self.made.scales > 0).tolist()
-
-    def _shape(self, block: Levels) -> tuple[list[int], list[int]]:
-        """Of each axis how many groups of noisy numbers there are, and how many in each: siblings are drawn together
-        where noise is normal."""
-        groups, inner = [], []
-        for factor, level in zip(self.made.factors, block, strict=True):
-            together = isinstance(factor, Tree) and level and self.made.normal
-            groups.append(factor.cells(level - 1) if together else factor.cells(level))
-            inner.append(factor.radices[level - 1] - 1 if together and isinstance(factor, Tree) else 1)
-        return groups, inner
 
     @property
     def divisors(self) -> list[int]:
@@ -114,30 +148,10 @@ class _Answers:
                 found[place] = own
         return found
 
-    def law(self, step: Fraction) -> NoiseLaw:
-        """Of all noisy numbers, in steps. Raises: TooLarge."""
-        blocks, scales = self.made.question.blocks, self.made.scales / float(step)
-        if not self.made.normal:
-            return LaplaceNoise(
-                np.repeat(scales[self._used], [math.prod(self._shape(blocks[n])[0]) for n in self._used])
-            )
-        parts: list[NoiseLaw] = []
-        for number in self._used:
-            groups, inner = self._shape(blocks[number])
-            trees = [
-                own + 1
-                for own, one, level in zip(inner, self.made.factors, blocks[number], strict=True)
-                if level and isinstance(one, Tree)
-            ]
-            if len(parts) + math.prod(groups) > _MOST_PARTS:
-                raise TooLarge(f"noise in more than {_MOST_PARTS:,} groups of siblings is not laid out")
-            parts += [DifferencedNormals(float(scales[number]), np.array(trees, dtype=np.float64))] * math.prod(groups)
-        return ProductNoise(tuple(parts))
-
     def numerators(self) -> NDArray[np.int64]:
         """(K, m). Raises: TooLarge."""
         question = self.made.question
-        widths = [math.prod(map(math.prod, self._shape(question.blocks[number]))) for number in self._used]
+        widths = [block.size for block in blocks_of(self.made)]
         ends = np.cumsum([0, *widths])
         if self.made.boxes.count * int(ends[-1]) > _MOST_ENTRIES:
             raise TooLarge(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, DataError, TooLarge
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES
-from dxgeom.mechanisms.contract.table_reader import CountedTables
+from dxgeom.mechanisms.contract.table_reader import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.measuring import below, centred_sums, interleaved, sibling_differences
 from dxgeom.mechanisms.linear.boxes.promises import promised_of
@@ -26,8 +25,8 @@ from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -60,6 +59,8 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        own_numbers(self, "scales")
+        require_own_records(self.metric, self.boxes.universe)
         if self.name not in (NORMAL, LAPLACE):
             raise CertificateRefused(f"noise in boxes is {NORMAL} or {LAPLACE}")
         if self.normal:
@@ -68,6 +69,8 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         missing = self.question.protected & (self.question.weights > 0) & (self._variances <= 0)
         if np.any(missing):
             raise CertificateRefused("some part of these boxes is not measured")
+        if np.any(self.scales[~self.question.protected] > 0):
+            raise CertificateRefused("a part of these boxes that no record moves has noise: its scale is 0")
 
     @property
     def normal(self) -> bool:
@@ -106,22 +109,15 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         return self.question.variances(self._variances)
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
-        if not (hasattr(data, "cells") and hasattr(data, "total")):
-            raise DataError("boxes are counted in whole tables, as a table's rows have them")
-        if tuple(len(one) for one in data.cells) != tuple(math.prod(shape) for shape in self.queries.shapes):
-            raise DataError("counts of other tables than these are no data here")
+        self.require_counts(data)
         if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
             raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
-        self.require_whole_people(data)
-        most = self._most_records(spend)
-        if most < _LEAST_ROOM:
+        if self._most_records(spend) < _LEAST_ROOM:
             raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask of fewer attributes")
-        if data.total > most:
-            raise DataError(f"at most {most:,} records fit these boxes' whole numbers")
 
     def _most_records(self, spend: Fraction) -> int:
         """So many that every whole number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; from what is
-        public alone. Along each tree a difference is of two numbers."""
+        public alone. Along each tree a difference is of two numbers. Of more, they are Python's integers."""
         reach = 2 * float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
         room = 2.0**_BITS / 2.0**self._trees_at_once - reach
         return max(0, int(room / (self.shares * self.step.denominator)))
@@ -136,33 +132,46 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     def _finest(self) -> Fraction:
         return Fraction(1, 2 ** max(0, _BITS - 1 - self._trees_at_once - _LEAST_ROOM.bit_length()))
 
-    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> tuple[float, ...]:
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        for number in np.flatnonzero(self.scales > 0).tolist():
+            block, scale = self.question.blocks[number], float(self.scales[number]) / float(self.step)
+            shape = [factor.cells(level) for factor, level in zip(self.factors, block, strict=True)]
+            if self.normal:
+                sizes = [self._radix(place, block[place]) for place in self._along_trees(block)]
+                law: NoiseLaw = DifferencedNormals(scale, np.array(sizes, dtype=np.float64))
+                yield number, law, math.prod(shape) // math.prod(sizes)
+            else:
+                yield number, LaplaceNoise(np.full(math.prod(shape), scale)), 1
+
+    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
         noisy = {
-            number: self._measured(block, data, number, 1 / spend, randomness)
-            for number, block in enumerate(self.question.blocks)
+            number: self._people(
+                number, self.measured(number, data), noise[number] if self.scales[number] > 0 else None
+            )
+            for number in range(len(self.question.blocks))
             if self.scales[number] > 0 or not self.question.protected[number]
         }
         return tuple(self._answers(self._new(noisy)).tolist())
 
-    def _measured(
-        self, block: Levels, data: CountedTables, number: int, factor: Fraction, randomness: Randomness
-    ) -> NDArray[np.float64]:
-        """The block's numbers with noise, in people: rounded exactly to the lattice, before anything else is done."""
-        table = self._table(block, data) * self.step.denominator
-        axes = [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
-        if self.normal:
-            table = sibling_differences(table, block, self.factors, axes)
-        scale = float(self.scales[number]) / float(self.step)
-        if scale > 0 and self.normal:
-            sizes = [self._radix(place, block[place]) for place in axes]
-            inner = math.prod(size - 1 for size in sizes)
-            law: NoiseLaw = DifferencedNormals(scale, np.array(sizes, dtype=np.float64))
-            drawn = law.draw(table.size // inner, randomness, factor)
-            table = table + interleaved(drawn, table.shape, axes, sizes)
-        elif scale > 0:
-            law = LaplaceNoise(np.full(table.size, scale))
-            table = table + law.draw(1, randomness, factor).reshape(table.shape)
-        return np.asarray(table * (float(self.step) / self.shares))
+    def measured(self, number: int, data: CountedTables) -> NDArray[np.int64]:
+        """The numbers of a block in lattice steps, an axis for each column of the queries. **Not private.**"""
+        block = self.question.blocks[number]
+        table, steps = self._table(block, data), self.step.denominator
+        # Nobody is refused for how many records there are: of very many, numbers are Python's integers.
+        wide = int(np.abs(table).max(initial=0)) * steps << self._trees_at_once >= 2**_BITS
+        table = (table.astype(object) if wide else table) * steps
+        return sibling_differences(table, block, self.factors, self._along_trees(block)) if self.normal else table
+
+    def _people(self, number: int, table: NDArray[np.int64], noise: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """A block's numbers with noise, in people: whole numbers of steps, before anything else is done."""
+        if noise is not None:
+            block = self.question.blocks[number]
+            axes = self._along_trees(block) if self.normal else []
+            table = table + interleaved(noise, table.shape, axes, [self._radix(place, block[place]) for place in axes])
+        return np.asarray(table * (float(self.step) / self.shares), dtype=np.float64)
+
+    def _along_trees(self, block: Levels) -> list[int]:
+        return [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
 
     def _radix(self, place: int, level: int) -> int:
         factor = self.factors[place]
@@ -178,7 +187,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         for place, level in enumerate(block):
             if place in asked:
                 table = self.factors[place].measured(table, place, level) if level else table.sum(place, keepdims=True)
-        return np.asarray(table, dtype=np.int64)
+        return np.asarray(table)
 
     def _new(self, noisy: Mapping[int, NDArray[np.float64]]) -> dict[int, NDArray[np.float64]]:
         """What is new in each block that boxes take something of: children less their parents' share."""

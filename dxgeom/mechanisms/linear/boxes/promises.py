@@ -35,7 +35,7 @@ def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Fac
     Raises: TooLarge where the metric is no sum over attributes, or a path is to measure what is no line.
     """
     if len(factors) != len(boxes.columns) or any(
-        one.size != size for one, size in zip(factors, boxes.sizes, strict=False)
+        Factor not in type(one).__mro__ or one.size != size for one, size in zip(factors, boxes.sizes, strict=False)
     ):
         raise TooLarge("there is a factor for each column, of as many values")
     gaps = line_gaps(metric, boxes)

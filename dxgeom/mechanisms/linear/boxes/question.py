@@ -9,10 +9,10 @@ other attributes' levels; one that comes or goes by what it is of all.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from types import MappingProxyType
 from typing import Final, NamedTuple, final
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Kinds
 from dxgeom.mechanisms.linear.marginals.program import Budgets
+from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _MOST_BLOCKS: Final = 20_000
@@ -36,7 +37,7 @@ class Promised(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxQuestion:
+class BoxQuestion(Closed):
     """Boxes, measured along ``factors``, one for each of the queries' columns, under what is promised. ``pressed``
     (K,): what squared errors count besides, where some are to be smaller than the total asks for."""
 
@@ -61,9 +62,9 @@ class BoxQuestion:
         return tuple(found)
 
     @cached_property
-    def places(self) -> dict[Levels, int]:
+    def places(self) -> Mapping[Levels, int]:
         """The number of each block."""
-        return {block: number for number, block in enumerate(self.blocks)}
+        return MappingProxyType({block: number for number, block in enumerate(self.blocks)})
 
     @cached_property
     def costs(self) -> NDArray[np.float64]:

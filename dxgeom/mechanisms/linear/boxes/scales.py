@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
+from dxgeom.mechanisms.linear.marginals.assembly import measurement_shares
 from dxgeom.mechanisms.linear.marginals.laplace_scales import rates_of_tables
 from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
+from dxgeom.numeric.sealed import cached_property
 
 _BITS: Final = 200
 _LARGEST: Final = 2.0**200
@@ -93,10 +94,21 @@ def best_scales(question: BoxQuestion) -> NDArray[np.float64]:
     elif np.any(question.protected):
         rates = rates_of_tables(BlockTables(question), weights[question.protected]).rates[: len(scales)]
         scales[rates > 0] = 1 / rates[rates > 0]
+        scales[~_taken(question, scales)] = 0
     for margin in _MARGINS:
         if _within(question, scales * (1 + margin)):
             return np.asarray(scales * (1 + margin))
     raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
+
+
+def _taken(question: BoxQuestion, scales: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(blocks,): whether some box takes anything of the block's measured numbers. Others would get noise of any size,
+    such as no integer holds."""
+    taken = np.zeros(len(scales), dtype=bool)
+    for number, shares in measurement_shares(BlockTables(question), scales).items():
+        if question.weights[number] > 0:
+            taken[list(shares)] = True
+    return taken
 
 
 def require_enough(question: BoxQuestion, scales: NDArray[np.float64]) -> None:

@@ -14,10 +14,10 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
-from dxgeom.mechanisms.linear.diagonal_mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of, whole_span_of
 from dxgeom.mechanisms.linear.gaussian.program import Covariance, Progress, best_covariance
 from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, ScaledPoints
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.operations.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise

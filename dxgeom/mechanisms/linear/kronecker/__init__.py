@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         cell_errors as cell_errors,
     )
     from dxgeom.mechanisms.linear.kronecker.linear_tables import (
+        BasisMeasurement as BasisMeasurement,
         has_uneven_attributes as has_uneven_attributes,
         kronecker_gaussian as kronecker_gaussian,
         proved_along as proved_along,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.kronecker.mechanism import (
         KroneckerMechanism as KroneckerMechanism,
         maps_of as maps_of,
+        own_bases as own_bases,
         require_bases as require_bases,
     )
     from dxgeom.mechanisms.linear.kronecker.program import (

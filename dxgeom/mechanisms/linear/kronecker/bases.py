@@ -8,7 +8,6 @@ diagonal, and so is every sum of such over several attributes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.bodies.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.kronecker.distances import ValueDistances
+from dxgeom.numeric.sealed import Sealed, cached_property
 
 _FAR: Final = 1e3
 """What is at no finite distance is sought as so many times the longest."""
@@ -85,7 +85,7 @@ def weighed_pairs(distances: ValueDistances) -> WeighedPairs:
 
 @final
 @dataclass(frozen=True, eq=False)
-class TurnedShifts:
+class TurnedShifts(Sealed):
     """What changes are in the coordinates of a ``basis`` (m, m), squared and *rounded up*.
 
     ``pairs`` (E, m): of a record that moves from one value to the other; ``cells`` (n, m): of one that has a value.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.numeric.sealed import Sealed, cached_property
 
 MOST_COORDINATES: Final = 2_000_000
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(Sealed):
     """``lengths`` (d,): how many vectors the basis of each attribute has, 1 where it has none. A residual's coordinates
     are numbered one after the other, its last attribute's running fastest; those of all sets follow each other."""
 

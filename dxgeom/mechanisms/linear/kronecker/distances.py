@@ -14,6 +14,7 @@ from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import Sealed
 
 MOST_VALUES: Final = 256
 """Of attributes that tell more apart no basis is sought: their least distance stands for all."""
@@ -23,7 +24,7 @@ _ALIKE: Final = 2.0**-48
 
 @final
 @dataclass(frozen=True, eq=False)
-class ValueDistances:
+class ValueDistances(Sealed):
     """Pairs of values ``first``, ``second`` (E,) of an attribute of so many, with their ``distances`` (E,), *rounded
     down*: no other two values are further apart than a way along these, but for a part in 2⁴⁸ for each pair that is
     left out, and what is at no finite distance."""

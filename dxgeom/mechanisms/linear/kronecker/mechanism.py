@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.kronecker.bases import TurnedShifts
 from dxgeom.mechanisms.linear.kronecker.blocks import Blocks
 from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
@@ -22,9 +21,10 @@ from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, Cou
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
+from dxgeom.numeric.sealed import cached_property, sealed
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -53,6 +53,9 @@ class KroneckerMechanism(CountsWithNoise):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        own_numbers(self, "scales")
+        require_own_records(self.metric, self.queries.universe)
+        object.__setattr__(self, "bases", own_bases(self.bases))
         if self.name != KRONECKER:
             raise CertificateRefused(f"noise along bases is called {KRONECKER}")
         require_for_normal_noise(self.metric.privacy)
@@ -101,17 +104,17 @@ class KroneckerMechanism(CountsWithNoise):
         """Cells of unlike values are not alike."""
         return cell_errors(self.blocks, self.bases, self.scales)
 
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
-        factor, step, found = 1 / spend, float(self.step), {}
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        step = float(self.step)
         for number in range(self.family.count):
             spreads = self.blocks.table(number, self.scales)
-            if not np.all(spreads > 0):
-                continue
-            law = KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number))
-            drawn: NDArray[Any] = law.draw(1, randomness, factor).astype(self._whole)
-            sizes = [int(self.family.sizes[a]) - 1 for a in self.family.members_of(number)]
-            found[number] = residual_table(drawn.reshape(sizes))
-        return found
+            if np.all(spreads > 0):
+                yield number, KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number)), 1
+
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        family = self.family
+        sizes = {number: [int(family.sizes[a]) - 1 for a in family.members_of(number)] for number in noise}
+        return {number: residual_table(drawn.reshape(sizes[number])) for number, drawn in noise.items()}
 
 
 def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.float64], ...]:
@@ -121,6 +124,11 @@ def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.fl
         basis, size = bases[a], int(family.sizes[a])
         found.append(np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) if basis is None else basis)
     return tuple(found)
+
+
+def own_bases(bases: Bases) -> Bases:
+    """Read-only copies."""
+    return tuple(None if one is None else sealed(np.array(one, dtype=np.float64)) for one in bases)
 
 
 def require_bases(bases: Bases, sizes: Sequence[int | None]) -> None:

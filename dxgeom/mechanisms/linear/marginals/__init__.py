@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.marginals.table_measurement import (
+        TableMeasurement as TableMeasurement,
+        lattice_step as lattice_step,
+        require_same_attributes as require_same_attributes,
+    )
     from dxgeom.mechanisms.linear.marginals.assembly import (
         centred as centred,
         measured_shape as measured_shape,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.marginals.exact_loads import (
         enlarged as enlarged,
         hides_everything as hides_everything,
+        moved as moved,
         within_budgets as within_budgets,
     )
     from dxgeom.mechanisms.linear.marginals.gaussian_scales import (
@@ -49,7 +55,6 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.marginals.mechanism import (
         MarginalSpace as MarginalSpace,
         scales_of_laplace as scales_of_laplace,
-        lattice_step as lattice_step,
         marginal_gaussian as marginal_gaussian,
         marginal_laplace as marginal_laplace,
         marginal_space as marginal_space,

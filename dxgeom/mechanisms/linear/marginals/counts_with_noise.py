@@ -6,23 +6,24 @@ import base64
 import math
 import zlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, TooLarge
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, put_together
-from dxgeom.mechanisms.linear.marginals.mechanism import lattice_step
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.mechanisms.linear.marginals.table_measurement import lattice_step
+from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.exact_sums import LARGEST
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 MOST_CELLS: Final = 50_000_000
@@ -75,6 +76,20 @@ class LatticeNoise(TableReader[Answer]):
     def variances(self) -> NDArray[np.float64]:
         """Mean squared errors at spend 1, rounding to the lattice left out."""
 
+    @abstractmethod
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        """What noise is drawn, in this order: of a part of what is measured, by its number, so many independent draws
+        of a law, in lattice steps, one after the other."""
+
+    @abstractmethod
+    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> Answer:
+        """The answer with this noise in the numbers of each noisy part."""
+
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        factor = 1 / spend
+        drawn = ((number, law.draw(draws, randomness, factor)) for number, law, draws in self.noisy_parts())
+        return self.answered(data, {number: noise.ravel() for number, noise in drawn})
+
     @cached_property
     def step(self) -> Fraction:
         """What noise is rounded to, in counts; in shares, one of them, where people count once. Where there is hardly
@@ -122,8 +137,9 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
         """Mean squared errors, rounding to the lattice left out, which adds less than a thousandth."""
 
     @abstractmethod
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> Mapping[int, NDArray[Any]]:
-        """Of every protected residual its noise, times the cells of its table, and times SHARES for Laplace noise."""
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> Mapping[int, NDArray[Any]]:
+        """Of every protected residual what it has of the noise, times the cells of its table, and times SHARES for
+        Laplace noise."""
 
     @property
     def _whole(self) -> type:
@@ -159,36 +175,32 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
             raise TooLarge(
                 f"these tables have {self.queries.count:,} cells; at most {MOST_CELLS:,} are released at once"
             )
-        if not (hasattr(data, "cells") and hasattr(data, "total")):
-            raise DataError("whole tables of counts are made of the counts in their cells, as a table's rows have them")
-        counted = tuple(len(one) for one in data.cells)
-        if counted != tuple(math.prod(shape) for shape in self.queries.shapes):
-            raise DataError("counts of other tables than these are no data here")
-        most = self._most_records(spend)
-        if most < _LEAST_ROOM:
+        self.require_counts(data)
+        if self._most_records(spend) < _LEAST_ROOM:
             much = 2**_BITS / max(self.divisors) >= _LEAST_ROOM or self.shares > 1
             advice = "spend more, or ask" if much else "tables of so many cells leave no room beside it: ask"
             raise TooLarge(f"noise of this size does not fit 64-bit integers; {advice} for smaller tables")
-        if data.total > most:
-            raise DataError(f"at most {most:,} records fit these tables' whole numbers")
-        self.require_whole_people(data)
 
     def _most_records(self, spend: Fraction) -> int:
-        """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
+        """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; of more, they are
+        Python's integers."""
         widest = max((len(one) for one in self.queries.asked), default=0)
         drawn = float(self.scales.max(initial=0)) * 2.0**widest * math.sqrt(2) * _FAR * self.shares / float(spend)
         if self.shares > 1:
             # What is put together are Python's integers; only what is drawn and what is read are not.
-            return LARGEST // self.shares if drawn / float(self.step) < 2**_BITS else 0
+            return LARGEST if drawn / float(self.step) < 2**_BITS else 0
         return max(0, int(2**_BITS / max(self.divisors) - drawn * 4.0**widest))
 
-    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> NoisyTables:
-        residuals = self._residuals(spend, randomness)
-        family = self.family
-        released = []
+    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> NoisyTables:
+        residuals = self._residuals({number: drawn.astype(self._whole) for number, drawn in noise.items()})
+        family, released = self.family, []
         for number, cells, divisor in zip(family.asked.tolist(), data.cells, self._inner_divisors, strict=True):
-            noise = put_together(family, number, residuals, self._whole).ravel()
-            released.append(cells.astype(self._whole) * divisor + noise)
+            added = put_together(family, number, residuals, self._whole).ravel()
+            # Nobody is refused for how many records there are: of very many, numbers are Python's integers, and what
+            # type the answers have follows from the noisy numbers.
+            wide = int(np.abs(cells).max(initial=0)) * divisor >= 2**_BITS
+            noisy = cells.astype(object if wide else self._whole) * divisor + added
+            released.append(noisy if self.shares > 1 or not _fits(noisy) else noisy.astype(np.int64, copy=False))
         return NoisyTables(tuple(released), self.divisors)
 
     def kept(self, answer: NoisyTables) -> Any:
@@ -202,6 +214,10 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
         table's compression and words add. Sixteen where people count once."""
         each = 33 if self.shares == 1 else 70
         return each * self.queries.count + 2048 * len(self.queries.asked) + 4096
+
+
+def _fits(numbers: NDArray[Any]) -> bool:
+    return numbers.dtype == np.int64 or all(-LARGEST <= number <= LARGEST for number in numbers.tolist())
 
 
 def packed(numbers: NDArray[Any]) -> str:

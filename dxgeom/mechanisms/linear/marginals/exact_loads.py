@@ -28,12 +28,12 @@ def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.flo
     A residual that no table with noise measures would be released as it is, however little the others spend.
     """
     proper = scales.shape == (family.count * (1 if normal else 2),) and np.all((scales >= 0) & (scales <= _LARGEST))
-    if not proper or np.any(_moved(family, promise) & ~_noisy(family, scales > 0, normal)):
+    if not proper or np.any(moved(family, promise) & ~_noisy(family, scales > 0, normal)):
         return False
     return within_budgets(family, promise, scales, normal)
 
 
-def _moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
+def moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
     """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance."""
     if promise.presence is not None:
         return np.ones(family.count, dtype=bool)

@@ -10,7 +10,6 @@ fixed rates the best shares are known. Each of the two steps makes the error sma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, Protocol, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+from dxgeom.numeric.sealed import cached_property
 
 _STARTS: Final = ((0.0, 1.0), (0.0, 1e-2), (0.5, 1.0), (0.5, 1e-2), (1.0, 1.0))
 """Rates begin as the cells of a table to a power, those of differences times a factor."""

@@ -6,15 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
-from dxgeom.mechanisms.linear.integer_mixing import IntegerMixing
 from dxgeom.mechanisms.linear.marginals.assembly import (
     SHARES,
     measured_shape,
@@ -23,23 +21,21 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     spread_of_table,
     subsets,
 )
-from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged, hides_everything
+from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import GaussianScales, best_gaussian_scales, cell_variances
 from dxgeom.mechanisms.linear.marginals.laplace_scales import LaplaceScales, best_laplace_scales
 from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.recognised import CountTables, count_tables
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
+from dxgeom.mechanisms.linear.marginals.table_measurement import TableMeasurement
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
+from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.numeric.sealed import cached_property
 
 NORMAL: Final = "marginal-gaussian"
 LAPLACE: Final = "marginal-laplace"
-STEPS_PER_SCALE: Final = 64
-"""A step of the lattice is at most this part of the narrowest noise in a part, which costs below 0.003 % of it."""
 _MOST_ENTRIES: Final = 1 << 25
 """How noise reaches answers is not laid out beyond so many numbers."""
 _ATTENTION_SHIFTS: Final = 12
@@ -70,6 +66,11 @@ class MarginalSpace:
     def family(self) -> SetFamily:
         """The tables, and all sets of attributes inside them."""
         return family_of(self.tables.sizes, self.tables.asked)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each attribute of the records has."""
+        return () if self.sensitivity.universe is None else self.sensitivity.universe.shape
 
     @property
     def overlaps(self) -> bool:
@@ -202,40 +203,12 @@ def with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.flo
 
 def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
     """The mechanism with these very scales. Raises: CertificateRefused where they are too small; TooLarge."""
-    family, normal = space.family, name == NORMAL
-    if scales.shape != (family.count * (1 if normal else 2),) or not np.any(scales > 0):
-        raise CertificateRefused(f"these tables have {family.count:,} parts, and noise in some of them")
-    if not hides_everything(family, space.promise, scales, normal):
-        raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
-    step = lattice_step(scales)
+    sensitivity, normal = space.sensitivity, name == NORMAL
+    measured = TableMeasurement(sensitivity.metric, space.shape, space.tables.classes, space.family, scales, normal)
     numerators, over = (of_residuals if normal else _of_tables)(space, scales)
-    steps = space.sensitivity.queries.steps
-    divisors = tuple(one * own / step for one, own in zip(over, steps, strict=True))
-    law = _normals(family, scales, step) if normal else _laplace(family, scales, step)
-    return AdditiveMechanism(name, space.sensitivity, law, IntegerMixing(numerators, divisors, scales))
-
-
-def lattice_step(scales: NDArray[np.float64]) -> Fraction:
-    """Two to a power, at most 1: what noise is rounded to, in counts."""
-    finest = float(scales[scales > 0].min())
-    return Fraction(1, 2 ** max(0, math.ceil(math.log2(STEPS_PER_SCALE / finest))))
-
-
-def _normals(family: SetFamily, scales: NDArray[np.float64], step: Fraction) -> ProductNoise:
-    return ProductNoise(
-        tuple(
-            DifferencedNormals(
-                float(scales[place]) / float(step), family.sizes[list(family.members_of(place))].astype(np.float64)
-            )
-            for place in np.flatnonzero(scales > 0).tolist()
-        )
-    )
-
-
-def _laplace(family: SetFamily, scales: NDArray[np.float64], step: Fraction) -> LaplaceNoise:
-    used = np.flatnonzero(scales > 0)
-    numbers = [math.prod(measured_shape(family, place)) for place in used.tolist()]
-    return LaplaceNoise(np.repeat(scales[used] / float(step), numbers))
+    steps = sensitivity.queries.steps
+    divisors = tuple(one * own * measured.steps_per_count for one, own in zip(over, steps, strict=True))
+    return AdditiveMechanism(name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
 
 
 def _blocks(family: SetFamily, scales: NDArray[np.float64], normal: bool) -> dict[int, slice]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.numeric.sealed import Sealed
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -48,7 +49,7 @@ class BudgetedRates:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Budgets:
+class Budgets(Sealed):
     """What rates use up: ``shares`` (S, k), sparse, positive in each row somewhere, and the ``limits`` (k,)."""
 
     shares: sparse.csr_matrix

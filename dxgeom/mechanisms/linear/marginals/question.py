@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.marginals.program import Budgets
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.numeric.sealed import Closed, cached_property
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class MarginalQuestion:
+class MarginalQuestion(Closed):
     """Marginals under a constant for each attribute.
 
     ``constants`` (d,): the distance of records that differ in one attribute alone, ∞ where nothing is promised;

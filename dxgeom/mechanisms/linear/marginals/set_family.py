@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, final
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.numeric.sealed import Closed, cached_property
 
 LARGEST_SET: Final = 12
 """A marginal of more attributes has 4,096 residuals and more."""
@@ -20,7 +20,7 @@ _LONGEST_KEY: Final = 2**62
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetFamily:
+class SetFamily(Closed):
     """A family of sets of attributes that holds every subset of its members, the empty set among them.
 
     ``sizes`` (d,): how many values each attribute has. ``levels[m]`` (n_m, m): the sets of m attributes, each rising,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.marginals.assembly import (
     centred,
     measured_shape,
@@ -20,18 +21,19 @@ from dxgeom.mechanisms.linear.marginals.assembly import (
     summed_to,
 )
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
-from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
+from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything, moved
 from dxgeom.mechanisms.linear.marginals.gaussian_scales import cell_variances
 from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
 from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, residual_variances
+from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.checking.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -58,6 +60,8 @@ class TableMechanism(CountsWithNoise):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
+        own_numbers(self, "scales")
+        require_own_records(self.metric, self.queries.universe)
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
         if self.queries.records is not None and self.absent is not None:
@@ -70,8 +74,14 @@ class TableMechanism(CountsWithNoise):
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
             raise CertificateRefused("these are the parts of other tables than are asked for")
         promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
-        if not hides_everything(family, promise, self.scales, self.normal):
+        if not self._asks_all_that_moves(promise) or not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+
+    def _asks_all_that_moves(self, promise: Promise) -> bool:
+        """Whether the question knows every part of these tables, and that the metric protects all that it does."""
+        family, own = self.question.family, family_of(self.queries.sizes, self.queries.asked)
+        same = len(family.levels) == len(own.levels) and all(map(np.array_equal, family.levels, own.levels))
+        return same and bool(np.all(self.question.protected | ~moved(own, promise)))
 
     @property
     def normal(self) -> bool:
@@ -96,27 +106,36 @@ class TableMechanism(CountsWithNoise):
         alike = cell_variances(self.question, own)
         return CellErrors(alike, alike)
 
-    def _residuals(self, spend: Fraction, randomness: Randomness) -> dict[int, NDArray[Any]]:
-        """Of every protected residual its noise, times the cells of its table, and times SHARES for Laplace noise."""
-        family, factor, step = self.question.family, 1 / spend, float(self.step)
-        found: dict[int, NDArray[Any]] = {}
-        if self.normal:
-            for place in np.flatnonzero(self.scales > 0).tolist():
-                sizes = family.sizes[list(family.members_of(place))].astype(np.float64)
-                drawn = DifferencedNormals(float(self.scales[place]) / step, sizes).draw(1, randomness, factor)
-                drawn = drawn.astype(self._whole)
-                found[place] = residual_table(drawn.reshape([int(size) - 1 for size in sizes]))
-            return found
-        averaged: dict[int, list[tuple[int, int]]] = {}
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        family, step = self.question.family, float(self.step)
+        for place in np.flatnonzero(self.scales > 0).tolist() if self.normal else self._averaged:
+            scale, own = float(self.scales[place]) / step, family.members_of(place % family.count)
+            if self.normal:
+                law: NoiseLaw = DifferencedNormals(scale, family.sizes[list(own)].astype(np.float64))
+            else:
+                law = LaplaceNoise(np.full(math.prod(measured_shape(family, place)), scale))
+            yield place, law, 1
+
+    @cached_property
+    def _averaged(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
+        """Of each measured table the residuals that it tells of, each with its part of SHARES."""
+        found: dict[int, list[tuple[int, int]]] = {}
         for inside, shares in measurement_shares(self.question, self.scales).items():
             for measured, share in shares.items():
-                averaged.setdefault(measured, []).append((inside, share))
-        for place, parts in averaged.items():
-            own, shape = family.members_of(place % family.count), measured_shape(family, place)
-            law: NoiseLaw = LaplaceNoise(np.full(math.prod(shape), float(self.scales[place]) / step))
-            drawn = law.draw(1, randomness, factor).astype(self._whole).reshape(shape)
-            for inside, share in parts:
-                part = share * centred(summed_to(drawn, own, family.members_of(inside)))
+                found.setdefault(measured, []).append((inside, share))
+        return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
+
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        family = self.question.family
+        found: dict[int, NDArray[Any]] = {}
+        for place, drawn in noise.items():
+            own = family.members_of(place % family.count)
+            if self.normal:
+                found[place] = residual_table(drawn.reshape([int(family.sizes[a]) - 1 for a in own]))
+                continue
+            table = drawn.reshape(measured_shape(family, place))
+            for inside, share in self._averaged[place]:
+                part = share * centred(summed_to(table, own, family.members_of(inside)))
                 found[inside] = found[inside] + part if inside in found else part
         return found
 

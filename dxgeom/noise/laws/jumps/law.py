@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -28,6 +27,7 @@ from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, expo
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
 
 _MOST_JUMPS: Final = 256
 """What float64 adds up of more jumps is not vouched for."""

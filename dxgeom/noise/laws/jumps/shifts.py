@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, final
 
 import numpy as np
@@ -16,6 +15,7 @@ from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.numeric.canonical_digest import DefinedByNumbers, own_numbers
 from dxgeom.numeric.qhull import far_apart
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
 
 _ENTRIES: Final = 1 << 18
 _LARGEST: Final = 2**52

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from dxgeom.noise.laws.normals import exact_normals, normals, words_for
 from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property, sealed
 
 
 @final
@@ -41,9 +41,7 @@ class KroneckerNormals(NoiseLaw):
 
     def __post_init__(self) -> None:
         own_numbers(self, "spreads")
-        maps = tuple(np.array(one, dtype=np.float64) for one in self.maps)
-        for one in maps:
-            one.setflags(write=False)
+        maps = tuple(sealed(np.array(one, dtype=np.float64)) for one in self.maps)
         object.__setattr__(self, "maps", maps)
         proper = np.all(np.isfinite(self.spreads) & (self.spreads > 0)) and self.spreads.ndim == len(maps)
         if not (proper and all(map(_fits, maps, self.spreads.shape)) and math.prod(self.shape) < 2**31):

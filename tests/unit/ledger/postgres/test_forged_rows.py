@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dxgeom.errors import BudgetExceeded, LedgerError
+from dxgeom.ledger import answers
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
@@ -92,8 +93,8 @@ RIGHT: dict[Table, tuple[Any, ...]] = {
     DATA_SETS: (2, "LEDGER", "visits", "shared", "3/2", None),
     ACCOUNTS: (2, "m", "g", "1/2", "pure"),
     POLICIES: (2, "a policy"),
-    ENTRIES: (3, 1, None, None, None, "1/8", "5/12", "7/12", "", "p", "2026-01-01T00:00:00+00:00", 0),
-    ANSWERS: (2, "inside", 3, "DIGEST"),
+    ENTRIES: (3, 1, None, None, None, "1/8", "5/12", "7/12", "", "p", "2026-01-01T00:00:00+00:00", 0, "c", CLERK),
+    ANSWERS: (2, "inside", 3, "DIGEST", "SECRET"),
     ALLOTMENTS: (2, 1, "bob", "1/3"),
 }
 """A row of each table that may come next."""
@@ -122,8 +123,16 @@ WRONG: dict[Table, dict[str, tuple[Any, ...]]] = {
         "remaining": ("1/2", "5/13", "10/24", "0", ""),
         "total": ("1/2", "14/24", ""),
         "reserved": (-1,),
+        "commitment": (None,),
+        "charged_by": (None, "another", "postgres", ""),
     },
-    ANSWERS: {"entry": (1, 3, 0), "place": ("beside", ""), "bytes": (2, 4, -3), "digest": ("", "0" * 64)},
+    ANSWERS: {
+        "entry": (1, 3, 0),
+        "place": ("beside", ""),
+        "bytes": (2, 4, -3),
+        "digest": ("", "0" * 64),
+        "secret": (None, "", "0" * 64),
+    },
     ALLOTMENTS: {
         "number": (1, 3),
         "account": (0, 2),
@@ -149,6 +158,7 @@ def next_row(place: str, table: Table, /, **changes: Any) -> tuple[Record, bytes
     if table is ANSWERS:
         content = b"yes"
         fields["digest"] = digest_of(book.entries[1].seal, content)
+        fields["secret"] = answers._SECRETS[book.entries[1].commitment or ""]
     return book.next_record(table, *(fields | changes).values()), content
 
 
@@ -172,16 +182,17 @@ def test_a_forged_row_is_refused_though_it_is_sealed(
         insert(connection, place, record, content)
     assert verify_ledger(place).receipt == read_ledger(place).receipt
     book = book_of(place)
-    if table is not ANSWERS or name in ("entry",):
+    # Which bytes are the answer, and who is connected, no row says.
+    if name != "charged_by" and (table is not ANSWERS or name in ("entry", "secret")):
         with pytest.raises(LedgerError):
             book.add(record)
 
 
 SQUARES: list[tuple[Table, tuple[Any, ...], bool]] = [
-    (ENTRIES, (3, 1, None, None, None, "1/8", "247/288", "41/288", "", "p", "t", 0), True),
-    (ENTRIES, (3, 1, None, None, None, "1/8", "5/12", "7/12", "", "p", "t", 0), False),
-    (ENTRIES, (3, 1, None, None, None, "91/100", "16259/360000", "343741/360000", "", "p", "t", 0), False),
-    (ENTRIES, (3, 1, None, "ana", None, "1/4", "467/576", "109/576", "", "p", "t", 0), False),
+    (ENTRIES, (3, 1, None, None, None, "1/8", "247/288", "41/288", "", "p", "t", 0, "c", None), True),
+    (ENTRIES, (3, 1, None, None, None, "1/8", "5/12", "7/12", "", "p", "t", 0, "c", None), False),
+    (ENTRIES, (3, 1, None, None, None, "91/100", "16259/360000", "343741/360000", "", "p", "t", 0, "c", None), False),
+    (ENTRIES, (3, 1, None, "ana", None, "1/4", "467/576", "109/576", "", "p", "t", 0, "c", None), False),
     (ALLOTMENTS, (2, 1, "bob", "9/10"), True),
     (ALLOTMENTS, (2, 1, "bob", "91/100"), False),
     (ALLOTMENTS, (2, 1, "ana", "1/9"), False),
@@ -271,13 +282,13 @@ def test_rows_that_claim_one_place_are_refused_in_every_way_of_inserting_them(po
         return f"({record.position}, {', '.join(fields)}, '{record.seal}')"
 
     into = f"INSERT INTO {schema}.entries (position, {names}, seal) VALUES"
-    answers = f"INSERT INTO {schema}.answers (position, entry, place, bytes, digest, content, seal) VALUES"
-    held = f"({answer.position}, 2, 'inside', 3, '{answer.fields[3]}', 'yes', '{answer.seal}')"
+    answered = f"INSERT INTO {schema}.answers (position, entry, place, bytes, digest, secret, content, seal) VALUES"
+    held = f"({answer.position}, 2, 'inside', 3, '{answer.fields[3]}', '{answer.fields[4]}', 'yes', '{answer.seal}')"
     assert content == b"yes"
     for statement in (
         f"{into} {row(one)}, {row(other)}",
         f"{into} {row(one)}, {row(one)} ON CONFLICT DO NOTHING",
-        f"WITH first AS ({into} {row(one)} RETURNING 1) {answers} {held}",
+        f"WITH first AS ({into} {row(one)} RETURNING 1) {answered} {held}",
     ):
         with connected(postgres) as connection, pytest.raises(psycopg.Error):
             connection.execute(statement)

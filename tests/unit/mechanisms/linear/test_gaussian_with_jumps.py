@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.forged import forged
 from scipy.optimize import linprog
 
 import dxgeom as dx
@@ -199,7 +200,7 @@ def test_pairs_of_kinds_of_records_are_jumped_along_without_being_laid_out():
     queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(12)], rows.tolist())
     listed = sensitivity_of(policy.compile(), queries)
     finer = np.array([int(1 / step) for step in listed.queries.steps], dtype=np.int64)
-    paired = replace(listed, changes=paired_changes(policy.compile().metric, queries.tables).scaled(finer))
+    paired = forged(listed, changes=paired_changes(policy.compile().metric, queries.tables).scaled(finer))
     assert jump_shifts(gaussian_space(paired, None, False)).columns.shape[0] < listed.changes.count
     laws = [built(one).law for one in (listed, paired)]
     assert np.allclose(laws[0].second_moment, laws[1].second_moment, rtol=1e-3)

@@ -223,7 +223,7 @@ def test_the_law_of_the_rounded_normal_numbers_in_two_dimensions_by_cells():
 def test_scales_that_are_a_trifle_too_small_are_refused():
     found, _ = space((2, 3, 4), (1, "0.5", 2), "0.7")
     for name, build in ((LAPLACE, marginal_laplace),):
-        scales = build(found).mixing.scales
+        scales = build(found).mixing.measured.scales
         assert within_budgets(found.family, found.promise, scales, normal=False)
         tight = np.where(scales > 0, scales * (1 - 1e-12), 0.0)
         assert not within_budgets(found.family, found.promise, tight, normal=False)
@@ -233,7 +233,7 @@ def test_scales_that_are_a_trifle_too_small_are_refused():
 
 def test_a_residual_without_noise_is_refused():
     found, _ = space((2, 3, 4), (1, 1, 1), privacy="concentrated")
-    scales = marginal_gaussian(found).mixing.scales.copy()
+    scales = marginal_gaussian(found).mixing.measured.scales.copy()
     scales[-1] = 0.0
     with pytest.raises(CertificateRefused):
         proved(NORMAL, found, scales * 10)
@@ -259,7 +259,7 @@ def test_differences_alone_leave_what_they_do_not_tell_without_noise():
 
 def test_tables_that_hardly_count_get_noise_nevertheless():
     found, _ = space((3, 3, 3), (1, 1, 1), factors=np.array([1.0] * 9 + [1e-30] * 18))
-    scales = marginal_laplace(found).mixing.scales
+    scales = marginal_laplace(found).mixing.measured.scales
     assert np.all(scales[found.family.asked] > 0)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.forged import forged
 
 import dxgeom as dx
 import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
@@ -75,7 +76,7 @@ def paired(sensitivity):
     changes = sensitivity.changes
     both = np.concatenate([np.zeros((1, changes.differences.shape[1]), dtype=np.int64), changes.differences])
     ends = np.arange(1, len(both)), np.zeros(len(both) - 1, dtype=np.int64)
-    return replace(sensitivity, changes=PairedChanges(paired_module.Kinds(both, *ends, changes.bounds)))
+    return forged(sensitivity, changes=PairedChanges(paired_module.Kinds(both, *ends, changes.bounds)))
 
 
 @pytest.mark.parametrize("policy", POLICIES)

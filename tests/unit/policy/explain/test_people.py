@@ -18,7 +18,7 @@ from dxgeom.cli.main import app
 from dxgeom.errors import DataError
 from dxgeom.policy.explain.transport import least_transport
 from dxgeom.policy.policy import parse_policy
-from dxgeom.universe.people.people import SHARES
+from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES
 from dxgeom.universe.people.shares import ShareCounter
 
 ONCE = parse_policy(POLICY.replace("COUNT", "once"))
@@ -176,3 +176,21 @@ def test_the_command_explains_two_people_and_looks_at_a_table(tmp_path):
     assert "Warning: the column 'patient_id' looks like people" in seen
     table.write_text("patient_id,room\n1,a\n2,b\n", encoding="utf-8")
     assert "no column looks like people" in CliRunner().invoke(app, ["check", str(file), "--table", str(table)]).stdout
+
+
+@pytest.mark.parametrize("presence", [False, True])
+def test_where_the_number_of_people_is_public_a_filter_is_an_answer(tmp_path, presence):
+    file, queries, table = tmp_path / "p.yaml", tmp_path / "q.yaml", tmp_path / "t.csv"
+    rule = "  - {presence: true, epsilon: 0.7}\n" if presence else ""
+    file.write_text(POLICY.replace("COUNT", "once") + rule, encoding="utf-8")
+    queries.write_text("queries:\n- {name: in a, count: room == 'a'}\n", encoding="utf-8")
+    table.write_text("who,room\n1,a\n2,b\n", encoding="utf-8")
+    seen = CliRunner().invoke(app, ["check", str(file), "--table", str(table)])
+    assert (PUBLIC_NUMBER in seen.stdout) == (not presence), seen.output
+    as_json = json.loads(
+        CliRunner().invoke(app, ["check", str(file), "--table", str(table), "--format", "json"]).stdout
+    )
+    assert as_json["table"] == ([] if presence else [PUBLIC_NUMBER])
+    command = ["release", str(file), str(table), str(queries), "--spend", "1", "--ledger", str(tmp_path / "l.db")]
+    released = CliRunner().invoke(app, command)
+    assert (PUBLIC_NUMBER in released.stdout) == (not presence), released.output

@@ -1,0 +1,156 @@
+"""A plan, audited without data: what a release of it would run is driven, and held against the policy's distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from dxgeom.arguments import require
+from dxgeom.audit.plans.along_bases import require_along_bases
+from dxgeom.audit.plans.block_loads import require_moves
+from dxgeom.audit.plans.claimed_blocks import blocks_with_noise, of_answers
+from dxgeom.audit.plans.driven import MISSED, require_answers, require_boxes, require_tables
+from dxgeom.audit.plans.listed_shifts import carried, require_hidden_shifts
+from dxgeom.audit.plans.moves import moves_of
+from dxgeom.audit.plans.random_records import from_nowhere, within_components
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.components import components_of
+from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.planner.releases.releasable import Releasable
+
+_LARGEST_HISTOGRAM: Final = 1_000_000
+
+
+@final
+@dataclass(frozen=True)
+class PlanAudit:
+    """What was ``checked`` of a plan, and what was ``not_audited``, in sentences: of that nothing is said."""
+
+    checked: tuple[str, ...]
+    not_audited: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of the plan was audited, and holds."""
+        return bool(self.checked) and not self.not_audited
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        return "holds" if self.holds else "not audited" if not self.checked else "holds in part"
+
+
+def audit_plan(plan: Any) -> PlanAudit:
+    """Check by a second route, without data, that what a plan releases hides what its policy protects.
+
+    The very mechanism that a release would run is taken. Its step from counts and noise to answers is driven with
+    random ones: it may show of the records nothing but the numbers that have the noise, counted anew by the audit's own
+    code, and what no protected change moves. Then what changes of a record shift these numbers by is held against the
+    policy's distances, in the norm of the noise. Nothing of how the noise was proved when the plan was made is used.
+
+    Args: ``plan``: a plan, held against its own metric, or what ``dx.load_plan`` returns, held against the policy in
+    the file, which is compiled for this.
+    Guarantee: of what it has ``checked``, raises or is true: lengths *exactly*, or in balls; what is driven but for a
+    chance of p/2⁶¹ for p attributes, over randomness that is drawn now.
+    Raises: CertificateRefused for a plan that shows more than it may.
+    """
+    policy = None if isinstance(plan, Releasable) else getattr(plan, "policy", None)
+    made: Any = plan if policy is None else getattr(plan, "plan", None)
+    require(made, Releasable, "plan", "give a plan, or what dx.load_plan returns")
+    metric: VerifiedMetric = made.metric if policy is None else policy.compile()
+    checked, left = [], []
+    for name, mechanism in _parts(made.releasing.mechanism, ""):
+        try:
+            lines = _audited(mechanism, metric)
+        except (TooLarge, UnsupportedCombination) as error:
+            left.append(f"{name}{error}")
+        else:
+            checked += [f"{name}{line}" for line in lines]
+    if policy is not None and not left:
+        checked.append("distances are those of the policy in the file, compiled for this audit")
+    return PlanAudit(tuple(checked), tuple(left))
+
+
+def _parts(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tuple[str, Mechanism[Any, Any]]]:
+    """The mechanisms that see data, each with what it is called before a sentence about it."""
+    if isinstance(mechanism, PostProcessed):
+        yield from _parts(mechanism.inner, name)
+    elif isinstance(mechanism, Sequential):
+        shares = mechanism.shares
+        if len(shares) != len(mechanism.parts) or min(shares) <= 0 or sum(shares, Fraction(0)) > 1:
+            raise CertificateRefused("the shares of the parts of this plan come to more than the whole spend")
+        for place, (part, share) in enumerate(zip(mechanism.parts, shares, strict=True), start=1):
+            yield from _parts(part, f"{name}part {place}, {part.name} at {share} of the spend: ")
+    else:
+        yield name, mechanism
+
+
+def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:
+    """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
+    if isinstance(mechanism, AdditiveMechanism):
+        normal = mechanism.law is not None and mechanism.law.concentrated
+    elif isinstance(mechanism, CountsWithNoise | BoxMechanism):
+        normal = mechanism.normal
+    else:
+        raise UnsupportedCombination(
+            f"'{mechanism.name}' is not noise on counts and sums, and this audit has no second route for it: that it "
+            "hides what it should is proved where it is made and read, and not checked here"
+        )
+    if mechanism.metric.size != metric.size or mechanism.metric.privacy != metric.privacy:
+        raise CertificateRefused("the mechanism is about other records, or another privacy, than the plan's policy")
+    if normal and metric.privacy == "pure":
+        raise CertificateRefused("noise whose odds have no bound is no noise for pure privacy")
+    if isinstance(mechanism, AdditiveMechanism) and metric.size > _LARGEST_HISTOGRAM:
+        raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} record types are not driven")
+    present = isinstance(metric.metric, PresenceMetric)
+    if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
+        hidden = _listed(mechanism, metric.metric)
+    else:
+        hidden = _in_blocks(mechanism, metric.metric)
+    counted = "" if present else ", and how many lie in each component"
+    return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
+
+
+def _in_blocks(mechanism: Any, metric: Metric) -> str:
+    """Of noise in tables of numbers that answers are made of."""
+    universe = mechanism.universe if isinstance(mechanism, AdditiveMechanism) else mechanism.queries.universe
+    if universe is None or universe.listed is not None:
+        raise CertificateRefused("noise in measured numbers is over the attributes of records, and these have none")
+    moves = moves_of(metric, universe.shape)
+    change = from_nowhere(moves.sizes) if moves.presence is not None else within_components(moves.labels)
+    if isinstance(mechanism, AdditiveMechanism):
+        noisy = of_answers(mechanism)
+        records = change.margin(range(len(moves.sizes))).reshape(-1)
+        gone = [-records.sum()] * (metric.size - len(records))  # to no record, where that is one of the types
+        measured = [one.block.numbers(change) for one in noisy]
+        require_answers(mechanism, np.append(records, gone), np.concatenate(measured))
+    else:
+        claimed = blocks_with_noise(mechanism)
+        noisy = [*claimed.values()]
+        (require_boxes if isinstance(mechanism, BoxMechanism) else require_tables)(mechanism, claimed, change)
+    bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
+    return (require_along_bases if bases else require_moves)(noisy, moves)
+
+
+def _listed(mechanism: AdditiveMechanism, metric: Metric) -> str:
+    """Of noise in the answers themselves."""
+    labels = components_of(metric).of(np.arange(metric.size))
+    if any(np.any(labels[pairs.first] != labels[pairs.second]) for pairs in metric.generating_pairs()):
+        raise CertificateRefused("two records at a finite distance are said to be in different components")
+    weights = carried(mechanism)
+    records = within_components([labels]).margin([0])
+    require_answers(mechanism, records, np.array([row.astype(object) @ records for row in weights], dtype=object))
+    return require_hidden_shifts(mechanism.law, weights, metric)

@@ -1,0 +1,115 @@
+"""What a policy comes to, however it is written: what tells accounts apart beside its fingerprint.
+
+Idle rules, the order and repetition of rules, the order of attributes and ``from:`` an attribute's own name change
+nothing here; labels, their order, ends, readings and distances do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.metrics.metric import Metric
+from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.policy.bounds.joint_bound import JointBound
+from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.reading.expressions import NumberCell, WordCell
+from dxgeom.universe.reading.reading import CellReading, plain_reading
+from dxgeom.universe.universe import Universe
+
+_SMALL: Final = 512
+"""So many values of an attribute, or listed records, are compared pair by pair; of more, what is stated of them."""
+
+_IDLE: Final = 1 + 2.0**-40
+"""A bound that is this much above all that it bounds binds nowhere, whatever was rounded."""
+
+
+def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Sequence[Metric], metric: Metric) -> str:
+    """SHA-256 of how rows are read, the distances, and what these are counted in; no budget, no name.
+
+    Guarantee: equal only of policies whose compiled metrics have equal distances, and that read rows alike. Where what
+    is stated is compared, policies that come to the same may differ. Not for keeping: two machines may round places
+    differently.
+    """
+    universe = policy.universe
+    order = _order(universe)
+    read = [
+        [universe.attributes[place].digest, _reading(universe.attributes[place], universe.reading.attributes[place])]
+        for place in order
+    ]
+    listed = None if universe.listed is None else np.asarray(universe.listed)
+    people = None if universe.reading.people is None else _plain(universe.reading.people.digest)
+    if universe.listed is not None and metric.size <= _SMALL:
+        distances: list[Any] = ["each", _matrix(metric)]
+    else:
+        distances = ["stated", *_stated(description, parts, order)]
+    return canonical_digest(
+        "meaning of a policy", read, listed, people, universe.presence, policy.privacy, sorted(policy.public), distances
+    )
+
+
+def _order(universe: Universe) -> list[int]:
+    """Attributes by name; a table lists records in the order of its columns."""
+    places = range(len(universe.attributes))
+    return [*places] if universe.listed is not None else sorted(places, key=lambda k: universe.attributes[k].name)
+
+
+def _reading(attribute: Attribute, reading: CellReading) -> Any:
+    plain, made = plain_reading(attribute), reading.expression
+    own = isinstance(made, NumberCell) or (isinstance(made, WordCell) and made.length is None)
+    if own and (reading.columns, reading.read_as) == (plain.columns, plain.read_as):
+        made = None
+    return _plain(CellReading(reading.columns, reading.read_as, reading.unlisted, made).digest)
+
+
+def _plain(digest: Any) -> Any:
+    """Lists of words and numbers, as they are digested."""
+    return [_plain(one) for one in digest] if isinstance(digest, list | tuple) else digest
+
+
+def _matrix(metric: Metric) -> NDArray[np.float64]:
+    codes = np.arange(metric.size)
+    return np.asarray(metric.distance(codes[:, None], codes[None, :]), dtype=np.float64) + 0.0
+
+
+def _stated(description: MetricDescription, parts: Sequence[Metric], order: Sequence[int]) -> list[Any]:
+    alone: list[Any] = []
+    across: dict[str, float] = {}
+    for place in order:
+        part = description.parts[place]
+        small = part.attribute.size <= _SMALL and bool(parts)
+        matrix = _matrix(parts[place]) if small else None
+        across[part.attribute.name] = _diameter(part, matrix)
+        alone.append(_bounds(part) if matrix is None else matrix)
+    joint = [bound for bound in description.joint if not _is_idle(bound, across)]
+    ceiling, whole = description.ceiling, sum(across.values())
+    if ceiling is not None and float(ceiling) > whole * _IDLE:
+        ceiling = None
+    return [
+        alone,
+        sorted(canonical_digest("joint", _plain(bound.data)) for bound in joint),
+        ceiling,
+        description.presence,
+    ]
+
+
+def _bounds(part: AttributeDescription) -> list[Any]:
+    return [sorted(canonical_digest("bound", _plain(bound.data)) for bound in part.bounds), part.ceiling]
+
+
+def _diameter(part: AttributeDescription, matrix: NDArray[np.float64] | None) -> float:
+    """Not less than any distance of the attribute's values."""
+    if matrix is not None:
+        return float(matrix.max())
+    return math.inf if part.ceiling is None else float(part.ceiling)
+
+
+def _is_idle(bound: JointBound, across: dict[str, float]) -> bool:
+    whole = sum(across[name] for name in bound.names)
+    return bound.constant is not None and float(bound.constant) > whole * _IDLE

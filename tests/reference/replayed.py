@@ -1,0 +1,100 @@
+"""Mechanisms that pick and add noise, run with every choice made for them, and how likely those choices were.
+
+All that they draw passes through ``noisy_largest`` or ``NoiseLaw``; chances are those of ``selection_law`` and of the
+cells of a Laplace density, so that the law of an answer is known exactly for every data set.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from unittest.mock import patch
+
+import mpmath
+import numpy as np
+
+from dxgeom.mechanisms.quantiles import transport
+from dxgeom.mechanisms.selection import declared_scores, selections
+from dxgeom.noise.laws.law import NoiseLaw
+from reference.selection_law import CHANCES
+
+
+class NotSaidYet(Exception):
+    """A choice is asked for that the script does not make: among so many."""
+
+    def __init__(self, among):
+        self.among = among
+
+
+class Script:
+    """``picks``: which candidate each selection takes; ``noise``: what each draw of noise is, 0 where it ends."""
+
+    def __init__(self, picks, noise=()):
+        self.picks, self.noise, self.log_chance = list(picks), list(noise), mpmath.mpf(0)
+
+    def pick(self, scores, rate, law, randomness):
+        del randomness
+        if not self.picks:
+            raise NotSaidYet(len(scores))
+        place = self.picks.pop(0)
+        chance = CHANCES[law]([int(score) for score in scores], Fraction(rate))[place]
+        self.log_chance += mpmath.log(chance) if chance else -mpmath.inf
+        return place
+
+    def best(self, scores, randomness):
+        """Where nothing private is in the scores: each of the best is as likely."""
+        every = np.flatnonzero(scores == scores.max())
+        if not self.picks:
+            raise NotSaidYet(len(scores))
+        place = self.picks.pop(0)
+        self.log_chance += -mpmath.log(len(every)) if place in every else -mpmath.inf
+        return place
+
+    def worth(self, worths, slack, ball, law, randomness):
+        del slack, ball
+        return self.pick(
+            [Fraction(one).limit_denominator(10**9) * 10**9 for one in worths], Fraction(1, 10**9), law, randomness
+        )
+
+    def draw(self, law, count, randomness, factor=Fraction(1)):
+        drawn = []
+        for _ in range(count):
+            row = self.noise.pop(0) if self.noise else [0] * law.dimension
+            for z, scale in zip(row, law.laplace_scales, strict=True):
+                self.log_chance += log_cell(z, mpmath.mpf(float(scale)) * factor.numerator / factor.denominator)
+            drawn.append(list(row))
+        return drawn
+
+
+def log_cell(z, scale):
+    """log P(round(V) = z), V of density e^(−|v|/scale)/(2·scale)."""
+    half = 1 / (2 * scale)
+    return mpmath.log1p(-mpmath.exp(-half)) if z == 0 else -abs(z) / scale + mpmath.log(mpmath.sinh(half))
+
+
+@contextmanager
+def played(script):
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(selections, "noisy_largest", script.pick))
+        patches.enter_context(patch.object(selections, "largest", script.best))
+        patches.enter_context(patch.object(transport, "noisy_largest", script.pick))
+        patches.enter_context(patch.object(declared_scores, "noisy_largest_worth", script.worth))
+        patches.enter_context(patch.object(NoiseLaw, "draw_whole", lambda law, *given: script.draw(law, *given)))
+        yield
+
+
+def answer_law(run, picks=()):
+    """{answer: log chance} of whatever only picks: all scripts are tried. Answers are told apart by their text."""
+    script = Script(picks)
+    try:
+        with played(script):
+            answer = str(run())
+    except NotSaidYet as more:
+        laws = [answer_law(run, (*picks, place)) for place in range(more.among)]
+        answers = {answer for law in laws for answer in law}
+        return {one: _log_sum([law[one] for law in laws if one in law]) for one in answers}
+    return {answer: script.log_chance}
+
+
+def _log_sum(logs):
+    return mpmath.log(sum(mpmath.exp(one) for one in logs)) if len(logs) > 1 else logs[0]

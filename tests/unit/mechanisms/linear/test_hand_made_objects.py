@@ -1,0 +1,322 @@
+"""Nothing made by hand gets noise past its proof: not by arrays that change later, nor by classes that say otherwise,
+nor by records in another order, nor by numbers that only look exact."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import pkgutil
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from reference.policy_of_ranges import policy_of_ranges
+
+import dxgeom as dx
+from dxgeom.engines.marginals.table_counts import table_counts
+from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.boxes.box_measurement import BoxMeasurement
+from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
+from dxgeom.mechanisms.linear.kronecker.linear_tables import kronecker_gaussian
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
+from dxgeom.mechanisms.linear.marginals.mechanism import marginal_gaussian, marginal_laplace, marginal_space
+from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
+from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
+from dxgeom.mechanisms.linear.measured import Classes, MeasuredNumbers
+from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.metrics.checking.verification import FAMILIES, verify
+from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.metric import Metric
+from dxgeom.noise import laws
+from dxgeom.noise.laws.composed import LinearImageNoise
+from dxgeom.noise.laws.k_norm import LAWS
+from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.universe.weight_table import WeightTable
+from dxgeom.universe.weight_tables import WeightTables
+
+POLICY = policy_of_ranges((4, 3), "pure", (0,))
+CONCENTRATED = policy_of_ranges((4, 3), "concentrated", (0,))
+HIDDEN = policy_of_ranges((4, 3), "pure", presence=True)
+BOXES = [{"a0": (0, 2)}, {"a0": (1, 3), "a1": (0, 2)}, {"a1": (1, 3)}]
+OTHER = dx.Policy.from_dict(
+    {
+        "policy": "other words",
+        "universe": {"attributes": {"a0": list("wxyz"), "a1": list("uvw")}},
+        "rules": [{"change": "a0", "epsilon": 1}, {"change": "a1", "epsilon": 1}],
+    }
+)
+
+
+def sensitivity(policy=POLICY, rows=None):
+    universe = policy.universe
+    if rows is None:
+        return sensitivity_of(policy.compile(), dx.LinearQueries.marginals(universe, [("a0",)]))
+    return sensitivity_of(policy.compile(), dx.LinearQueries.from_matrix(list("uvw"), rows, universe))
+
+
+def measured():
+    return marginal_laplace(marginal_space(sensitivity(), None, worst=False))
+
+
+def dense():
+    """The third answer follows from the others."""
+    own = sensitivity(rows=[[1] * 3 + [0] * 9, [0] * 3 + [1] * 3 + [0] * 6, [1] * 6 + [0] * 6])
+    some = optimal_laplace(own.only([0, 1]))
+    mixing = np.array([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)], [Fraction(1), Fraction(1)]])
+    return AdditiveMechanism("by hand", own, some.law, mixing)
+
+
+def made_up(cells, total):
+    return type("MadeUp", (), {"cells": cells, "total": total})()
+
+
+# Arrays
+
+
+def test_what_somebody_else_can_write_to_is_copied_when_it_is_taken():
+    numbers, levels = np.array([1]), (np.empty((1, 0), dtype=np.int64), np.array([[0], [1]]))
+    family = SetFamily(np.array([3, 3]), levels, numbers[:])
+    numbers[:] = 2
+    levels[1][:] = [[1], [0]]
+    assert (family.asked.tolist(), family.levels[1].tolist()) == ([1], [[0], [1]])
+
+
+@pytest.mark.parametrize("part", ["classes", "stated", "counted"])
+def test_weights_are_those_that_were_looked_at(part):
+    given = {"classes": np.array([0, 0, 1, 1]), "stated": np.array([[0, 1], [1, 0]]), "counted": np.array([0, 1])}
+    stated, counted = (None, given["counted"][:]) if part == "counted" else (given["stated"][:], None)
+    table = WeightTable(np.array([0, 1]), (0,), (given["classes"][:],), stated, counted)
+    tables = WeightTables(POLICY.universe.shape, (table,))
+    queries = dx.LinearQueries(("u", "v"), tables, (Fraction(1), Fraction(1)), POLICY.universe)
+    mechanism = optimal_laplace(sensitivity_of(POLICY.compile(), queries))
+    before = mechanism.sensitivity.queries.numerators.copy()
+    given[part][:] = 0
+    assert np.array_equal(mechanism.sensitivity.queries.numerators, before)
+
+
+def test_a_matrix_of_distances_and_a_table_of_weights_are_those_that_were_checked():
+    distances, weights = 1 - np.eye(3), np.array([[1, 0, 0]])
+    metric, queries = dx.verify_metric(distances), dx.LinearQueries.from_matrix(["q"], weights)
+    distances[:], weights[:] = 9, 7
+    assert metric.distance([0], [1]) == [1]
+    assert queries.tables.matrix().max() == 1
+
+
+def test_boxes_are_those_that_were_asked_for():
+    asked = dx.universe.BoxQueries.of(POLICY.universe, BOXES)
+    lower = asked.lower.copy()
+    own = replace(asked, lower=lower[:])
+    lower[:] = 3
+    assert np.array_equal(own.lower, asked.lower)
+
+
+def test_a_copy_from_another_process_is_as_read_only():
+    mechanism = dx.plan(POLICY.compile(), dx.universe.BoxQueries.of(POLICY.universe, BOXES)).mechanism
+    copied = pickle.loads(pickle.dumps(mechanism))
+    with pytest.raises(ValueError, match="read-only"):
+        copied.scales[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        copied.boxes.lower[:] = 0
+
+
+@pytest.mark.parametrize("make", [marginal_laplace, marginal_gaussian, kronecker_gaussian])
+def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
+    own = replace(make(marginal_space(sensitivity(CONCENTRATED), None, worst=False)).mixing.measured)
+    assert {"blocks", "law"} <= {*vars(own)}
+
+
+# Classes
+
+
+@pytest.mark.parametrize("final", [Path, Tree, Classes, BoxMeasurement, SetFamily, MarginalQuestion])
+def test_nobody_derives_from_what_a_proof_believes(final):
+    with pytest.raises(TypeError, match="nobody derives from one elsewhere: found 'Mine'"):
+        type("Mine", (final,), {})
+
+
+@pytest.mark.parametrize("family", [MeasuredNumbers, Factor])
+def test_nobody_adds_to_a_family_that_a_proof_believes_from_outside(family):
+    with pytest.raises(TypeError, match="add it to the package with its laws"):
+        type("Mine", (family,), {})
+
+
+def test_numbers_that_are_only_said_to_be_measured_are_refused():
+    good = measured()
+    own = good.mixing.measured
+    liar = type("Liar", (), {name: getattr(own, name) for name in ("metric", "blocks", "codes", "steps_per_count")})()
+    liar.law = LaplaceNoise(np.full(good.law.dimension, 1e-3))
+    MeasuredNumbers.register(type(liar))
+    with pytest.raises(CertificateRefused, match="nothing is proved here of such numbers"):
+        AdditiveMechanism(good.name, good.sensitivity, liar.law, replace(good.mixing, measured=liar))
+
+
+def test_factors_and_box_mechanisms_that_are_only_said_to_be_such_are_refused():
+    liar = type("Liar", (), {"size": 4, "levels": 2})()
+    Factor.register(type(liar))
+    boxes = dx.universe.BoxQueries.of(POLICY.universe, [{"a0": (k, k + 1)} for k in range(4)])
+    with pytest.raises(dx.errors.DxgeomError, match="a factor for each column"):
+        BoxMechanism("boxes-laplace", POLICY.compile(), boxes, (liar,), np.array([0.0, 1.0]))
+    with pytest.raises(CertificateRefused, match="proved by a BoxMechanism, found a Liar"):
+        BoxMeasurement(liar)
+
+
+@dataclass(frozen=True, eq=False)
+class Lying(NoiseLaw):
+    """Hides everything, it says."""
+
+    scales: np.ndarray
+    dimension = 4
+    amplitude = body = None
+    ideal = simulate = None
+    second_moment = property(lambda self: np.eye(4))
+
+    def loss_upper_bounds(self, shifts, errors):
+        return np.zeros(len(shifts))
+
+
+DERIVED = type("Derived", (LaplaceNoise,), {"loss_upper_bounds": Lying.loss_upper_bounds})(np.full(4, 1e-3))
+
+
+@pytest.mark.parametrize("law", [DERIVED, Lying(np.ones(4)), LinearImageNoise(Lying(np.ones(4)), np.eye(4))])
+def test_a_law_that_is_listed_nowhere_is_refused_also_inside_another(law):
+    good = optimal_laplace(sensitivity())
+    with pytest.raises(CertificateRefused, match="nothing is proved here of such a law"):
+        replace(good, law=law)
+
+
+def test_a_metric_that_is_listed_nowhere_is_refused():
+    class Short(Metric):
+        size, distance, generating_pairs, certificate = 4, None, None, None
+
+    derived = type("Derived", (DiscreteMetric,), {})(4, Fraction(1))
+    for own in (Short(), derived):
+        with pytest.raises(UnsupportedCombination, match=r"no proof is known here that a (Short|Derived) is a metric"):
+            verify(own, title="t", fingerprint="0" * 64, budget=Fraction(1))
+
+
+def kinds_below(family):
+    for module in pkgutil.walk_packages(dx.__path__, "dxgeom."):
+        if module.name.startswith(("dxgeom.noise.laws.", "dxgeom.metrics.f", "dxgeom.metrics.c")):
+            importlib.import_module(module.name)
+    left, found = [family], set()
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        found |= {kind} if vars(kind).get("__final__") else set()
+    return found
+
+
+def test_no_law_and_no_metric_is_forgotten_in_the_lists():
+    listed = {kind for kind in kinds_below(NoiseLaw) if kind.__module__.startswith(f"{laws.__name__}.")}
+    assert listed == {*LAWS}
+    assert {kind for kind in kinds_below(Metric) if kind.__module__.startswith("dxgeom.")} == {*FAMILIES}
+
+
+# Records
+
+
+@pytest.mark.parametrize("policy", [POLICY, CONCENTRATED], ids=["pure", "concentrated"])
+def test_queries_about_other_records_are_refused_by_the_mechanisms_themselves(policy):
+    universe, metric, other = policy.universe, policy.compile(), OTHER.universe
+    tables = dx.plan(metric, dx.universe.MarginalQueries.of(universe, [("a0",)])).mechanism
+    with pytest.raises(UnsupportedCombination, match="about other records than the metric"):
+        replace(tables, queries=dx.universe.MarginalQueries.of(other, [("a0",)]))
+    boxes = dx.plan(metric, dx.universe.BoxQueries.of(universe, BOXES)).mechanism
+    with pytest.raises(UnsupportedCombination, match="about other records than the metric"):
+        replace(boxes, boxes=dx.universe.BoxQueries.of(other, BOXES))
+
+
+def test_counts_of_other_records_are_refused():
+    own = pa.table({"a0": [0, 3], "a1": [0, 2]})
+    other = pa.table({"a0": ["w", "z"], "a1": ["u", "w"]})
+    mechanism = dx.plan(POLICY.compile(), dx.universe.MarginalQueries.of(POLICY.universe, [("a0",)])).mechanism
+    mechanism.check(table_counts(own, mechanism.queries), Fraction(1))
+    counts = table_counts(other, dx.universe.MarginalQueries.of(OTHER.universe, [("a0",)]))
+    with pytest.raises(DataError, match="counts of other tables"):
+        mechanism.check(counts, Fraction(1))
+
+
+# Private totals
+
+
+TOTALS = [0, 2**31 - 1, 2**31, 3_123_456_789, 2**52, 2**60, 2**63 - 1]
+
+
+def test_no_number_of_records_is_refused_and_tables_are_exact_for_all():
+    queries = dx.universe.MarginalQueries.of(HIDDEN.universe, [("a0",), ("a0", "a1")])
+    made = dx.plan(HIDDEN.compile(), queries).mechanism
+    for spend in (Fraction(1), Fraction(1, 2**10)):
+        assert made._most_records(spend) < 2**62
+        found = []
+        for total in TOTALS:
+            data = made_up((np.array([total, 0, 0, 0]), np.eye(1, 12, dtype=np.int64)[0] * total), total)
+            made.check(data, spend)
+            found.append(made.draw(data, spend, InsecureSeededRandomness(3)))
+        for total, answer in zip(TOTALS, found, strict=True):
+            for own, none, divisor in zip(answer.numerators, found[0].numerators, answer.divisors, strict=True):
+                assert (own.astype(object) - none).tolist() == [total * divisor, *[0] * (len(own) - 1)]
+                assert unpacked(packed(own)).tolist() == own.tolist()
+                fits = max(map(abs, own.tolist())) < 2**63
+                assert (own.dtype == np.int64) == fits
+
+
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_no_number_of_records_is_refused_and_boxes_are_right_for_all(privacy):
+    policy = policy_of_ranges((4, 3), privacy, presence=True)
+    made = dx.plan(policy.compile(), dx.universe.BoxQueries.of(policy.universe, BOXES)).mechanism
+    inside = [sum(shape) > 0 for shape in made.queries.shapes]
+    for total in TOTALS:
+        cells = tuple(np.eye(1, int(np.prod(shape)), dtype=np.int64)[0] * total for shape in made.queries.shapes)
+        made.check(made_up(cells, total), Fraction(1))
+        first, _, third = made.draw(made_up(cells, total), Fraction(1), InsecureSeededRandomness(5))
+        assert first == pytest.approx(total, rel=1e-9, abs=100)
+        assert third == pytest.approx(0, abs=max(100, total * 1e-9))
+    assert all(inside)
+
+
+# Numbers
+
+
+def test_a_dense_mixing_has_a_row_for_each_answer_of_exact_numbers():
+    good = dense()
+    for wrong in (good.mixing[:2], good.mixing[:, :1], good.mixing[0]):
+        with pytest.raises(CertificateRefused, match="its coordinates are not those"):
+            replace(good, mixing=wrong)
+    for wrong in (good.mixing.astype(float), good.mixing.astype(np.float32), good.mixing * 1.0):
+        with pytest.raises(CertificateRefused, match="whole numbers or Fractions"):
+            replace(good, mixing=wrong)
+
+
+@pytest.mark.parametrize("wrong", [1.0, 0.5, 0, Fraction(0), -1, Fraction(-1, 2), "1", None, np.int64(3), True])
+def test_divisors_are_positive_whole_numbers_or_fractions(wrong):
+    good = measured().mixing
+    with pytest.raises(CertificateRefused, match="positive whole numbers or Fractions"):
+        IntegerMixing(good.numerators, (wrong, *good.divisors[1:]), good.measured)
+    with pytest.raises(CertificateRefused, match="positive whole numbers or Fractions"):
+        IntegerMixing(good.numerators, good.divisors[1:], good.measured)
+
+
+def test_whole_divisors_divide_exactly():
+    good = measured().mixing
+    mixing = IntegerMixing(good.numerators, (3,) * len(good.divisors), good.measured)
+    assert {*map(type, mixing.noise_of_each([1] * good.numerators.shape[1]))} == {Fraction}
+
+
+@pytest.mark.parametrize("radices", [(2, 2), (), (2, 2, 1), (8.0,), (0, 8), (-2, -4), (True,), (np.int64(8),)])
+def test_a_tree_has_room_for_its_values(radices):
+    with pytest.raises(CertificateRefused, match="a tree over 8 values splits into whole numbers"):
+        Tree(8, radices)
+
+
+@pytest.mark.parametrize("size", [1, 0, -3, 4.0])
+def test_a_line_has_two_values_or_more(size):
+    with pytest.raises(CertificateRefused, match="two values or more"):
+        Path(size)
