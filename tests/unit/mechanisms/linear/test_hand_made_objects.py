@@ -4,6 +4,7 @@ nor by records in another order, nor by numbers that only look exact."""
 from __future__ import annotations
 
 import importlib
+import itertools
 import pickle
 import pkgutil
 from dataclasses import dataclass, replace
@@ -365,6 +366,44 @@ def test_no_number_of_records_is_refused_and_boxes_are_right_for_all(privacy):
 
 
 # Numbers
+
+
+def driven(mechanism, counts, noise):
+    """The cells of all tables, over one divisor."""
+    answer = mechanism.answered(counts, noise)
+    return np.concatenate(
+        [own * (12 * 2**20 // by) for own, by in zip(answer.numerators, answer.divisors, strict=True)]
+    )
+
+
+def test_whichever_tables_are_measured_what_a_record_moves_has_noise():
+    """Of scales that are there or not, wherever they come from: if they are accepted, some noise moves all cells as any
+    change of a record does."""
+    rules = [{"change": name, "epsilon": 1} for name in "ac"]
+    values = {"a": list("uvw"), "c": list("xy")}
+    policy = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": values}, "rules": rules})
+    tables = dx.universe.MarginalQueries.of(policy.universe, [("a",), ("a", "c")])
+    made = replace(dx.plan(policy.compile(), tables).mechanism, scales=np.full(8, 2.0**6))
+    moves = []
+    for record in np.eye(6, dtype=np.int64):
+        cells = (record.reshape(3, 2).sum(axis=1), record)
+        moves.append(driven(made, made_up(cells, 1), {}))
+    nobody, changes = made_up((np.zeros(3, dtype=np.int64), np.zeros(6, dtype=np.int64)), 0), np.array(moves) - moves[0]
+    accepted = 0
+    for used in itertools.product((0, 2.0**6), repeat=6):
+        try:
+            mechanism = replace(made, scales=np.array([0, *used[:3], 0, *used[3:]]))
+        except CertificateRefused:
+            continue
+        accepted += 1
+        taken = [
+            driven(mechanism, nobody, {number: unit})
+            for number, law, _ in mechanism.noisy_parts()
+            for unit in np.eye(law.dimension, dtype=np.int64)
+        ]
+        rank = np.linalg.matrix_rank(np.array([np.zeros(9), *taken], dtype=float))
+        assert np.linalg.matrix_rank(np.array([*taken, *changes], dtype=float)) == rank, used
+    assert 0 < accepted < 2**6
 
 
 def test_a_dense_mixing_has_a_row_for_each_answer_of_exact_numbers():
