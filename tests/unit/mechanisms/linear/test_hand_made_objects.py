@@ -438,6 +438,18 @@ def test_divisors_are_positive_whole_numbers_or_fractions(wrong):
         IntegerMixing(good.numerators, good.divisors[1:], good.measured)
 
 
+@pytest.mark.parametrize("divisor", [2**70, Fraction(1, 2**70)])
+def test_a_divisor_of_any_size_is_looked_at_where_a_query_counts_nobody(divisor):
+    own = sensitivity(rows=[[1] * 3 + [0] * 9, [0] * 12, [0] * 6 + [1] * 3 + [0] * 3])
+    good = measured().mixing
+    numerators = np.stack([good.numerators[0], good.numerators[1] * 0, good.numerators[2]])
+    mixing = IntegerMixing(numerators, (good.divisors[0], divisor, good.divisors[2]), good.measured)
+    others = AdditiveMechanism("by hand", own, good.measured.law, mixing)
+    assert others.mixing.divisors[1] == divisor
+    with pytest.raises(CertificateRefused, match="not made of the numbers"):
+        replace(others, mixing=replace(mixing, numerators=good.numerators[:3]))
+
+
 def test_whole_divisors_divide_exactly():
     good = measured().mixing
     mixing = IntegerMixing(good.numerators, (3,) * len(good.divisors), good.measured)
