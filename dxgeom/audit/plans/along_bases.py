@@ -77,8 +77,8 @@ class _Part:
         law, *others = noisy.laws
         sizes = [one.numbers for one in noisy.block.along]
         above = all(isinstance(one, AboveFirst) and one.groups == one.width == 1 for one in noisy.block.along)
-        formed = isinstance(law, KroneckerNormals) and not others and above
-        if not formed or [len(one) for one in law.maps] != sizes:
+        formed = above and not others
+        if not (formed and isinstance(law, KroneckerNormals) and [len(one) for one in law.maps] == sizes):
             raise CertificateRefused("the noise in a block of numbers is of another form than the numbers")
         self.block = noisy.block
         self.turned = [

@@ -26,6 +26,10 @@ from reference.stated_policy import stated_distances
 from typer.testing import CliRunner
 
 import dxgeom as dx
+from dxgeom.audit.plans.along_bases import require_along_bases
+from dxgeom.audit.plans.claimed_blocks import of_answers
+from dxgeom.audit.plans.counted_blocks import InClasses
+from dxgeom.audit.plans.moves import moves_of
 from dxgeom.audit.plans.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
@@ -277,12 +281,23 @@ def test_normal_noise_in_the_first_of_two_less_the_second_is_not_taken_for_noise
 @pytest.mark.parametrize("name", [name for name in MEASURED if "kronecker" in name])
 def test_noise_along_bases_of_other_numbers_than_siblings_is_seen(name):
     mechanism = loaded_plan(name).plan.mechanism
-    measured = forged(mechanism.mixing.measured)
-    vars(measured)["blocks"] = tuple(
-        replace(one, sums=tuple(Classes(part.radix - 1, 2) for part in one.sums))
-        for one in mechanism.mixing.measured.blocks
-    )
-    assert refused(name, forged(mechanism, mixing=forged(mechanism.mixing, measured=measured)))
+    moves = moves_of(mechanism.metric.metric, mechanism.universe.shape)
+    noisy = of_answers(mechanism)
+    require_along_bases(noisy, moves)
+    others = [
+        one._replace(block=replace(one.block, along=tuple(InClasses(along.numbers, 2) for along in one.block.along)))
+        for one in noisy
+    ]
+    with pytest.raises(CertificateRefused, match="another form"):
+        require_along_bases(others, moves)
+
+
+@pytest.mark.parametrize("name", ["boxes, pure, once, plain", "tables, pure, once, plain, marginal-laplace"])
+def test_people_who_are_counted_by_their_rows_are_seen(name):
+    """Each of them would have more rows than the distances of the policy are about."""
+    mechanism = loaded_plan(name).plan.mechanism
+    people = replace(mechanism.metric.people, count="rows", at_most=2, order="at")
+    assert refused(name, forged(mechanism, metric=forged(mechanism.metric, people=people)), "other records")
 
 
 @pytest.mark.parametrize("name", [*TABLES, *BOXES])

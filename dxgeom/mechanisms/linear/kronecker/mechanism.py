@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.kronecker.bases import TurnedShifts
 from dxgeom.mechanisms.linear.kronecker.blocks import Blocks

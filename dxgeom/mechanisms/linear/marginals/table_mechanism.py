@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.marginals.assembly import (
     centred,
