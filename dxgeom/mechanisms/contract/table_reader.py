@@ -57,6 +57,15 @@ class TableReader(RowReader[CountedTables, Answer]):
         def queries(self) -> MarginalQueries:
             """The tables that are read."""
 
+    def require_no_number(self) -> None:
+        """Raises: UnsupportedCombination where queries state how many records there are, and the policy keeps that
+        private: that a table of any other number is refused would tell it."""
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
+
     def require_counts(self, data: CountedTables) -> None:
         """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""
         if not (hasattr(data, "cells") and hasattr(data, "total")):

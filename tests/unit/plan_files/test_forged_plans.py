@@ -724,6 +724,21 @@ def test_figures_beyond_float64_are_refused_and_never_met_by_a_release(case, of_
     )
 
 
+@pytest.mark.parametrize("within", [["4", "4"], ["0", "5"], ["3", "8"], ["-9", "-1"]])
+def test_a_ratio_that_some_records_do_not_have_is_refused(within, of_a_ratio, refused):
+    """Intervals would end there. Each age stands for numbers that are off by 1 at most."""
+    place = ("queries", "weights", "ratios", 0, "within")
+    assert refused(changed(of_a_ratio, place, within)) == ("DX304", "queries.weights.ratios[0].within")
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(1, 0), (0, 0), (1, 1)])
+def test_a_ratio_of_other_answers_than_its_range_is_of_is_refused(numerator, denominator, of_a_ratio, refused):
+    ratio = {"numerator": numerator, "denominator": denominator, "within": ["2", "3"]}
+    place = ("queries", "weights", "ratios", 0)
+    other = changed(of_a_ratio, place, lambda one: {**one, **ratio})
+    assert refused(other) == ("DX304", "queries.weights.ratios[0].within")
+
+
 def test_wanted_errors_beyond_float64_are_refused(of_a_ratio, refused):
     assert refused(changed(of_a_ratio, ("objective", "wanted"), [HUGE, HUGE])) == ("DX302", "objective.wanted[0]")
 
