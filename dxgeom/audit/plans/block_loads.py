@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.audit.plans.claimed_blocks import NoisyBlock
 from dxgeom.audit.plans.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
+from dxgeom.metrics.combinations import OneMoreMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.tightening import EXAMINED_SIZE, EXAMINED_WORK, closed_form, work_of

@@ -11,14 +11,9 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations import CapMetric, OneMoreMetric, PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, StarMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.bounds.constant import Constant
