@@ -42,9 +42,9 @@ from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
 from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
-from dxgeom.metrics.checking.data_set import DataSet
-from dxgeom.metrics.checking.verification import verify, verify_metric
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
+from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.one_secret.answer_plan import plan_answer
 from dxgeom.one_secret.line_answers import Lines

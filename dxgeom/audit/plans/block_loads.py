@@ -21,7 +21,7 @@ from dxgeom.audit.plans.claimed_blocks import NoisyBlock
 from dxgeom.audit.plans.counted_blocks import FirstOfTwo
 from dxgeom.audit.plans.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals

@@ -24,10 +24,10 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.planner.releases.releasable import Releasable
 

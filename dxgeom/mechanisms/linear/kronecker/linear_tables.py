@@ -22,7 +22,7 @@ from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.mechanisms.linear.marginals.table_measurement import lattice_step, require_same_attributes
 from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import own_integers, own_numbers

@@ -17,7 +17,7 @@ from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.mechanisms.linear.measured import Block, Classes, FirstLessSecond, MeasuredNumbers, Siblings
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
