@@ -134,8 +134,7 @@ def test_differences_of_a_table_without_attributes_of_two_values_are_no_noise(ot
     forged = [one.hex() for one in (nobody, table, of_nobody, 64.0)]
     sealed = with_own_seals(changed(document, where, forged))
     if table:
-        (tmp_path / "noisy.json").write_text(json.dumps(sealed), "ascii")
-        assert np.all(dx.load_plan(tmp_path / "noisy.json").plan.rmse() > 1)
+        assert np.all(dx.load_plan(write(tmp_path / "noisy.json", sealed)).plan.rmse() > 1)
     else:
         assert refused(sealed, tmp_path) == ("DX306", "table_noise")
 

@@ -19,8 +19,8 @@ from dxgeom.mechanisms.linear.kronecker.program import KroneckerQuestion
 from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, of_residuals
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
-from dxgeom.mechanisms.linear.marginals.table_measurement import lattice_step, require_same_attributes
-from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings
+from dxgeom.mechanisms.linear.marginals.table_measurement import require_same_attributes
+from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings, lattice_step
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
@@ -120,10 +120,6 @@ class BasisMeasurement(MeasuredNumbers):
     @property
     def codes(self) -> dict[int, NDArray[np.int64]]:
         return self.classes
-
-    @property
-    def steps_per_count(self) -> int:
-        return lattice_step(self.scales).denominator
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
