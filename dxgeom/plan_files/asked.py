@@ -294,12 +294,11 @@ def _require_range(queries: LinearQueries, ratio: AskedRatio, place: str) -> Non
 
 
 def _about(part: OriginPart, name: str, place: str) -> AnswerOrigin:
-    """What an answer is about. Its group is in no fingerprint, but in the answer's name, which is in it."""
-    for column, value in part.group:
-        named = {f"{own}={value}" for own in (column, column.partition(".")[2])}
-        if not any(words in name for words in named):
-            raise Wrong("DX304", place, f"'{name}' is not about {column}={value}")
-    return AnswerOrigin(part.query, tuple(part.group))
+    """What an answer is about, which its name says, too: that is in the fingerprint, and this is not."""
+    origin = AnswerOrigin(part.query, tuple(part.group))
+    if not origin.explains(name):
+        raise Wrong("DX304", place, f"'{name}' is not about {', '.join((part.query, *map('='.join, part.group)))}")
+    return origin
 
 
 def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:

@@ -474,10 +474,16 @@ def test_an_answer_that_claims_to_be_about_another_group_is_refused(refused, tmp
     queries = replace(dx.queries_from_dict(asked, policy), source=None)
     dx.save_plan(dx.plan(policy.compile(), queries), tmp_path / "plan.json", policy=policy)
     document = read(tmp_path / "plan.json")
-    origin, ratio = ("origins", 0, "group", 0, 1), ("ratios", 0, "asks", "group", 0, 1)
-    for place, value in ((origin, "docks"), (ratio, "docks"), (("origins",), [{"query": "all", "group": []}])):
+    origin, ratio = ("origins", 0), ("ratios", 0, "asks")
+    wrong = [(("origins",), [{"query": "all", "group": []}])]
+    for about in (origin, ratio):
+        wrong += [((*about, "group", 0, 1), value) for value in ("docks", "o", "old", "wn", "")]
+        wrong += [((*about, "group", 0, 0), column) for column in ("income", "quart", "", "tenants.quart")]
+        wrong += [((*about, "query"), query) for query in ("number of the ill", "mean", "median of age", "")]
+        wrong += [((*about, "group"), group) for group in ([], [["quarter", "old town"], ["quarter", "old town"]])]
+    for place, value in wrong:
         code, where = refused(changed(document, ("queries", "weights", *place), value))
-        assert (code, where.startswith(f"queries.weights.{place[0]}")) == ("DX304", True)
+        assert (code, where.startswith(f"queries.weights.{place[0]}")) == ("DX304", True), (place, value)
 
 
 WRONG_SPENDS = [
