@@ -66,6 +66,11 @@ def plain_errors(described: str) -> Iterator[None]:
         # Arrow passes on what DuckDB says in the middle of a file as an OSError without a number.
         reason = f"{described} cannot be read: {error.strerror}" if error.errno else _reason(described, error)
         raise DataError(reason) from error
+    except RuntimeError as error:
+        # So DuckDB says that a signal came while this thread was in it; what the signal raised is lost.
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error
     except (duckdb.Error, pa.ArrowException, *_of_libraries()) as error:
         raise DataError(_reason(described, error)) from error
 

@@ -73,7 +73,7 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(":memory:", config=_SETTINGS)
     # It knows how much is done, and the line that says so is drawn here, for every engine alike. In a notebook it wants
     # to draw a bar of its own, by a package that may be missing: then nobody knows how much is done.
-    with suppress(duckdb.InvalidInputException):
+    with plain_errors("the database in memory"), suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = true")
         connection.execute("SET enable_progress_bar_print = false")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from reference.rows_of_people import People
 from services.tables import PostgresTables
 
 import dxgeom as dx
+from dxgeom.engines.failures import plain_errors
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.tables import watching
 from dxgeom.engines.tables.watching import Extent, Watch
@@ -157,6 +159,17 @@ INTERRUPTED = """
     except KeyboardInterrupt:
         print(f"interrupted {time.monotonic()}", flush=True)
 """
+
+
+def test_an_interrupt_while_the_database_works_in_this_very_thread_is_an_interrupt() -> None:
+    """The database says that its query was interrupted, and loses what the signal raised."""
+    interrupt = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt), plain_errors("the table"):
+        duckdb.sql("SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range >= 0").fetchall()
+    interrupt.join()
+    with pytest.raises(RuntimeError, match="something else"), plain_errors("the table"):
+        raise RuntimeError("something else")
 
 
 def test_a_release_that_is_interrupted_while_it_reads_leaves_nothing_behind(tmp_path: Path) -> None:
