@@ -44,11 +44,14 @@ class Coefficients(ShownAnswers):
     """
 
     never_joint = "intervals of coefficients are each on its own: leave joint out"
+    no_bars = no_rmse = no_biases = Unknown(
+        "how far a coefficient is off is no single number", "as_dict() has its interval, where one is known"
+    )
 
     response: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = field()
     units: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] = field()
     worth: NDArray[np.float64] = field(repr=False)
     bars: Callable[[float], NDArray[np.float64]] | None = field(repr=False)
     ridge: float

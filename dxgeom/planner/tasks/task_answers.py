@@ -10,6 +10,7 @@ from typing import Any, final
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.wording import did_you_mean, shown
@@ -22,6 +23,10 @@ TASK = "task"
 @dataclass(frozen=True, eq=False)
 class TaskAnswers(ShownAnswers):
     """What each task answered, in the order of the file, at its share of the spend."""
+
+    no_numbers = no_bars = no_rmse = no_biases = no_law = not_to_agree = Unknown(
+        "several tasks have answers of several kinds", "take those of one of them by its name, release['its name']"
+    )
 
     tasks: Tasks = field(repr=False)
     answers: tuple[ShownAnswers, ...]
