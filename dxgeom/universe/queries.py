@@ -78,6 +78,8 @@ class LinearQueries(Sealed):
         if isinstance(self.weights, np.ndarray):
             matrix = self.weights.ndim == 2 and self.weights.size > 0
             _require(matrix, f"queries form a K × N matrix, found shape {self.weights.shape}")
+        else:
+            _require(self.weights.proper, "tables of weights have rising attributes, and classes with none left out")
         _require(self.count > 0, "a workload has at least one query")
         _require(self.count == len(self.names) == len(self.units), "every query has one name, one row and one unit")
         _require(len(set(self.names)) == len(self.names), "query names are distinct")

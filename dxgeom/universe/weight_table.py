@@ -63,6 +63,20 @@ class WeightTable(Sealed):
         refuse_too_many(len(self.queries), self.cells)
         return self._laid_out(slice(None)).reshape(-1, *self.shape)
 
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether it is as it has to be, over attributes with so many values."""
+        if [*self.axes] != sorted({*self.axes} & {*range(len(shape))}) or len(self.classes) != len(self.axes):
+            return False
+        sizes = [shape[axis] for axis in self.axes]
+        if not all(are_classes(own, size) for own, size in zip(self.classes, sizes, strict=True)):
+            return False
+        if self.stated is not None:
+            laid_out = (len(self.queries), *self.shape)
+            return self.counted is None and self.stated.dtype == np.int64 and self.stated.shape == laid_out
+        counted = self.queries if self.counted is None else self.counted
+        inside = counted.shape == self.queries.shape and bool(np.all((counted >= 0) & (counted < self.cells)))
+        return self.counted is not None and inside
+
     @property
     def flat(self) -> NDArray[np.int64]:
         """(k, cells): the weights with one column per cell of the table."""
@@ -110,6 +124,14 @@ class WeightTable(Sealed):
         laid_out = np.zeros((len(counted), self.cells), dtype=np.int64)
         laid_out[np.arange(len(counted)), counted] = 1
         return laid_out
+
+
+def are_classes(codes: NDArray[np.int64], values: int, classes: int | None = None) -> bool:
+    """Whether these are the classes of so many values, 0, 1, … with none left out; so many, where that is said."""
+    if codes.dtype.kind != "i" or codes.shape != (values,) or codes.min(initial=0) < 0:
+        return False
+    found = np.bincount(codes)
+    return bool(np.all(found)) and classes in (None, len(found))
 
 
 def counts_of_cells(axes: Sequence[int], classes: Sequence[NDArray[np.int64]]) -> WeightTable:

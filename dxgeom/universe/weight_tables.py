@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.exact_sums import summed_by_class
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
     WeightTable,
@@ -30,7 +30,7 @@ from dxgeom.universe.weight_table import (
 
 @final
 @dataclass(frozen=True, eq=False)
-class WeightTables:
+class WeightTables(Sealed):
     """The integer weights of K queries over the product of attributes with ``shape`` values, as tables.
 
     Every query is in exactly one table. A plain matrix is one table over one attribute.
@@ -57,6 +57,12 @@ class WeightTables:
         whole = len(self.shape) == 1 and not others and table.shape == self.shape
         ordered = whole and np.array_equal(table.queries, np.arange(len(table.queries)))
         return ordered and bool(np.all(table.classes[0] == np.arange(self.size)))
+
+    @property
+    def proper(self) -> bool:
+        """Whether every table is as it has to be, and every query in exactly one."""
+        placed = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *(table.queries for table in self.tables)]))
+        return np.array_equal(placed, np.arange(len(placed))) and all(table.fits(self.shape) for table in self.tables)
 
     @cached_property
     def extremes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

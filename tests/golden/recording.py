@@ -8,17 +8,19 @@ Fingerprints of plans and mechanisms stand in a file of their own, because they 
 float variances. What a release reads, how a metric is written and what a query means have fingerprints too; these
 stand with the rest.
 
-Numbers are written in full. On the machine that recorded them (the same NumPy, SciPy and instructions of the
-processor) every bit has to be the same. Elsewhere matrix products round otherwise, and searches for shapes of noise
-start from there: between two processors the error of a searched shape was seen to differ by 18 %, and a
-bound by 4 %. There, policies and metrics have to be the same to rounding, plans and releases within NEAR as far as no
-searched shape is in them, and fingerprints that hash float figures are not compared.
+Numbers are written in full. On the machine that recorded them (the same NumPy and SciPy, and products and
+decompositions of matrices that are the same to the last bit) every bit has to be the same. Elsewhere matrix products
+round otherwise, and searches for shapes of noise start from there: between two processors the error of a searched
+shape was seen to differ by 18 %, and a bound by 4 %. There, policies and metrics have to be the same to rounding, plans
+and releases within NEAR as far as no searched shape is in them, and fingerprints that hash float figures are not
+compared.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import hashlib
 import json
 import math
 import os
@@ -33,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
+import scipy.linalg
 from reference.example_policies import TABLES, policy_file, queries_file, table_file
 from reference.mechanisms import CASES
 from reference.project import POLICIES, TESTS
@@ -85,24 +87,42 @@ class Recorded(NamedTuple):
     fingerprints: Record
 
 
+@cache
 def machine() -> Record:
     """What decides the last bits of float64 figures."""
     return {
         "processor": platform.machine(),
-        "model": _model(),
-        "instructions": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
+        "rounding": _rounding(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
 
 
-def _model() -> list[str]:
-    """Who made the processor, and which one it is: matrix products are written for each, with the same instructions."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").split("\n\n")[0].splitlines() if told.exists() else []
-    known = dict(line.split(":", 1) for line in lines if ":" in line)
-    named = {name.strip(): value.strip() for name, value in known.items()}
-    return [named.get(one, "") for one in ("vendor_id", "cpu family", "model")]
+def _rounding() -> str:
+    """SHA-256 of matrices' products and decompositions, of sizes that are worked out whole and in blocks, and of
+    functions: which instructions and which sizes of blocks they use depends on more than the processor's name."""
+    told = hashlib.sha256()
+    random = np.random.default_rng(SEED)
+    for size in (3, 8, 17, 40, 90, 200, 500):
+        one, other = random.normal(size=(2, size, size))
+        square = one @ one.T + np.eye(size)
+        results = [
+            one @ other,
+            one[: size // 2].T @ other[: size // 2],
+            one @ other[0],
+            np.einsum("ij,ij->i", one, other),
+        ]
+        results += [
+            np.linalg.cholesky(square),
+            *np.linalg.eigh(square),
+            *np.linalg.svd(one),
+            np.linalg.solve(one, other),
+        ]
+        results += [scipy.linalg.solve_triangular(square, other, lower=True), *scipy.linalg.qr(one)]
+        results += [np.exp(one), np.log(np.abs(one)), np.sin(one), one.sum(axis=0), np.hypot(one, other)]
+        for result in results:
+            told.update(np.ascontiguousarray(result).tobytes())
+    return told.hexdigest()
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -20,6 +21,14 @@ MEMORIES = {"JumpShifts._measured", "LayeredIntegerNoise._balls", "PairedChanges
 """Lists that grow while they are used."""
 
 
+def of_another_process(mechanism):
+    """A copy; None of what does not travel."""
+    try:
+        return pickle.loads(pickle.dumps(mechanism))
+    except TypeError:
+        return None
+
+
 def left_open(mechanism):
     return [path for path in writable(mechanism) if ".".join(path.split(".")[-2:]) not in MEMORIES]
 
@@ -32,6 +41,7 @@ def test_every_kind_of_mechanism_is_read_only_after_it_has_answered(name):
     mechanism.draw(case.data, case.spend, InsecureSeededRandomness(1))
     assert mechanism.fingerprint
     assert not left_open(mechanism)
+    assert not left_open(of_another_process(mechanism))
 
 
 @pytest.mark.parametrize(("privacy", "presence"), METRICS)
@@ -47,6 +57,7 @@ def test_noise_of_every_name_is_read_only_after_it_has_answered(privacy, presenc
                 assert mechanism.variances().size
                 assert mechanism.rounding_share >= 0
                 assert not left_open(mechanism), name
+                assert not left_open(of_another_process(mechanism)), name
     assert len(found) > 5
 
 

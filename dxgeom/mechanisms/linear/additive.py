@@ -55,6 +55,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     def __post_init__(self) -> None:
         if self.law is not None and self.law.concentrated:
             require_for_normal_noise(self.metric.privacy)
+        if isinstance(self.mixing, np.ndarray):
+            # Sums of 64-bit integers would go around, and be no function of the noisy numbers any more.
+            object.__setattr__(self, "mixing", np.array(self.mixing, dtype=object))
         seal(self)
         require_hiding(self)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import WeightTables
@@ -34,7 +34,7 @@ _LARGEST = 1e150
 
 @final
 @dataclass(frozen=True, eq=False)
-class LatticeQueries:
+class LatticeQueries(Sealed):
     """Answer k is ``steps[k]·(numerators[k] @ x)``, within ``weight_errors[k]`` per record of what was asked.
 
     ``tables``: the numerators of K queries over N record types, below 2⁵²; ``steps``, ``weight_errors``: exact

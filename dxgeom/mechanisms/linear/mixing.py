@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.numeric.canonical_digest import canonical_digest, own_integers
-from dxgeom.numeric.sealed import Sealed, cached_property
+from dxgeom.numeric.sealed import Closed, cached_property
 
 
 def are_exact(numbers: Iterable[object]) -> bool:
@@ -23,7 +23,7 @@ def are_exact(numbers: Iterable[object]) -> bool:
 
 @final
 @dataclass(frozen=True, eq=False)
-class DiagonalMixing(Sealed):
+class DiagonalMixing(Closed):
     """Every answer with ``noisy`` (K,) set carries a coordinate of its own, in order; the others carry none.
 
     The same as a matrix of zeros with a one in each noisy row, for workloads of thousands of queries.
@@ -58,7 +58,7 @@ class DiagonalMixing(Sealed):
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntegerMixing:
+class IntegerMixing(Closed):
     """Answer k takes Σ_j numerators[k, j]·z_j/divisors[k] steps of the noise z in what is measured.
 
     ``numerators`` (K, m) int64; ``divisors`` (K,) positive. ``measured``: the numbers that have the noise, with its

@@ -132,7 +132,8 @@ def _left(
         weights = weights.take(classes[values[axis]], axis=place + 1)
     largest = int(np.abs(weights).max(initial=0))
     sums = [mixing.row_sums[row] for row in rows]
-    reach = max(over.numerator * largest + over.denominator * total for over, total in zip(divisors, sums, strict=True))
+    each = zip(divisors, sums, strict=True)
+    reach = max(over.numerator * max(largest, 1) + over.denominator * max(total, 1) for over, total in each)
     kind: Any = np.int64 if reach < _FITS else object
     along = (-1, *[1] * len(table.axes))
     times, over = (

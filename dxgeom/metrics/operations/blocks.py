@@ -19,7 +19,7 @@ from dxgeom.metrics.families.graph import GraphMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.metric import Metric, PairBlock, gathered
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import sealed
+from dxgeom.numeric.sealed import Sealed, sealed
 
 _DOOR = object()
 MOST_PAIRS = 20_000_000
@@ -28,7 +28,7 @@ MOST_PAIRS = 20_000_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class SeparateBlocks:
+class SeparateBlocks(Sealed):
     """Blocks of records that a metric keeps infinitely far apart; only :func:`separate_blocks` makes them.
 
     ``members[b]``: the indices of the record types of block b, increasing; together they are all, each once.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,11 @@ from dxgeom.metrics.combinations.presence import PresenceMetric
 from dxgeom.metrics.combinations.product import SumMetric
 from dxgeom.metrics.combinations.reordered import ReorderedMetric
 from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families.line import LineMetric
 from dxgeom.metrics.families.partition import PartitionMetric
 from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.metrics.operations.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.operations.pair_classes import classes_of_records
@@ -68,6 +71,36 @@ def smallest_distance(metric: Metric) -> float:
         case _:
             positive = (pairs.bound[pairs.bound > 0] for pairs in metric.generating_pairs())
             return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)
+
+
+def closed_form(metric: Metric) -> tuple[float | None, float | None]:
+    """The largest distance and the smallest above 0, without looking at pairs; None where that is not known."""
+    match metric:
+        case CapMetric(inner=inner, epsilon=epsilon):
+            diameter, smallest = closed_form(inner)
+            ceiling = round_down(epsilon)
+            return (None if diameter is None else min(diameter, ceiling)), (
+                None if smallest is None else min(smallest, ceiling)
+            )
+        case OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
+            diameter, smallest = closed_form(inner)
+            away = round_down(epsilon)
+            return (None if diameter is None else max(away, min(diameter, 2 * away))), (
+                None if smallest is None else min(smallest, away)
+            )
+        case DiscreteMetric(epsilon=epsilon):
+            return round_down(epsilon), round_down(epsilon)
+        case LineMetric(positions=positions, rate=rate):
+            gap = min(high - low for low, high in pairwise(positions))
+            return round_down(rate * (positions[-1] - positions[0])), round_down(rate * gap)
+        case ValueSensitivityMetric(epsilons=epsilons):
+            second = sorted(epsilons)[-2]
+            return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
+        case StarMetric(epsilons=epsilons):
+            ordered = sorted(epsilons)
+            return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
+        case _:
+            return None, None
 
 
 def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:

@@ -11,8 +11,9 @@ import numpy as np
 
 from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.numeric.rounding import round_down, round_up
-from dxgeom.policy.explain.tightening import EXAMINED_SIZE, EXAMINED_WORK, closed_form, work_of
+from dxgeom.policy.explain.tightening import EXAMINED_SIZE, EXAMINED_WORK, work_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute

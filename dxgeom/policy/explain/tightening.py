@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, final
 
@@ -14,13 +13,9 @@ from numpy.typing import NDArray
 from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.combinations.one_more import OneMoreMetric
 from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
 from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rounding import round_down
+from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.explain.paths.shortest_path import shortest_path
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
@@ -195,36 +190,6 @@ def work_of(metric: Metric) -> int:
             return metric.size * metric.first.size
         case _:
             return 0
-
-
-def closed_form(metric: Metric) -> tuple[float | None, float | None]:
-    """The largest distance and the smallest above 0, without looking at pairs; None where that is not known."""
-    match metric:
-        case CapMetric(inner=inner, epsilon=epsilon):
-            diameter, smallest = closed_form(inner)
-            ceiling = round_down(epsilon)
-            return (None if diameter is None else min(diameter, ceiling)), (
-                None if smallest is None else min(smallest, ceiling)
-            )
-        case OneMoreMetric(inner=inner, epsilon=Fraction() as epsilon):
-            diameter, smallest = closed_form(inner)
-            away = round_down(epsilon)
-            return (None if diameter is None else max(away, min(diameter, 2 * away))), (
-                None if smallest is None else min(smallest, away)
-            )
-        case DiscreteMetric(epsilon=epsilon):
-            return round_down(epsilon), round_down(epsilon)
-        case LineMetric(positions=positions, rate=rate):
-            gap = min(high - low for low, high in pairwise(positions))
-            return round_down(rate * (positions[-1] - positions[0])), round_down(rate * gap)
-        case ValueSensitivityMetric(epsilons=epsilons):
-            second = sorted(epsilons)[-2]
-            return round_down(min(second, 2 * min(epsilons))), round_down(min(epsilons))
-        case StarMetric(epsilons=epsilons):
-            ordered = sorted(epsilons)
-            return round_down(ordered[-1] + ordered[-2]), round_down(ordered[0] + ordered[1])
-        case _:
-            return None, None
 
 
 def _tightening(

@@ -13,7 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.metrics.combinations.cap import CapMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.policy.bounds.joint_bound import JointBound
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
@@ -82,11 +84,9 @@ def _stated(description: MetricDescription, parts: Sequence[Metric], order: Sequ
     alone: list[Any] = []
     across: dict[str, float] = {}
     for place in order:
-        part = description.parts[place]
-        small = part.attribute.size <= _SMALL and bool(parts)
-        matrix = _matrix(parts[place]) if small else None
-        across[part.attribute.name] = _diameter(part, matrix)
-        alone.append(_bounds(part) if matrix is None else matrix)
+        part, own = description.parts[place], parts[place] if parts else None
+        across[part.attribute.name] = _diameter(part, own)
+        alone.append(_bounds(part, own) if own is None or own.size > _SMALL else _matrix(own))
     joint = [bound for bound in description.joint if not _is_idle(bound, across)]
     ceiling, whole = description.ceiling, sum(across.values())
     if ceiling is not None and float(ceiling) > whole * _IDLE:
@@ -99,15 +99,27 @@ def _stated(description: MetricDescription, parts: Sequence[Metric], order: Sequ
     ]
 
 
-def _bounds(part: AttributeDescription) -> list[Any]:
-    return [sorted(canonical_digest("bound", _plain(bound.data)) for bound in part.bounds), part.ceiling]
+def _bounds(part: AttributeDescription, metric: Metric | None) -> list[Any]:
+    idle = isinstance(metric, CapMetric) and float(metric.epsilon) > _across(metric.inner) * _IDLE
+    return [
+        sorted(canonical_digest("bound", _plain(bound.data)) for bound in part.bounds),
+        None if idle else part.ceiling,
+    ]
 
 
-def _diameter(part: AttributeDescription, matrix: NDArray[np.float64] | None) -> float:
-    """Not less than any distance of the attribute's values."""
-    if matrix is not None:
-        return float(matrix.max())
+def _diameter(part: AttributeDescription, metric: Metric | None) -> float:
+    """Not less than any distance of the attribute's values, but for what is rounded."""
+    if metric is not None:
+        return _across(metric)
     return math.inf if part.ceiling is None else float(part.ceiling)
+
+
+def _across(metric: Metric) -> float:
+    """The largest distance where it is known or soon found; else that of two detours over the first value."""
+    if metric.size <= _SMALL:
+        return float(_matrix(metric).max())
+    known, _ = closed_form(metric)
+    return 2 * float(metric.distance(0, np.arange(metric.size)).max()) if known is None else known
 
 
 def _is_idle(bound: JointBound, across: dict[str, float]) -> bool:

@@ -19,7 +19,7 @@ from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import Box
-from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column
+from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 MOST_BOXES: Final = 200_000
@@ -53,10 +53,9 @@ class BoxQueries(Sealed):
         _require(len(self.lower) > 0 and self.columns, "a workload has at least one box, and one of an attribute")
         if len(self.lower) > MOST_BOXES:
             raise TooLarge(f"at most {MOST_BOXES:,} boxes are asked for at once, found {len(self.lower):,}")
-        for one in self.columns:
-            steps = np.diff(one.codes, prepend=0)
-            rising = one.codes.dtype == np.int64 and bool(np.all((steps == 0) | (steps == 1)))
-            _require(rising and one.codes.max() + 1 == len(one.words), "values that are told apart follow each other")
+        require_columns(self.universe, self.columns)
+        rising = all(bool(np.all(np.diff(one.codes) >= 0)) for one in self.columns)
+        _require(rising, "values that are told apart follow each other")
         proper = self.lower.shape == self.upper.shape == (len(self.lower), len(self.columns))
         sizes = np.array(self.sizes, dtype=np.int64)
         inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))

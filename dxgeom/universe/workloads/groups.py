@@ -19,7 +19,7 @@ from dxgeom.universe.predicates import Literal, Name
 from dxgeom.universe.reading.optional import MISSING
 from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable
+from dxgeom.universe.weight_table import WeightTable, are_classes
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -65,6 +65,15 @@ class Groups(Sealed):
         """The column's name, with its attribute's where several attributes have a column of that name."""
         owners = [one for one in self.universe.attributes if any(own.name == self.column for own in one.columns)]
         return self.column if len(owners) == 1 else f"{self.universe.names[self.axis]}.{self.column}"
+
+
+def require_columns(universe: Universe, columns: Sequence[Groups]) -> None:
+    """Raises: UnsupportedCombination unless these are of different attributes, rising by their place, and every value
+    of each attribute is in a group, and every group has one."""
+    axes, shape = [one.axis for one in columns], universe.shape
+    rising = type(columns) is tuple and axes == sorted({*axes} & {*range(len(shape))})
+    if not rising or not all(are_classes(one.codes, shape[one.axis], len(one.words)) for one in columns):
+        raise UnsupportedCombination("columns are of different attributes of the universe, rising by their place")
 
 
 def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:

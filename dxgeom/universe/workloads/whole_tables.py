@@ -20,7 +20,7 @@ from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.counts import groups_of
-from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column
+from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 
 MOST_TABLES: Final = 200_000
 """A plan looks at every table, and at all inside it."""
@@ -50,6 +50,7 @@ class MarginalQueries:
         _require(
             self.universe.listed is None, "whole tables of counts are over attributes, not over a table of records"
         )
+        require_columns(self.universe, self.columns)
         _require(len(self.asked) > 0, "a workload has at least one table")
         _require(len(set(self.asked)) == len(self.asked), "each table is asked for once")
         rising = all(list(one) == sorted(set(one)) and set(one) <= {*range(len(self.columns))} for one in self.asked)

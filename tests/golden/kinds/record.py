@@ -18,7 +18,6 @@ from dxgeom.errors import DxgeomError
 from golden.kinds import keeping
 from golden.kinds.other_releases import KEPT, other_releases
 from golden.kinds.recipes import recipes
-from golden.recording import machine
 
 
 def record_kinds() -> None:
@@ -28,7 +27,6 @@ def record_kinds() -> None:
     _record_plans()
     _record_ledgers()
     record_shown([])
-    _write_new(keeping.HERE / "machine.json", lambda: json.dumps(machine(), indent=1) + "\n")
     _write_new(
         keeping.WORKLOADS, lambda: "".join(f"{name}: {' '.join(digests(*block))}\n" for name, *block in blocks())
     )

@@ -60,6 +60,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
 
     def __post_init__(self) -> None:
         own_numbers(self, "scales")
+        object.__setattr__(self, "factors", tuple(self.factors))
         require_own_records(self.metric, self.boxes.universe)
         if self.name not in (NORMAL, LAPLACE):
             raise CertificateRefused(f"noise in boxes is {NORMAL} or {LAPLACE}")

@@ -43,11 +43,12 @@ def moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
 
 def _noisy(family: SetFamily, used: NDArray[np.bool_], normal: bool) -> NDArray[np.bool_]:
     """(sets,): whether the residual gets noise: its own, or that of a table, or of its differences, which tell of it
-    where it has all the table's attributes of two values."""
+    where it has all the table's attributes of two values, and there are such: as ``MarginalQuestion.measurements``."""
     if normal:
         return used
     inner, outer, _ = family.inclusions
-    told = used[outer] | (used[outer + family.count] & (family.twos[inner] == family.twos[outer]))
+    differing = (family.twos[outer] > 1) & (family.twos[inner] == family.twos[outer])
+    told = used[outer] | (used[outer + family.count] & differing)
     return np.asarray(np.bincount(inner[told], minlength=family.count) > 0)
 
 

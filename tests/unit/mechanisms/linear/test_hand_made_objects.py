@@ -4,6 +4,7 @@ nor by records in another order, nor by numbers that only look exact."""
 from __future__ import annotations
 
 import importlib
+import itertools
 import pickle
 import pkgutil
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from dxgeom.mechanisms.linear.marginals.mechanism import marginal_gaussian, marg
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.mechanisms.linear.measured import Classes, MeasuredNumbers
-from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.checking.verification import FAMILIES, verify
 from dxgeom.metrics.families.discrete import DiscreteMetric
@@ -136,7 +137,9 @@ def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
 # Classes
 
 
-@pytest.mark.parametrize("final", [Path, Tree, Classes, BoxMeasurement, SetFamily, MarginalQuestion])
+@pytest.mark.parametrize(
+    "final", [Path, Tree, Classes, BoxMeasurement, SetFamily, MarginalQuestion, IntegerMixing, DiagonalMixing]
+)
 def test_nobody_derives_from_what_a_proof_believes(final):
     with pytest.raises(TypeError, match="nobody derives from one elsewhere: found 'Mine'"):
         type("Mine", (final,), {})
@@ -244,6 +247,86 @@ def test_counts_of_other_records_are_refused():
         mechanism.check(counts, Fraction(1))
 
 
+# Workloads
+
+
+UNLIKE = dx.Policy.from_dict(
+    {
+        "policy": "one attribute is far more private than the other",
+        "universe": {"attributes": {"a": list("uvw"), "b": list("xyz")}},
+        "rules": [{"change": "a", "epsilon": "0.1"}, {"change": "b", "epsilon": 10}],
+    }
+)
+
+
+def without(codes):
+    return np.where(codes == 1, 0, codes)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda a, b: (b, a),
+        lambda a, b: (a, replace(b, axis=0)),
+        lambda a, b: (a, replace(b, axis=2)),
+        lambda a, b: (a, replace(b, axis=-1)),
+        lambda a, b: (a, replace(b, codes=b.codes[:2])),
+        lambda a, b: (a, replace(b, codes=b.codes + 1)),
+        lambda a, b: (a, replace(b, codes=b.codes - 1)),
+        lambda a, b: (a, replace(b, codes=without(b.codes))),
+        lambda a, b: (a, replace(b, codes=b.codes.astype(float))),
+        lambda a, b: [a, b],
+    ],
+)
+def test_columns_are_of_different_attributes_in_their_order_and_have_all_values(changed):
+    """Budgets are by attribute: of columns in another order those of one would be spent on the other."""
+    tables = dx.universe.MarginalQueries.of(UNLIKE.universe, [("a",), ("b",)])
+    boxes = dx.universe.BoxQueries.of(UNLIKE.universe, [{"a": (0, 1)}, {"b": (0, 1)}])
+    for queries in (tables, boxes):
+        assert replace(queries, columns=queries.columns).columns == queries.columns
+        with pytest.raises(UnsupportedCombination, match="of different attributes of the universe, rising"):
+            replace(queries, columns=changed(*queries.columns))
+
+
+THREE, CELLS = np.arange(3), np.eye(9, dtype=np.int64).reshape(9, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        WeightTable(np.arange(9), (1, 0), (THREE, THREE), None, np.arange(9)),
+        WeightTable(np.arange(9), (1, 0), (THREE, THREE), CELLS),
+        WeightTable(np.arange(9), (0, 0), (THREE, THREE), CELLS),
+        WeightTable(np.arange(9), (0, 2), (THREE, THREE), CELLS),
+        WeightTable(np.arange(9), (-1, 0), (THREE, THREE), CELLS),
+        WeightTable(np.arange(9), (0,), (THREE, THREE), CELLS),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE[:2]), CELLS),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE - 1), CELLS),
+        WeightTable(np.arange(9), (0, 1), (THREE, np.array([0, 2, 2])), CELLS),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), CELLS, np.arange(9)),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), CELLS.astype(float)),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), CELLS.reshape(9, 9)),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), None, np.arange(9) - 1),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), None, np.arange(9) + 1),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), None, np.arange(8)),
+        WeightTable(np.arange(9), (0, 1), (THREE, THREE), None),
+        WeightTable(np.arange(9) - 1, (0, 1), (THREE, THREE), CELLS),
+        WeightTable(np.zeros(9, dtype=np.int64), (0, 1), (THREE, THREE), CELLS),
+    ],
+)
+def test_a_table_of_weights_is_what_all_that_read_it_take_it_for(table):
+    """Where attributes do not rise, what is proved of one is released of the other."""
+
+    def asked(one):
+        names = tuple(f"q{place}" for place in range(9))
+        return dx.LinearQueries(names, WeightTables((3, 3), (one,)), (Fraction(1),) * 9, UNLIKE.universe)
+
+    proper = WeightTable(np.arange(9), (0, 1), (THREE, THREE), CELLS)
+    assert asked(proper).count == asked(replace(proper, stated=None, counted=np.arange(9))).count == 9
+    with pytest.raises(UnsupportedCombination, match="rising attributes"):
+        asked(table)
+
+
 # Private totals
 
 
@@ -285,6 +368,44 @@ def test_no_number_of_records_is_refused_and_boxes_are_right_for_all(privacy):
 # Numbers
 
 
+def driven(mechanism, counts, noise):
+    """The cells of all tables, over one divisor."""
+    answer = mechanism.answered(counts, noise)
+    return np.concatenate(
+        [own * (12 * 2**20 // by) for own, by in zip(answer.numerators, answer.divisors, strict=True)]
+    )
+
+
+def test_whichever_tables_are_measured_what_a_record_moves_has_noise():
+    """Of scales that are there or not, wherever they come from: if they are accepted, some noise moves all cells as any
+    change of a record does."""
+    rules = [{"change": name, "epsilon": 1} for name in "ac"]
+    values = {"a": list("uvw"), "c": list("xy")}
+    policy = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": values}, "rules": rules})
+    tables = dx.universe.MarginalQueries.of(policy.universe, [("a",), ("a", "c")])
+    made = replace(dx.plan(policy.compile(), tables).mechanism, scales=np.full(8, 2.0**6))
+    moves = []
+    for record in np.eye(6, dtype=np.int64):
+        cells = (record.reshape(3, 2).sum(axis=1), record)
+        moves.append(driven(made, made_up(cells, 1), {}))
+    nobody, changes = made_up((np.zeros(3, dtype=np.int64), np.zeros(6, dtype=np.int64)), 0), np.array(moves) - moves[0]
+    accepted = 0
+    for used in itertools.product((0, 2.0**6), repeat=6):
+        try:
+            mechanism = replace(made, scales=np.array([0, *used[:3], 0, *used[3:]]))
+        except CertificateRefused:
+            continue
+        accepted += 1
+        taken = [
+            driven(mechanism, nobody, {number: unit})
+            for number, law, _ in mechanism.noisy_parts()
+            for unit in np.eye(law.dimension, dtype=np.int64)
+        ]
+        rank = np.linalg.matrix_rank(np.array([np.zeros(9), *taken], dtype=float))
+        assert np.linalg.matrix_rank(np.array([*taken, *changes], dtype=float)) == rank, used
+    assert 0 < accepted < 2**6
+
+
 def test_a_dense_mixing_has_a_row_for_each_answer_of_exact_numbers():
     good = dense()
     for wrong in (good.mixing[:2], good.mixing[:, :1], good.mixing[0]):
@@ -295,6 +416,19 @@ def test_a_dense_mixing_has_a_row_for_each_answer_of_exact_numbers():
             replace(good, mixing=wrong)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int32, object])
+def test_what_answers_take_is_added_up_in_integers_without_end(kind):
+    """In 64 bits sums go around, and how often is a function of the noise alone."""
+    own = sensitivity(rows=[[1] * 3 + [0] * 9, [0] * 3 + [1] * 3 + [0] * 6, [2**29] * 6 + [0] * 6])
+    some = optimal_laplace(own.only([0, 1]))
+    steps = own.queries.steps
+    shares = [int(2**29 * step / steps[2]) for step in steps[:2]]
+    mechanism = AdditiveMechanism("by hand", own, some.law, np.array([[1, 0], [0, 1], shares], dtype=kind))
+    ((first, second, third),) = mechanism.answered(np.zeros(12, dtype=np.int64), [[2**40, 2**41]])
+    assert third == 2**29 * (first + second) > 0
+    assert mechanism.fingerprint == replace(mechanism, mixing=mechanism.mixing).fingerprint
+
+
 @pytest.mark.parametrize("wrong", [1.0, 0.5, 0, Fraction(0), -1, Fraction(-1, 2), "1", None, np.int64(3), True])
 def test_divisors_are_positive_whole_numbers_or_fractions(wrong):
     good = measured().mixing
@@ -302,6 +436,18 @@ def test_divisors_are_positive_whole_numbers_or_fractions(wrong):
         IntegerMixing(good.numerators, (wrong, *good.divisors[1:]), good.measured)
     with pytest.raises(CertificateRefused, match="positive whole numbers or Fractions"):
         IntegerMixing(good.numerators, good.divisors[1:], good.measured)
+
+
+@pytest.mark.parametrize("divisor", [2**70, Fraction(1, 2**70)])
+def test_a_divisor_of_any_size_is_looked_at_where_a_query_counts_nobody(divisor):
+    own = sensitivity(rows=[[1] * 3 + [0] * 9, [0] * 12, [0] * 6 + [1] * 3 + [0] * 3])
+    good = measured().mixing
+    numerators = np.stack([good.numerators[0], good.numerators[1] * 0, good.numerators[2]])
+    mixing = IntegerMixing(numerators, (good.divisors[0], divisor, good.divisors[2]), good.measured)
+    others = AdditiveMechanism("by hand", own, good.measured.law, mixing)
+    assert others.mixing.divisors[1] == divisor
+    with pytest.raises(CertificateRefused, match="not made of the numbers"):
+        replace(others, mixing=replace(mixing, numerators=good.numerators[:3]))
 
 
 def test_whole_divisors_divide_exactly():

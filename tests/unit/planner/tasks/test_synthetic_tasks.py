@@ -61,7 +61,7 @@ def test_synthetic_records_answer_a_workload_within_their_bounds():
     assert answer.records_to_arrow().column_names == ["ward", "age", "pay", "day"]
     assert "measured all at once" in plan.statements(1)[0][0]
     told = answer.as_dict()
-    assert told["answers"][0].keys() == {"name", "unit", "value", "bound"}
+    assert told["answers"][0].keys() == {"name", "unit", "value", "bound", "query", "group"}
     assert (told["rows"], told["estimate"], told["bounds"]) == (5000, "weights", "proved, all at once")
 
 
